@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Makes docs/conformance-rules.md from outcomes: gen_conformance_doc.py [--write] FILE.json...
+"""Makes docs/research/conformance-rules.md from outcomes: gen_conformance_doc.py [--write] FILE.json...
 
 The files come from `oratorio conformance --json FILE LAUNCHER...`, one per MPI, all of the same rules. Without
 --write the page is printed.
@@ -14,7 +14,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TABLE = ROOT / "src/bind/mpi_file.def"
 FORTRAN = ROOT / "tests/programs"
-PAGE = ROOT / "docs/conformance-rules.md"
+PAGE = ROOT / "docs/research/conformance-rules.md"
 SHOWN_MAX = 8
 
 INTRO = """# Conformance rules

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Makes docs/hints.md from the library's description of its hints. With --check, fails if the page is not current."""
+"""Makes docs/user/hints.md from the library's description of its hints. With --check, fails if the page is not current."""
 
 import pathlib
 import sys
@@ -9,7 +9,7 @@ from generated import keep
 from oratorio import description
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-PAGE = ROOT / "docs/hints.md"
+PAGE = ROOT / "docs/user/hints.md"
 
 INTRO = """# Hints
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Writes docs/man/oratorio.1 from the commands' own options; --check reports whether it is current."""
+"""Writes docs/user/man/oratorio.1 from the commands' own options; --check reports whether it is current."""
 
 import argparse
 import sys
@@ -12,7 +12,7 @@ sys.path.insert(0, str(ROOT / "tools"))
 from generated import keep
 from oratorio import __version__, start
 
-PAGE = ROOT / "docs/man/oratorio.1"
+PAGE = ROOT / "docs/user/man/oratorio.1"
 HEAD = r""".\" Made by tools/gen_man.py; edit tools/oratorio/start.py instead.
 .TH ORATORIO 1 "" "Oratorio {version}" "User Commands"
 .SH NAME
@@ -37,7 +37,7 @@ Others: 0 done, 1 something isn't well, 2 refused.
 every call goes to the host's own MPI-IO
 .TP
 .B ORATORIO_METHOD, ORATORIO_HINTS, ORATORIO_EXPLAIN, ORATORIO_QUIET
-method, hints, explanations and silence without a word on the command line; all variables are in docs/environment.md
+method, hints, explanations and silence without a word on the command line; all variables are in docs/user/environment.md
 .SH FILES
 Nothing is written but what is asked for:
 .I $XDG_CACHE_HOME/oratorio

@@ -26,7 +26,7 @@ FUNCTION_LINES_MAX = 60
 LICENSE = "SPDX-License-Identifier: BSD-3-Clause"
 PARAMETERS_MAX = 6
 VIRTUALS_MAX = 8
-WIDE = ("Transport", "Store")  # docs/style.md says why
+WIDE = ("Transport", "Store")  # docs/internals/style.md says why
 ABSTRACT = re.compile(r"^(?:class|struct) (\w+)[^;{()]*\{", re.MULTILINE)
 
 # folder of src/ -> folders that it may include, besides itself

@@ -3,7 +3,7 @@
 // long for `rep movsb` where the destination lies 1 to 31 bytes behind the source, both taken
 // modulo the page size. The kernel and the C library copy with that instruction. The case is
 // common: malloc returns long blocks 16 bytes behind the begin of a page, and data in a file often
-// begins at a page (docs/decisions/0044).
+// begins at a page (docs/internals/decisions/stores.md).
 #pragma once
 
 #include <cstddef>

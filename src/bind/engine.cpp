@@ -23,7 +23,7 @@ thread_local bool without_mpi = false;  ///< the helper thread, if only the prog
 /// Returns how long to sleep after `fruitless` turns in a row that moved nothing: about as long as
 /// has been waited, up to a millisecond. A thread that wakes every few microseconds next to one
 /// that yields keeps a core to the two of them, and the rank that they wait for never runs
-/// (decision 0010).
+/// (docs/internals/decisions/waiting-and-progress.md).
 std::chrono::microseconds nap(int fruitless) {
     constexpr int kDoublings = 6;
     return 20us * (1 << std::min(fruitless, kDoublings));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Service: performs one request of an agent on a store of its own. Keeps nothing afterwards: the
-// file system has a write's data before its reply is made (docs/decisions/0023).
+// file system has a write's data before its reply is made
+// (docs/internals/decisions/data-shipping.md).
 #pragma once
 
 #include <vector>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Devices: the drivers of devices that the process has loaded so far. It loads nothing itself. One
-// per process. docs/devices.md
+// per process. docs/user/devices.md
 #pragma once
 
 #include <array>

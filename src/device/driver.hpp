@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // DeviceDriver: a driver of devices with memory of their own, found while the program runs, and the
-// copies that it makes. Nothing here is linked to a driver. docs/devices.md
+// copies that it makes. Nothing here is linked to a driver. docs/user/devices.md
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rounds that any free rank loads (docs/decisions/0015-shared-loads.md): a rank that finds a
+// Rounds that any free rank loads (docs/internals/decisions/node-memory.md): a rank that finds a
 // sub-buffer which all participants have copied from reserves its next round. With more ranks than
 // cores, the ranks that happen to run keep the cores busy, and a sleeping aggregator delays no
 // other rank.

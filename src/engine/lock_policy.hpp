@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // LockPolicy: which locks an open file needs so that read-modify-write (data sieving, hole filling)
-// never overwrites another writer's data in the holes. docs/decisions/0002-holes-and-locks.md.
+// never overwrites another writer's data in the holes. docs/internals/decisions/holes-and-locks.md.
 #pragma once
 
 #include "store/range_lock.hpp"

@@ -7,7 +7,7 @@
 // vain, and sets a veto in the reduction that ends every collective access. Ranks that moved on by
 // different steps notice it where they meet (Exchange::differs), and data that isn't as planned is
 // not stored. Then all ranks make a new plan and repeat the access.
-// docs/decisions/0006-kept-plans.md.
+// docs/internals/decisions/plans.md.
 #pragma once
 
 #include <array>

@@ -2,7 +2,7 @@
 // RegionWriter: stores the bytes of a region that the write mask names, and leaves every other byte
 // of the file alone. It writes few pieces one by one. For many pieces it does data sieving: under
 // an exclusive lock it reads the region, merges the pieces and writes it back (read-modify-write),
-// so no write to the bytes in between is lost. docs/decisions/0002-holes-and-locks.md.
+// so no write to the bytes in between is lost. docs/internals/decisions/holes-and-locks.md.
 #pragma once
 
 #include <span>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // ExplainLines: explanations as JSON, one object per line, for programs that read them. Each has
-// the text for people, too. The keys are in docs/stability.md.
+// the text for people, too. The keys are in docs/user/stability.md.
 #pragma once
 
 #include <cstdint>

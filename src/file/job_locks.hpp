@@ -6,7 +6,7 @@
 // A handle fills holes under the job's locks only if its communicator has all processes of the job,
 // and none of them had another writable handle on the file. So each process knows from its own
 // list, without a message, whether another handle may be filling holes
-// (docs/decisions/0048-locks-of-the-job.md).
+// (docs/internals/decisions/holes-and-locks.md).
 #pragma once
 
 #include <map>

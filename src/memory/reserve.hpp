@@ -3,7 +3,7 @@
 // A rank inside a collective call can't stop half way, because other ranks wait for what it sends.
 // So operator new takes memory from here when malloc fails. A collective call that finds too little
 // here fails before its first message, on all ranks alike. See
-// docs/decisions/0018-memory-in-collectives.md.
+// docs/internals/decisions/memory.md.
 //
 // There is one per process. Thread-safe.
 #pragma once

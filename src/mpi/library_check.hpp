@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Library check: finds ranks with processes that have no Oratorio, so that an open fails on all
-// others instead of waiting for them for ever. Decision 0052 describes the messages.
+// others instead of waiting for them for ever. docs/internals/decisions/opening.md describes the
+// messages.
 #pragma once
 
 #include <optional>

@@ -340,8 +340,8 @@ double estimate_messages(const Method& method, const PlanInputs& s) {
 /// All slots of the node are filled and emptied again and again, and each time each rank is woken
 /// once (reads) or about twice. The shared memory stays for later accesses, of this file and of
 /// others. Each access is charged only a part of its cost, or a program of many short accesses
-/// would never create it. Also, ranks wait for one another (docs/results, what is left to the
-/// limit), writers while others store.
+/// would never create it. Also, ranks wait for one another (docs/research/results, what is left to
+/// the limit), writers while others store.
 double estimate_shared(const Method& method, const PlanInputs& s) {
     constexpr double kAccesses = 16;
     const double waiting = s.is_direct() ? 1 : s.reads() ? 1.1 : 1.2;

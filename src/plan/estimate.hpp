@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The cost model: estimates for each part the time of an access, in nanoseconds from the first
-// rank's start to the last one's end. Constants: costs.def (docs/decisions/0005-cost-model.md).
+// rank's start to the last one's end. Constants: costs.def
+// (docs/internals/decisions/cost-model.md).
 #pragma once
 
 #include "plan/methods.hpp"

@@ -139,7 +139,7 @@ std::string_view left_out(const Method& method, const PlanInputs& s) {
         return collective == Toggle::disable ? "left out by hint romio_cb_*=disable" : "";
     if (collective == Toggle::enable && s.collective && can_exchange(s))
         return "left out by hint romio_cb_*=enable";
-    // Decision 0012 explains the rules for mappings.
+    // docs/internals/decisions/stores.md explains the rules for mappings.
     if (storage.mapped && !(s.reads() && s.facts->local_file_system))
         return s.reads() ? "left out: the file system isn't a local one"
                          : "left out: stores to a mapping may be lost where a file grows";

@@ -2,7 +2,7 @@
 // Methods: the table of methods by name (two-phase, data sieving, list I/O, data shipping and
 // others). Each is a row that chooses one part of each kind. A new method is a new row, or a new
 // part and a row. The parts of a row decide whether it applies, and estimate its cost. Names and
-// sources: docs/methods.md.
+// sources: docs/user/methods.md.
 #pragma once
 
 #include <span>

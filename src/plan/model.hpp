@@ -2,7 +2,7 @@
 // The closed form of the cost model: the time that a machine takes for a plan with messages between
 // ranks (two-phase). Pure; in nanoseconds. `auto` calls it with averages of the agreed facts
 // (plan/estimate), `oratorio simulate` with counts from a whole plan (tools/count). Constants:
-// costs.def. docs/simulate.md explains the formulas in words.
+// costs.def. docs/research/simulate.md explains the formulas in words.
 #pragma once
 
 #include <span>

@@ -10,7 +10,7 @@ namespace oratorio {
 struct Allocator {
     bool readable = true;
     /// This handle may fill holes: all others take a shared lock when they write
-    /// (docs/decisions/0002-holes-and-locks.md).
+    /// (docs/internals/decisions/holes-and-locks.md).
     bool may_fill = true;
     const JobLocksOfFile* job = nullptr;  ///< the source of its locks; null: the file system
 };

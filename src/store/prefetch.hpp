@@ -29,7 +29,7 @@ class Prefetch {
 };
 
 /// Makes the prefetch by the page cache (posix_fadvise). Accessed pages stay there, because other
-/// ranks may need them (docs/decisions/0022-read-ahead.md). The caller owns the descriptor.
+/// ranks may need them (docs/internals/decisions/stores.md). The caller owns the descriptor.
 std::unique_ptr<Prefetch> make_page_cache_prefetch(int descriptor);
 
 /// gpfs_fcntl(3) of libgpfs.

@@ -3,7 +3,7 @@
 // system's, or the job's where other nodes don't see the file system's.
 // REQUIRES: a holder makes storage calls only. It waits neither for another rank nor for the
 // program, and takes no second lock, so waiting never forms a circle
-// (docs/decisions/0002-holes-and-locks.md).
+// (docs/internals/decisions/holes-and-locks.md).
 #pragma once
 
 #include <memory>

@@ -148,7 +148,7 @@ class Store {
     virtual Result<std::unique_ptr<Store>> duplicate();
     /// Called before a read up to `end`: asks for the size if, as far as this machine knows, the
     /// file may end before that and other machines may have extended it. A client that doesn't know
-    /// of the extension may return garbage (docs/decisions/0051-what-other-clients-know.md).
+    /// of the extension may return garbage (docs/internals/decisions/network-file-systems.md).
     void expect_size(Offset end);
     /// Called when another rank may have truncated the file.
     void forget_size() { known_size_ = 0; }

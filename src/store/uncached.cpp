@@ -2,7 +2,8 @@
 // The store for file systems with incoherent client caches. Two clients of NFS that share a page
 // each write back the whole page and so undo each other's writes, and each reads from its own
 // cache. So nothing goes through that cache: each write is sent byte for byte and is on the server
-// when submit returns, and each read asks the server (docs/decisions/0019).
+// when submit returns, and each read asks the server
+// (docs/internals/decisions/network-file-systems.md).
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <sys/uio.h>

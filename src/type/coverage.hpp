@@ -2,7 +2,7 @@
 // Coverage without lists: a sum of hashes that shows whether pieces tile a range exactly once. Each
 // piece [s,e) adds H(e) - H(s). Inner ends cancel, so the sum over all ranks is H(b) - H(a) if the
 // pieces cover [a,b) once. Other pieces give this sum with probability 2^-64.
-// (docs/architecture.md, "coverage")
+// (docs/internals/architecture.md, "coverage")
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Nesting: the rule that keeps the trees of datatypes shallow (decision 0055).
+// Nesting: the rule that keeps the trees of datatypes shallow
+// (docs/internals/decisions/layouts-and-conversion.md).
 #pragma once
 
 #include <cstddef>

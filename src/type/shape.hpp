@@ -4,7 +4,8 @@
 // parts without data dropped. So two datatypes with the same typemap layout usually have the same
 // shape, and a cursor meets strided runs that are as few and as long as possible. (Source of the
 // idea: the datatype iterator of Hastings & Choudhary 2006, section 2.) However deeply a program
-// nests its datatypes, the tree stays shallow (decision 0055), so functions may recurse over it.
+// nests its datatypes, the tree stays shallow (docs/internals/decisions/layouts-and-conversion.md),
+// so functions may recurse over it.
 #pragma once
 
 #include <cstdint>

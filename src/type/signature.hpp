@@ -2,7 +2,8 @@
 // Signature: the data of a datatype without its places: the elements in data order (the type
 // signature of MPI-4.1, 5.1), with their sizes in memory and in a file's representation. An
 // immutable nest of repetitions that doesn't grow with counts. It stays shallow however deeply
-// datatypes are nested (decision 0055), so functions may recurse over it.
+// datatypes are nested (docs/internals/decisions/layouts-and-conversion.md), so functions may
+// recurse over it.
 #pragma once
 
 #include <cstdint>

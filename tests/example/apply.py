@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Makes the sources that docs/adding-a-method.md describes. A block with file= is a file; a block with into=
-goes into a copy of that file, before the first line that contains the word after before=.
+"""Makes the sources that docs/internals/adding-a-method.md describes. A block with file= is a file; a block
+with into= goes into a copy of that file, before the first line that contains the word after before=.
 
 usage: apply.py PAGE SOURCES INTO
 """

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Checks that the worked example of docs/adding-a-method.md does what the page says. The engine's
-// suite, linked to the same table of methods, checks that it moves every byte.
+// Checks that the worked example of docs/internals/adding-a-method.md does what the page says. The
+// engine's suite, linked to the same table of methods, checks that it moves every byte.
 #include <gtest/gtest.h>
 
 #include "plan/methods.hpp"

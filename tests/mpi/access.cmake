@@ -90,7 +90,7 @@ if(TEST mpi.oracle_programs_notice.mpich5.4)
                        PASS_REGULAR_EXPRESSION "seed 1: third: can't be opened.*to run it again:.*FAILED .1 failures")
 endif()
 
-# Sets every variable of docs/environment.md on one rank only: on the first of the communicator, and on another.
+# Sets every variable of docs/user/environment.md on one rank only: on the first of the communicator, and on another.
 set(settings_quiet ORATORIO_QUIET=1 ROMIO_PRINT_HINTS=1 ORATORIO_EXPLAIN=%s/told ORATORIO_COSTS=%s
     ORATORIO_HINTS=cb_nodes=1 ROMIO_HINTS=%s MPICH_MPIIO_HINTS=*:cb_buffer_size=70000 ORATORIO_PRELOAD=/nowhere)
 set(settings_home HOME=%s XDG_CACHE_HOME=%s)

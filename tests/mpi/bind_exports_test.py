@@ -140,8 +140,8 @@ class Docs(unittest.TestCase):
             output_of(sys.executable, str(GENERATOR), str(TABLE), "--docs", str(fresh))
             self.assertEqual(
                 fresh.read_text(),
-                (ROOT / "docs" / "routines.md").read_text(),
-                "run tools/gen_bindings.py src/bind/mpi_file.def --docs docs/routines.md",
+                (ROOT / "docs" / "user" / "routines.md").read_text(),
+                "run tools/gen_bindings.py src/bind/mpi_file.def --docs docs/user/routines.md",
             )
 
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Runs the random programs of the consistency oracle (docs/oracle.md) under a real MPI, with the
-// ranks of the job, each of them late now and then. Rank 0 judges what all ranks read, and the
-// file's final bytes, by the rules of the simulation. Of a program's setting only the old bytes of
-// the file, the store, failing requests and "nothing beside" apply here: nodes, helper threads and
-// the pace of the ranks are those of the job.
+// Runs the random programs of the consistency oracle (docs/internals/oracle.md) under a real MPI,
+// with the ranks of the job, each of them late now and then. Rank 0 judges what all ranks read, and
+// the file's final bytes, by the rules of the simulation. Of a program's setting only the old bytes
+// of the file, the store, failing requests and "nothing beside" apply here: nodes, helper threads
+// and the pace of the ranks are those of the job.
 //
 // The file lies in the folder of --folder, which may be two mounts of one file system on two nodes.
 // Its final bytes are compared with a third view if there is one: --third names a folder of rank

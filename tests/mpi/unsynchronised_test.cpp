@@ -110,7 +110,7 @@ void expect_all(const std::string& name, int time, const std::string& context) {
 }
 
 /// Makes the file long enough in advance: mappings don't survive another process extending the file
-/// (docs/decisions/0012).
+/// (docs/internals/decisions/stores.md).
 void make_long_enough(MPI_File file, const Hints& hints, long long bytes) {
     if (hints[0].second == "mmap") CHECK(MPI_File_set_size(file, bytes) == MPI_SUCCESS);
 }

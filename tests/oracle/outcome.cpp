@@ -72,8 +72,9 @@ void Outcomes::note_undone() {
 }
 
 /// A client reports a failure to write back to the next flush, and ranks don't agree on that
-/// (docs/decisions/0020). And where a sparse graph was requested, an aggregator reports an error of
-/// its storage only to ranks that have data with it (docs/decisions/0038).
+/// (docs/internals/decisions/waiting-and-progress.md). And where a sparse graph was requested, an
+/// aggregator reports an error of its storage only to ranks that have data with it
+/// (docs/internals/decisions/messages.md).
 bool Outcomes::may_differ(const Step& step, ErrorKind one, ErrorKind other) const {
     if (step.kind == Kind::get_size) return true;  // no rank knows what another one got
     if (step.kind == Kind::sync) return program_.setting.client != ClientKind::none;

@@ -56,7 +56,7 @@ def test_no_byte_is_lost_or_old_between_two_clients(kind, clients):
 
 
 # MooseFS without accesses that are read back at once under a lock: on a busy machine they went wrong in 2 of
-# 4 runs, for an unknown reason (docs/network-file-systems.md).
+# 4 runs, for an unknown reason (docs/user/network-file-systems.md).
 MOOSE = [
     "write",
     "write holes",

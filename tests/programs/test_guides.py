@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs the commands of the guides, and checks that they print what the guides say.
 
-In docs/guides a block of code below a line with nothing but a file's name is that file. A block `sh` is run.
-A block `text` below it is its output, where "..." stands for anything. A block `console` is only shown.
+In docs/user/guides a block of code below a line with nothing but a file's name is that file. A block `sh` is
+run. A block `text` below it is its output, where "..." stands for anything. A block `console` is only shown.
 """
 
 import os
@@ -15,7 +15,7 @@ import pytest
 from conftest import IS_BUILT, NOT_BUILT, host_or_skip
 from oratorio.paths import ROOT
 
-GUIDES = ROOT / "docs/guides"
+GUIDES = ROOT / "docs/user/guides"
 # The MPI that each guide is run with; HDF5, netCDF and Fortran are Debian's.
 HOSTS = {
     "start": "mpich5",

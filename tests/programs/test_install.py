@@ -56,8 +56,8 @@ def test_everything_people_look_for_is_there(prefix):
         "LICENSE",
         "licenses/liburing.txt",
         "CHANGELOG.md",
-        "docs/hints.md",
-        "docs/images/suite.png",
+        "docs/user/hints.md",
+        "docs/research/images/suite.png",
     ):
         assert (docs / file).exists(), file
     assert (prefix / "share/man/man1/oratorio.1").exists()

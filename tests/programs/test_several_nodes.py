@@ -129,7 +129,7 @@ def test_a_job_goes_on_when_a_nodes_network_comes_back(name, method, nodes, tmp_
 
 
 def test_a_job_ends_when_the_host_gives_up_a_node_whose_network_has_gone(tmp_path, tmp_path_factory):
-    # MPICH 5 over UCX does not give the node up: docs/several-nodes.md.
+    # MPICH 5 over UCX does not give the node up: docs/user/several-nodes.md.
     host = host_or_skip("openmpi5")
     program = compile_for(host.mpicc, HERE / "many_writes.c", "many-writes-openmpi5")
     env = {"ORATORIO_HINTS": "oratorio_method=two_layer", "ORATORIO_WAIT_NOTICE": "1"}

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Jobs of Slurm on two nodes: two slurmd of this machine. docs/slurm.md describes what is tested here."""
+"""Jobs of Slurm on two nodes: two slurmd of this machine. docs/user/slurm.md describes what is tested
+here."""
 
 import re
 import subprocess

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Locks between nodes: which ones a handle takes, and that no byte is lost where locks of the file
-// system are visible on one node only (docs/decisions/0048-locks-of-the-job.md).
+// system are visible on one node only (docs/internals/decisions/holes-and-locks.md).
 #include "sim/cluster_ranks.hpp"
 
 namespace oratorio::test {

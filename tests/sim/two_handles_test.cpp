@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Two handles on one file: only a handle that was alone when it was opened fills holes by data
-// sieving; any other writes its data piece by piece (docs/decisions/0002).
+// sieving; any other writes its data piece by piece (docs/internals/decisions/holes-and-locks.md).
 #include "sim/file_ranks.hpp"
 
 namespace oratorio::test {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One function per workload; docs/workloads.md describes their shapes. Each throws
+// One function per workload; docs/research/workloads.md describes their shapes. Each throws
 // std::invalid_argument on a wrong parameter.
 #pragma once
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Advice that would make a run faster, derived from its recording. docs/symptoms.md says the same in prose.
+"""Advice that would make a run faster, derived from its recording. docs/user/symptoms.md says the same in
+prose.
 
 A rule looks at a run and returns at most one piece of advice: what it sees and what to try. The field
 `seconds` is the time that the advice concerns, summed over all ranks; the largest comes first.
@@ -47,7 +48,7 @@ class Advice:
     rule: str
     sees: str
     tries: str
-    page: str = "symptoms.md"
+    page: str = "user/symptoms.md"
     seconds: float = 0.0
 
 
@@ -80,7 +81,7 @@ def errors(run: Run) -> Advice | None:
         return None
     first = failed[0].args["error"]
     told = f"{len(failed)} accesses failed; the first: {first}"
-    return Advice("errors", told, "Mend that first: their times say nothing.", "failing-disks.md", 1e9)
+    return Advice("errors", told, "Mend that first: their times say nothing.", "user/failing-disks.md", 1e9)
 
 
 def misspelt(run: Run) -> Advice | None:
@@ -88,7 +89,7 @@ def misspelt(run: Run) -> Advice | None:
     told = [line for line in run.explained.remarks if "did you mean" in line or "is ignored" in line]
     if not told:
         return None
-    return Advice("misspelt", told[0], "Correct it: as it is it changes nothing.", "hints.md", 1e8)
+    return Advice("misspelt", told[0], "Correct it: as it is it changes nothing.", "user/hints.md", 1e8)
 
 
 def small_independent(run: Run) -> Advice | None:
@@ -126,7 +127,7 @@ def small_pieces(run: Run) -> Advice | None:
             f"{_name(file)}: list_io makes a storage call for each piece of {amount(group.piece_bytes)}, "
             "and the ranks' pieces lie between each other's.",
             f"Try the hint romio_cb_{group.direction}=enable.",
-            "methods.md",
+            "user/methods.md",
             spent.storage,
         )
     return None
@@ -150,7 +151,7 @@ def loads_too_much(run: Run) -> Advice | None:
         f"{_name(file)}: {amount(group.sum('bytes_loaded'))} were read from the storage for "
         f"{amount(group.moved)} that were asked for: the holes come along.",
         f"Try the hint {hint}: each rank reads its own pieces.",
-        "hints.md",
+        "user/hints.md",
         spent_of(group.accesses).storage,
     )
 
@@ -168,7 +169,7 @@ def fills_holes(run: Run) -> Advice | None:
         "what is in them.",
         "Let the ranks together write ranges without holes, or try romio_ds_write=disable and "
         "romio_cb_write=disable.",
-        "hints.md",
+        "user/hints.md",
         spent_of(group.accesses).total,
     )
 
@@ -194,7 +195,7 @@ def late_ranks(run: Run) -> Advice | None:
         f"rank {last.rank} came {1e3 * behind:.1f} ms after the first.",
         "The others wait for it: look at what the program does before the call. Storage can't make "
         "this faster.",
-        "trace.md",
+        "user/trace.md",
         seconds * max(1, run.ranks - 1),
     )
 
@@ -258,7 +259,7 @@ def asked_by_name(run: Run) -> Advice | None:
                 f"{decision.path.rpartition('/')[2]}: {decision.method} was asked for; {least.name} is "
                 f"estimated to take {least.milliseconds:.3f} instead of {taken.milliseconds:.3f} ms.",
                 "Leave the method to auto, or compare them: oratorio compare.",
-                "methods.md",
+                "user/methods.md",
                 _all_spent(run).total * NOTED,
             )
     return None
@@ -276,7 +277,7 @@ def network_writes(run: Run) -> Advice | None:
                 f"pages, as each "
                 "client has a cache of its own.",
                 "Write collectively.",
-                "network-file-systems.md",
+                "user/network-file-systems.md",
                 spent_of(group.accesses).storage,
             )
     return None
@@ -290,7 +291,7 @@ def not_beside(run: Run) -> Advice | None:
                 "not_beside",
                 line.rpartition("/")[2],
                 "Start MPI with MPI_THREAD_MULTIPLE, or try the hint oratorio_progress=thread.",
-                "hints.md",
+                "user/hints.md",
                 _all_spent(run).total * NOTED,
             )
     return None
@@ -304,7 +305,7 @@ def crowded(run: Run) -> Advice | None:
         "crowded",
         f"{run.ranks_per_node} ranks of a node share {run.cores} cores.",
         "Waiting is partly waiting for a core. Judge figures by runs with as many ranks as in production.",
-        "benchmarks.md",
+        "research/benchmarks.md",
         _all_spent(run).waiting * NOTED,
     )
 
@@ -320,7 +321,7 @@ def _not_calibrated(one: Limits) -> Advice:
         "not_calibrated",
         f"auto picks by built-in costs: none were measured for {one.file_system} here.",
         "Once: ./oratorio calibrate --dir FOLDER, with a folder there.",
-        "calibrate.md",
+        "user/calibrate.md",
     )
 
 
@@ -329,7 +330,7 @@ def _at_the_limit(one: Limits, limit: Limit) -> Advice:
         "at_the_limit",
         f"{one.file_system}: {limit.what} at {100 * limit.share:.0f} % of what calibrate measured.",
         "Only fewer bytes or a faster file system would help there.",
-        "calibrate.md",
+        "user/calibrate.md",
         limit.seconds,
     )
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The benchmark's workloads and their parameters. The program in tools/bench knows the shapes; all defaults
-are here, and docs/workloads.md names their sources."""
+are here, and docs/research/workloads.md names their sources."""
 
 import math
 import re

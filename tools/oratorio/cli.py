@@ -22,7 +22,7 @@ app = typer.Typer(
 stderr = Console(stderr=True, highlight=False)
 
 Method = Annotated[
-    str | None, typer.Option(help="Method of docs/methods.md for every file; auto if not given.")
+    str | None, typer.Option(help="Method of docs/user/methods.md for every file; auto if not given.")
 ]
 Hints = Annotated[
     list[str] | None,
@@ -98,7 +98,8 @@ def soak(
         bool, typer.Option("--clients", help="All are over clients of NFS or FUSE with caches.")
     ] = False,
     client: Annotated[
-        str | None, typer.Option(help="All are over clients of this kind, such as ocfs2: docs/oracle.md.")
+        str | None,
+        typer.Option(help="All are over clients of this kind, such as ocfs2: docs/internals/oracle.md."),
     ] = None,
     locks: Annotated[
         str | None, typer.Option(help="The hint oratorio_locks of every file: file or job.")
@@ -113,7 +114,8 @@ def soak(
         bool, typer.Option("--fresh-views", help="Views are set anew, so that no plan is kept.")
     ] = False,
 ) -> None:
-    """Run random programs in a simulation: is every byte one that MPI allows? See docs/oracle.md."""
+    """Run random programs in a simulation: is every byte one that MPI allows? See
+    docs/internals/oracle.md."""
     from oratorio import soak as soaking  # noqa: PLC0415
 
     switches = {
@@ -159,7 +161,8 @@ def fuzz(
         bool, typer.Option("--keep", help="Add inputs that reach new code to the corpus.")
     ] = False,
 ) -> None:
-    """Fuzz the code that reads foreign bytes: hint files, messages, sockets. See docs/fuzzing.md."""
+    """Fuzz the code that reads foreign bytes: hint files, messages, sockets. See
+    docs/internals/fuzzing.md."""
     from oratorio import fuzz as fuzzing  # noqa: PLC0415
 
     unknown = set(targets or ()) - set(fuzzing.targets())
@@ -178,7 +181,9 @@ def neighbours(
     fetch: Annotated[
         bool, typer.Option("--fetch", help="First bring newer libraries from Debian, PyPI and crates.io.")
     ] = False,
-    write: Annotated[bool, typer.Option("--write", help="Put the table into docs/neighbours.md.")] = False,
+    write: Annotated[
+        bool, typer.Option("--write", help="Put the table into docs/user/neighbours.md.")
+    ] = False,
 ) -> None:
     """Run programs and libraries that Oratorio works with, each without and with it. Prints a table."""
     from oratorio.neighbours import command  # noqa: PLC0415
@@ -204,7 +209,7 @@ def clients(
     ] = None,
     seeds: Annotated[int, typer.Option(min=1, help="Random programs of the oracle.")] = 200,
     write: Annotated[
-        bool, typer.Option("--write", help="Put the results into docs/network-file-systems.md.")
+        bool, typer.Option("--write", help="Put the results into docs/user/network-file-systems.md.")
     ] = False,
 ) -> None:
     """Check that nothing is lost on real clients of network and cluster file systems on this machine."""
@@ -233,7 +238,7 @@ def wheel(
         str, typer.Option(help="Processor it is for: x86_64; or aarch64, by Debian's cross compiler.")
     ] = platform.machine(),
 ) -> None:
-    """Make the wheel for PyPI and the archive of the sources. See docs/install.md."""
+    """Make the wheel for PyPI and the archive of the sources. See docs/user/install.md."""
     from oratorio import wheel as making  # noqa: PLC0415
     from oratorio.suites.sources import SourceError  # noqa: PLC0415
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`oratorio compare`: runs a program with the host's own MPI-IO, and once with each method
-(docs/compare.md)."""
+(docs/user/compare.md)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from oratorio import launch, method_table
 from oratorio.recorded import Recorder
 from oratorio.run_facts import Run, Spent, median
 
-# The methods that `auto` takes; docs/methods.md.
+# The methods that `auto` takes; docs/user/methods.md.
 USUAL = ("list_io", "mmap", "shared_buffer", "sieve", "two_phase", "double_buffer")
 HOST, AUTO = "host", "auto"
 SAID_MOST = 200  # characters shown of a failed program's last line

@@ -23,7 +23,7 @@ INTERRUPTED = 130
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Adds the options of `compare` to those that all commands with a job have."""
     parser.add_argument("--methods", metavar="A,B,...", help="Instead of those that auto takes.")
-    parser.add_argument("--all", action="store_true", help="Every method of docs/methods.md.")
+    parser.add_argument("--all", action="store_true", help="Every method of docs/user/methods.md.")
     parser.add_argument(
         "--repeat", type=int, default=1, metavar="N", help="Runs of each, in turns; 1 if not given."
     )

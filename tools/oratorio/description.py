@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The library's tables as it writes them: methods, hints, costs, counters, activities, variables.
 
-tools/describe writes description.json; docs/stability.md documents its schema.
+tools/describe writes description.json; docs/user/stability.md documents its schema.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`oratorio doctor`: checks what works here and what does not, and says what to do (docs/doctor.md).
+"""`oratorio doctor`: checks what works here and what does not, and says what to do (docs/user/doctor.md).
 
 A check looks at one thing and returns findings of one sentence each. This file has the checks of the
 library, the program, its launcher, the environment and a run; `doctor_machine` has those of the machine.
@@ -77,7 +77,7 @@ def _own_mpi(path: str, needs: Needs) -> Finding:
         return Finding(NOTE, "program", f"{path}: {needs.reason}")
     if not (LIBRARIES / f"liboratorio-{needs.flavour}.so").exists():
         return Finding(BAD, "program", f"{path}: {needs.reason}, for which no library is here",
-                       f"build liboratorio-{needs.flavour}.so: docs/install.md")  # fmt: skip
+                       f"build liboratorio-{needs.flavour}.so: docs/user/install.md")  # fmt: skip
     return Finding(OK, "program", f"{path}: {needs.reason}")
 
 
@@ -183,7 +183,7 @@ def _seen(run: Run) -> list[Finding]:
             says = f"Oratorio was loaded and saw {files} files opened, but no access to them on rank 0"
         return [Finding(BAD, "run", says, "in HDF5 and netCDF ask for the MPI-IO driver")]
     says = "Oratorio was not loaded, or no file was opened by MPI-IO"
-    return [Finding(BAD, "run", says, "does the launcher drop LD_PRELOAD? docs/symptoms.md")]
+    return [Finding(BAD, "run", says, "does the launcher drop LD_PRELOAD? docs/user/symptoms.md")]
 
 
 def _alone(said: str) -> list[Finding]:

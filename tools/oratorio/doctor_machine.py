@@ -33,7 +33,7 @@ def _kind(mount: Mount | None, folder: Path) -> Finding:
     if mount.is_coherent:
         return Finding(OK, "file system", f"{name}: its clients keep their caches in step")
     return Finding(NOTE, "file system", f"{name}: clients have caches of their own, which are gone past",
-                   "write collectively; docs/network-file-systems.md")  # fmt: skip
+                   "write collectively; docs/user/network-file-systems.md")  # fmt: skip
 
 
 def _locks(descriptor: int) -> Finding:
@@ -60,7 +60,7 @@ def _reach(mount: Mount | None) -> list[Finding]:
         return []
     known = BETWEEN_NODES.get(mount.kind)
     if known:
-        return [Finding(NOTE, "locks", f"{mount.kind}: {known}", "docs/network-file-systems.md")]
+        return [Finding(NOTE, "locks", f"{mount.kind}: {known}", "docs/user/network-file-systems.md")]
     says = "a job tests whether other nodes see them, and uses its own if they don't"
     return [Finding(NOTE, "locks", says, "on two nodes oratorio doctor mpiexec ... tells which")]
 

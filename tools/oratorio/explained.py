@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Reads what ORATORIO_EXPLAIN=FILE.json has written: how accesses were done and why, remarks, the last line.
 
-Each line is a JSON object; docs/stability.md documents the keys.
+Each line is a JSON object; docs/user/stability.md documents the keys.
 """
 
 from __future__ import annotations

@@ -142,7 +142,7 @@ def read_list(file: Path = LIST) -> list[Mutation]:
 
 
 def row(found: Found) -> str:
-    """Returns a line of the table in docs/oracle.md."""
+    """Returns a line of the table in docs/internals/oracle.md."""
     mutation = found.mutation
     by = (
         f"seed {found.seed}, {found.kind}"

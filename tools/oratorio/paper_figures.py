@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The papers' figures: the workload of each, the swept value, the methods, and the paper's claims. This is
-only a table; tools/oratorio/bench_paper.py measures and draws its contents. docs/papers.md explains it."""
+only a table; tools/oratorio/bench_paper.py measures and draws its contents. docs/research/papers.md explains
+it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -61,7 +61,9 @@ def of_trace(options: argparse.Namespace) -> int:
         return FAILED
     try:
         if not options.trace.exists():
-            raise TraceError(f"{options.trace} isn't there; ORATORIO_TRACE=FILE makes one, docs/trace.md")
+            raise TraceError(
+                f"{options.trace} isn't there; ORATORIO_TRACE=FILE makes one, docs/user/trace.md"
+            )
         if options.explain and not options.explain.exists():
             raise TraceError(f"{options.explain} isn't there; ORATORIO_EXPLAIN=FILE.json makes one")
         found = recorded.read_run(options.trace, options.explain)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The page about one run (docs/report.md). The demo's page is in `report`, the benchmark's in
+"""The page about one run (docs/user/report.md). The demo's page is in `report`, the benchmark's in
 `bench_report`."""
 
 from __future__ import annotations
@@ -292,7 +292,7 @@ def _foot(run: Run) -> str:
     return (
         f"<footer>Made by oratorio report, Oratorio {text(run.version)}. Times are of this run with "
         f"its recording; "
-        "docs/trace.md tells what that costs.</footer>"
+        "docs/user/trace.md tells what that costs.</footer>"
     )
 
 

@@ -3,7 +3,7 @@
 plan.
 
 The closed form is the library's own, by which `auto` compares methods (src/plan/model.cpp); this module
-calls it. docs/simulate.md has the formulas in words.
+calls it. docs/research/simulate.md has the formulas in words.
 """
 
 import subprocess

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reads a trace that ORATORIO_TRACE wrote (docs/trace.md), and checks that it is complete."""
+"""Reads a trace that ORATORIO_TRACE wrote (docs/user/trace.md), and checks that it is complete."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ def read(path: Path) -> list[File]:
     try:
         return list(_files(events))
     except (KeyError, TypeError, AttributeError, binascii.Error) as error:
-        raise TraceError(f"{path}: an event isn't as docs/trace.md says: {error!r}") from error
+        raise TraceError(f"{path}: an event isn't as docs/user/trace.md says: {error!r}") from error
     except TraceError as error:
         raise TraceError(f"{path} isn't whole: {error}") from error
 

@@ -114,7 +114,7 @@ def collectives(file: File) -> list[Collective]:
                 found.append(Collective(number, ranks[0].args["direction"], ranks))
         _ = [one.likeness for one in found]
     except (KeyError, TypeError, ZeroDivisionError) as error:
-        raise TraceError(f"{file.path}: an access isn't as docs/trace.md says: {error!r}") from error
+        raise TraceError(f"{file.path}: an access isn't as docs/user/trace.md says: {error!r}") from error
     if found:
         return found
     if not together:
@@ -201,7 +201,7 @@ def write(out: Path, file: File, accesses: Sequence[Collective], shift: int = 0)
                     told[2], told[6] = places[told[2]], places[told[6]]
                 numbers.extend(told)
     except (OverflowError, TypeError) as error:
-        raise TraceError(f"{file.path}: an access isn't as docs/trace.md says: {error}") from error
+        raise TraceError(f"{file.path}: an access isn't as docs/user/trace.md says: {error}") from error
     if sys.byteorder != "little":
         numbers.byteswap()
     out.write_bytes(numbers.tobytes())

@@ -10,7 +10,7 @@ docs/README.md.
 import re
 import sys
 from pathlib import Path
-from posixpath import normpath
+from posixpath import dirname, join, normpath
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
@@ -41,8 +41,12 @@ html_css_files = ["site.css"]
 
 SECTION = re.compile(r"^\*\*(.+)\*\*$")
 PAGE = re.compile(r"\]\(([\w./-]+)\.md\)")
+# Pages with lists of pages.
+INDEXES = (
+    "docs/user/README", "docs/research/README", "docs/research/results/README", "docs/internals/README",
+)  # fmt: skip
 # Pages that list all others of their folder.
-FOLDERS = ("docs/decisions/README", "docs/results/README")
+FOLDERS = ("docs/internals/decisions/README",)
 
 
 def toctree(pages: list[str], *options: str) -> str:
@@ -65,11 +69,19 @@ def navigation(overview: str) -> str:
     )
 
 
+def listed(index: str, text: str) -> list[str]:
+    """Returns the pages of docs that an index links to."""
+    pages = (normpath(join(dirname(index), page)) for page in PAGE.findall(text))
+    return [f"/{page}" for page in dict.fromkeys(pages) if page.startswith("docs/")]
+
+
 def add_lists(app, page: str, text: list[str]) -> None:
     """Adds the navigation to the start page, and their lists to the pages of FOLDERS."""
     if page == root_doc:
         overview = Path(app.srcdir) / "docs/README.md"
         text[0] += toctree(["/docs/README"], ":hidden:") + navigation(overview.read_text())
+    elif page in INDEXES:
+        text[0] += toctree(listed(page, text[0]), ":hidden:")
     elif page in FOLDERS:
         text[0] += toctree(["**"], ":glob:", ":maxdepth: 1")
 

@@ -65,7 +65,7 @@ def test_every_hint_has_the_keys_of_its_role_and_kind():
 
 
 def test_the_page_documents_every_member_key_and_role():
-    page = (ROOT / "docs/stability.md").read_text()
+    page = (ROOT / "docs/user/stability.md").read_text()
     named = {"schema", "version", *KEYS, *PARTS, *SCHEDULE, *OF_ROLES}
     named |= set().union(*KEYS.values(), *OF_ROLES.values(), *OF_KINDS.values())
     assert {name for name in named if f"`{name}`" not in page} == set()

@@ -22,7 +22,7 @@ def states(found):
 
 def test_names_are_those_of_the_library():
     assert "ORATORIO_HINTS" in hint_names.variables()
-    page = (ROOT / "docs/hints.md").read_text()
+    page = (ROOT / "docs/user/hints.md").read_text()
     assert len(hint_names.hints()) > 60
     assert {key for key in hint_names.hints() if f"`{key}`" not in page} == set()
 

@@ -79,7 +79,7 @@ def test_the_text_for_people_is_in_the_lines():
 
 
 def test_the_page_of_what_is_stable_documents_every_kind_and_key():
-    page = (ROOT / "docs/stability.md").read_text()
+    page = (ROOT / "docs/user/stability.md").read_text()
     said = [WRITE, WRITE["candidates"][0], AGAIN, MISSPELT, END, HINTS, ACCOUNT]
     named = {"locks", "sentence", "off", *(one["kind"] for one in said if "kind" in one)}
     named |= {key for one in said for key in one}

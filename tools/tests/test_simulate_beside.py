@@ -117,13 +117,13 @@ TWO_LAYERS = {"oratorio_method": "two_layer", "oratorio_local_aggregators": "16"
         ("s3d", "write", TWO_LAYERS, 0.8, 1.2),
         ("btio", "read", ONE_LAYER, 0.9, 1.1),
         ("s3d", "read", ONE_LAYER, 0.9, 1.1),
-        ("btio", "read", TWO_LAYERS, 0.7, 1.2),  # known to be too fast: docs/simulate.md
+        ("btio", "read", TWO_LAYERS, 0.7, 1.2),  # known to be too fast: docs/research/simulate.md
     ],
 )
 def test_64_ranks_of_the_library_on_smpi_take_what_simgrid_says_of_their_schedule(
     workload, direction, hints, least, most
 ):
-    """Compares gather and exchange together; docs/simulate.md has the phases alone."""
+    """Compares gather and exchange together; docs/research/simulate.md has the phases alone."""
     ranks, nodes = 64, 4
     small = workload_of(workload, None, small=True)
     arm = hints | {"cb_nodes": "4", "striping_unit": str(MIB)}

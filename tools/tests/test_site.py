@@ -43,7 +43,7 @@ def test_every_page_is_in_the_site_and_starts_with_the_readme(built):
 
 
 def test_navigation_has_the_sections_of_the_overview(built):
-    text = (built / "docs/hints.html").read_text()
+    text = (built / "docs/user/hints.html").read_text()
     captions = ["To use Oratorio", "To see what it is worth", "To change it", "About the project"]
     places = [text.index(f'<span class="caption-text">{caption}</span>') for caption in captions]
     assert places == sorted(places)
@@ -52,12 +52,12 @@ def test_navigation_has_the_sections_of_the_overview(built):
 def test_a_list_right_below_a_line_is_a_list(built):
     assert (
         '<li><p><a class="reference internal" href="symptoms.html">'
-        in (built / "docs/README.html").read_text()
+        in (built / "docs/user/README.html").read_text()
     )
 
 
 def test_a_table_is_a_table(built):
-    assert (built / "docs/environment.html").read_text().count("<tr") > 10
+    assert (built / "docs/user/environment.html").read_text().count("<tr") > 10
 
 
 OVERVIEW = "**To use**\n- [One](one.md)"

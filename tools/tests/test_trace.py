@@ -144,10 +144,10 @@ def cut(text):
         ({**two_ranks(), "oratorio": {"version": 2}}, "has version 2"),
         (whole([access(0, 0, 1, 1)], accesses=2), "1 accesses, but 2 were written"),
         (whole([access(0, 0, 1, 1)], spans=1), "0 spans, but 1 were written"),
-        (whole([span(0, 0, "working", 1, 1)]), "isn't as docs/trace.md says"),
+        (whole([span(0, 0, "working", 1, 1)]), "isn't as docs/user/trace.md says"),
         ({**two_ranks(), "traceEvents": two_ranks()["traceEvents"][:-1]}, "out.h5 is missing"),
-        ({**two_ranks(), "traceEvents": two_ranks()["traceEvents"][1:]}, "isn't as docs/trace.md says"),
-        ({**two_ranks(), "traceEvents": [1]}, "isn't as docs/trace.md says"),
+        ({**two_ranks(), "traceEvents": two_ranks()["traceEvents"][1:]}, "isn't as docs/user/trace.md says"),
+        ({**two_ranks(), "traceEvents": [1]}, "isn't as docs/user/trace.md says"),
     ],
 )  # fmt: skip
 def test_what_is_not_whole_is_one_clear_error(written, content, said):

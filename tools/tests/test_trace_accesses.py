@@ -156,7 +156,7 @@ def odd(content, **changes):
         (without_shapes(job(dropped_layouts=12)), "the layout is there: their shapes were too many"),
         (job(shapes=(BLOCK,)), "shape 1 of an access isn't in the trace"),
         (whole([access(0, 0, 1, 1)]), "there is no collective access to be replayed"),
-        (odd(job(), view={"shape": 0}), "an access isn't as docs/trace.md says"),
+        (odd(job(), view={"shape": 0}), "an access isn't as docs/user/trace.md says"),
     ],
 )
 def test_what_can_not_be_replayed_is_one_clear_error(written, content, said):
@@ -171,7 +171,7 @@ def test_what_can_not_be_replayed_is_one_clear_error(written, content, said):
 def test_a_trace_with_a_damaged_shape_or_an_early_end_is_refused(written):
     content = job()
     content["traceEvents"][1]["args"]["bytes"] = "*"
-    with pytest.raises(BenchError, match=r"isn't as docs/trace.md says"):
+    with pytest.raises(BenchError, match=r"isn't as docs/user/trace.md says"):
         bench_trace.job_of(written(content), None)
     text = json.dumps(job())
     with pytest.raises(SimulateError, match="ends early"):
@@ -183,7 +183,7 @@ def test_a_trace_with_a_damaged_shape_or_an_early_end_is_refused(written):
 def test_numbers_that_are_none_are_refused(written, tmp_path):
     for value in (1 << 70, "far", 0.5):
         file = the_file(written(odd(job(), **{"from": value})))
-        with pytest.raises(TraceError, match=r"isn't as docs/trace.md says"):
+        with pytest.raises(TraceError, match=r"isn't as docs/user/trace.md says"):
             trace_accesses.write(tmp_path / "numbers", file, trace_accesses.collectives(file))
 
 

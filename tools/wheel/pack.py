@@ -55,7 +55,9 @@ def portable_tag(machine: str) -> str:
 def metadata() -> str:
     """Returns the METADATA of the wheel and the sdist; the description is the installation guide."""
     licenses = "".join(f"License-File: {name}\n" for name in LICENSES)
-    return METADATA.format(version=__version__, licenses=licenses) + (ROOT / "docs/install.md").read_text()
+    return (
+        METADATA.format(version=__version__, licenses=licenses) + (ROOT / "docs/user/install.md").read_text()
+    )
 
 
 def about(tag: str) -> dict[str, bytes]:
@@ -78,7 +80,7 @@ def contents(libraries: Path, tag: str, strip: str, scratch: Path) -> dict[str, 
         stripped = scratch / name
         subprocess.run([strip, "--strip-unneeded", "-o", stripped, libraries / name], check=True)
         files[f"oratorio/lib/{name}"] = stripped.read_bytes()
-    files[f"{NAME}.data/data/share/man/man1/oratorio.1"] = (ROOT / "docs/man/oratorio.1").read_bytes()
+    files[f"{NAME}.data/data/share/man/man1/oratorio.1"] = (ROOT / "docs/user/man/oratorio.1").read_bytes()
     files |= {f"{INFO}/{name}": data for name, data in about(tag).items()}
     return files
 

@@ -1,4 +1,5 @@
-"""Draws rounds.png: aggregator, file domain, round and sub-buffer. Usage: python docs/images/rounds.py"""
+"""Draws rounds.png: aggregator, file domain, round and sub-buffer. Usage: python
+docs/internals/images/rounds.py"""
 
 from pathlib import Path
 

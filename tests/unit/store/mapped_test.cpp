@@ -216,7 +216,8 @@ int write_windows(const std::string& path, int number, int count) {
     return store.ok() ? 0 : 1;
 }
 
-// The file is in memory: on ext4 such stores are sometimes lost, in any program (decision 0012).
+// The file is in memory: on ext4 such stores are sometimes lost, in any program
+// (docs/internals/decisions/stores.md).
 TEST(Mapped, processes_that_extend_one_file_at_once_lose_nothing) {
     constexpr int kProcesses = 4;
     const test::TemporaryFolder folder("/dev/shm");

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Measures how the time of a copy depends on the distance of its target behind its source within a
-// page (docs/decisions/0044): for read and write without a buffer, for read and write through a
-// bounce buffer half a page away from both, and for memcpy, as a whole and in steps.
+// page (docs/internals/decisions/stores.md): for read and write without a buffer, for read and
+// write through a bounce buffer half a page away from both, and for memcpy, as a whole and in
+// steps.
 //
 //     c++ -O2 -std=c++20 tools/bench/profile/close_behind.cpp -o close_behind && ./close_behind
 //     FILE

@@ -24,7 +24,7 @@ from oratorio.clients.rig import RANKS, Clients
 from oratorio.hosts import Host, find_host
 from oratorio.paths import OUT, ROOT
 
-PAGE = ROOT / "docs/network-file-systems.md"
+PAGE = ROOT / "docs/user/network-file-systems.md"
 BEGIN, END = "<!-- begin: oratorio clients --write -->\n", "<!-- end -->\n"
 COLUMNS = ("locks", "loss", "handles", "appended", "rules", "oracle", "views")
 HEAD = (

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`oratorio neighbours`: runs the neighbours, prints the table, and writes it into docs/neighbours.md."""
+"""`oratorio neighbours`: runs the neighbours, prints the table, and writes it into
+docs/user/neighbours.md."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ from oratorio.neighbours.model import OK, SKIPPED, WRONG, MissingError, Neighbou
 from oratorio.neighbours.table import ABSENT, NEIGHBOURS
 from oratorio.paths import ROOT
 
-PAGE = ROOT / "docs/neighbours.md"
+PAGE = ROOT / "docs/user/neighbours.md"
 BEGIN, END = "<!-- begin: oratorio neighbours --write -->\n", "<!-- end -->\n"
 COLORS = {OK: "green", SKIPPED: "yellow", WRONG: "red"}
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs tests/programs/sessions.c, in which MPICH now and then hangs (docs/neighbours.md)."""
+"""Runs tests/programs/sessions.c, in which MPICH now and then hangs (docs/user/neighbours.md)."""
 
 import subprocess
 from collections import Counter

@@ -14,8 +14,8 @@ from oratorio.pictures.aggregated import Aggregated
 from oratorio.pictures.base import Picture
 from oratorio.pictures.own import draw_mapped, draw_pieces, draw_shipped, draw_sieve
 
-FOLDER = ROOT / "docs/images/methods"
-PAGE = ROOT / "docs/methods.md"
+FOLDER = ROOT / "docs/user/images/methods"
+PAGE = ROOT / "docs/user/methods.md"
 BEGIN, END = "<!-- begin: oratorio docs --pictures -->\n", "<!-- end -->\n"
 
 
@@ -60,7 +60,7 @@ def drawn() -> dict[Path, str]:
 
 
 def section() -> str:
-    """Returns the pictures as docs/methods.md shows them."""
+    """Returns the pictures as docs/user/methods.md shows them."""
     text = ""
     for family in FAMILIES:
         members = [parts for parts in rows() if family_of(parts) == family]

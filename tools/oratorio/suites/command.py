@@ -81,7 +81,8 @@ def suites(
     ] = False,
     slow: Annotated[bool, typer.Option("--slow", help="Run only what --quick leaves out.")] = False,
     write: Annotated[
-        bool, typer.Option("--write", help="Put the results into docs/conformance.md and its TOML file.")
+        bool,
+        typer.Option("--write", help="Put the results into docs/research/conformance.md and its TOML file."),
     ] = False,
 ) -> None:
     """Fetch, build and run them; the exit code is 1 if Oratorio fails where the host passes."""

@@ -20,7 +20,7 @@ from oratorio.suites.model import ALL, ARMS, PASS, SKIP, Suite
 
 RESULTS = ROOT / "tests/programs/conformance.toml"
 NOTES = ROOT / "tests/programs/conformance_notes.toml"
-PAGE = ROOT / "docs/conformance.md"
+PAGE = ROOT / "docs/research/conformance.md"
 ARM_TITLES = {"host": "own", "oratorio": "Oratorio"}
 
 # suite -> test -> host -> arm -> outcome
@@ -225,7 +225,7 @@ def _summary(suites: list[Suite], outcomes: Outcomes) -> list[str]:
 
 
 def write_page(suites: tuple[Suite, ...], outcomes: Outcomes, runs: list[Run], file: Path = PAGE) -> None:
-    """Writes docs/conformance.md."""
+    """Writes docs/research/conformance.md."""
     notes = load_notes()
     present = [suite for suite in suites if outcomes.get(suite.name)]
     lines = [
