@@ -34,7 +34,7 @@ void lower(const Descriptor& event) {
 AgentHost::AgentHost(const Options& options, JobListener listener, Descriptor end,
                      Descriptor changed)
     : options_(options),
-      address_(door.address()),
+      address_(listener.address()),
       end_(std::move(end)),
       changed_(std::move(changed)),
       listener_(std::move(listener)) {}

@@ -34,7 +34,7 @@ struct RoundContents {
 };
 
 /// How far this rank has come with its own data.
-struct Progress {
+struct ExchangeProgress {
     bool finished = false;  ///< all its data was taken or has arrived; nothing is outstanding
     Bytes received = 0;     ///< reads: bytes that reached this rank's memory
     bool differs = false;   ///< another rank works by a different plan (engine/plan_cache.hpp)
@@ -66,7 +66,7 @@ class Exchange {
     /// Makes progress without waiting; returns Step::progressed if anything moved. An error comes
     /// from the transport, and the run can't continue.
     virtual Result<Step> step() = 0;
-    [[nodiscard]] virtual Progress progress() const = 0;
+    [[nodiscard]] virtual ExchangeProgress progress() const = 0;
     /// Returns the doorbell that rings when step() may make progress again, or null if only polling
     /// shows that.
     [[nodiscard]] virtual Doorbell* doorbell() const { return nullptr; }

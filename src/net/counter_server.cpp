@@ -40,7 +40,7 @@ CounterRequest request_of(std::span<const std::byte> words) {
 }  // namespace
 
 CounterServer::CounterServer(JobListener listener, Descriptor end, Descriptor spare)
-    : address_(door.address()),
+    : address_(listener.address()),
       listener_(std::move(listener)),
       end_(std::move(end)),
       spare_(std::move(spare)),

@@ -18,7 +18,7 @@ constexpr auto kStagger = 250ms;
 
 /// How often one address is tried where the connection is accepted and then closed. A server with
 /// many pending connections may have dropped ours as the oldest.
-constexpr int kTries = 8;
+constexpr int kTriesOfAddress = 8;
 
 /// The attempt at one address. It succeeds when the server's answer to the token has arrived.
 struct Attempt {
@@ -85,7 +85,7 @@ class Connecting {
     /// tries are left.
     void closed(Attempt& attempt, int error) const {
         attempt.error = error;
-        if ((error == ECONNRESET || error == EPIPE) && attempt.tries < kTries) connect(attempt);
+        if ((error == ECONNRESET || error == EPIPE) && attempt.tries < kTriesOfAddress) connect(attempt);
     }
 
     [[nodiscard]] bool any_under_way() const {

@@ -37,10 +37,10 @@ std::uint64_t from_word(std::span<const std::byte> word) {
 }
 
 Result<JobListener> JobListener::open() {
-    auto listener = Socket::listen();
-    if (!listener) return listener.error();
-    JobListener listener(std::move(*listener));
-    if (auto found = door.find_address(); !found) return found.error();
+    auto socket = Socket::listen();
+    if (!socket) return socket.error();
+    JobListener listener(std::move(*socket));
+    if (auto found = listener.find_address(); !found) return found.error();
     return listener;
 }
 

@@ -37,7 +37,7 @@ LockMessage lock_message(LockOperation operation, const LockTable::Request& want
 }
 
 LockServer::LockServer(JobListener listener, Descriptor end)
-    : address_(door.address()), listener_(std::move(listener)), end_(std::move(end)) {}
+    : address_(listener.address()), listener_(std::move(listener)), end_(std::move(end)) {}
 
 Result<std::unique_ptr<LockServer>> LockServer::start() {
     auto listener = JobListener::open();

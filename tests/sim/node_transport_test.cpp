@@ -81,7 +81,7 @@ TEST(NodeTransport, AMeetingIsOverForNobodyBeforeItsActIs) {
                     for (Rank rank = 0; rank < 4; ++rank)
                         std::memcpy(blocks.of(rank).data(), &sum, sizeof sum);
                 };
-                ASSERT_TRUE((*node)->meet(mean, sum_up).ok());
+                ASSERT_TRUE((*node)->rendezvous(mean, sum_up).ok());
                 ASSERT_EQ(mine, 4 * turn + 6);
             }
         });

@@ -39,7 +39,7 @@ WaitPolicy before_sleep_beside_one_at_work(int cores) {
             before = node.doorbell(topology.rank).policy;
             EXPECT_EQ(kind_of(agree_on_error(ranks, {})), ErrorKind::none);
         }
-        EXPECT_EQ(node.bell(topology.rank).before, usual_before_sleep(topology))
+        EXPECT_EQ(node.doorbell(topology.rank).policy, usual_wait_policy(topology))
             << "as before for who comes next";
         return before;
     });
@@ -47,9 +47,9 @@ WaitPolicy before_sleep_beside_one_at_work(int cores) {
 }
 
 TEST(Waking, WhoIsRelievedByOthersSleepsAtOnceInACrowd) {
-    EXPECT_EQ(before_sleep_beside_one_at_work(1), Before::nothing);
-    EXPECT_EQ(before_sleep_beside_one_at_work(2), Before::yields) << "a core is to be had";
-    EXPECT_EQ(before_sleep_beside_one_at_work(3), Before::spins);
+    EXPECT_EQ(before_sleep_beside_one_at_work(1), WaitPolicy::nothing);
+    EXPECT_EQ(before_sleep_beside_one_at_work(2), WaitPolicy::yields) << "a core is to be had";
+    EXPECT_EQ(before_sleep_beside_one_at_work(3), WaitPolicy::spins);
 }
 
 }  // namespace

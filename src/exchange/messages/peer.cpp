@@ -54,7 +54,7 @@ class PeerExchange final : public Exchange {
         const bool copied = member_ && member_->step();
         return progressed_if(copied || any_progressed({*gathered, *served, *walked}));
     }
-    Progress progress() const override {
+    ExchangeProgress progress() const override {
         const bool finished = participant_.finished() && aggregator_.finished() &&
                               (!group_ || group_->finished()) && (!member_ || member_->finished());
         const bool differs = aggregator_.differs() || (group_ && group_->differs()) ||

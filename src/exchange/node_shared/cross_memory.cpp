@@ -22,7 +22,7 @@ class CrossMemoryExchange final : public Exchange {
     void open(int, std::int64_t round, const RoundBuffer& buffer, Offset valid_until) override;
     bool close_if_served(std::int64_t round, Bytes& held) override;
     Result<Step> step() override;
-    Progress progress() const override;
+    ExchangeProgress progress() const override;
     Doorbell* doorbell() const override { return &node_.doorbell(rank_); }
 
   private:
@@ -174,7 +174,7 @@ void CrossMemoryExchange::serve(std::int64_t round, Open& open) {
     open.served = true;
 }
 
-Progress CrossMemoryExchange::progress() const {
+ExchangeProgress CrossMemoryExchange::progress() const {
     const bool finished =
         std::all_of(plan_.aggregators.begin(), plan_.aggregators.end(),
                     [&](Rank aggregator) { return node_.mailbox(aggregator).served == key(); });

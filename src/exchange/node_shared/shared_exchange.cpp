@@ -50,7 +50,7 @@ class SharedExchange final : public Exchange {
               Offset valid_until) override;
     bool close_if_served(std::int64_t round, Bytes& held) override;
     Result<Step> step() override;
-    Progress progress() const override;
+    ExchangeProgress progress() const override;
     Doorbell* doorbell() const override { return &context_.node->doorbell(rank_); }
 
   private:
@@ -207,7 +207,7 @@ void SharedExchange::check_in(std::atomic<std::int64_t>& to_come, int aggregator
     waking_.call_others();
 }
 
-Progress SharedExchange::progress() const {
+ExchangeProgress SharedExchange::progress() const {
     const bool finished =
         std::all_of(progress_.begin(), progress_.end(), [&](const Progress& progress) {
             return progress.round >= plan_.rounds && progress.answered >= plan_.rounds;

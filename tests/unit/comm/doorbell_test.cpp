@@ -56,24 +56,24 @@ TEST(Bell, ARingWakesTheOwner) {
     const Sleeper sleeper(doorbell);
     ring(doorbell);
     sleeper.wait();
-    EXPECT_EQ(bell.sleep, Bell::awake);
+    EXPECT_EQ(doorbell.sleep, Doorbell::awake);
 }
 
 TEST(Bell, ASoftRingLeavesTheOwnerAsleepUntilItIsCalled) {
     Doorbell doorbell(WaitPolicy::nothing);
     const Sleeper sleeper(doorbell);
-    EXPECT_FALSE(call(bell)) << "nothing has rung";
+    EXPECT_FALSE(call(doorbell)) << "nothing has rung";
     ring_softly(doorbell);
     std::this_thread::sleep_for(20ms);
     EXPECT_FALSE(sleeper.woken());
-    EXPECT_TRUE(call(bell));
+    EXPECT_TRUE(call(doorbell));
     sleeper.wait();
 }
 
 TEST(Bell, WhoIsAwakeIsNotCalled) {
     Doorbell doorbell(WaitPolicy::nothing);
     ring_softly(doorbell);
-    EXPECT_FALSE(call(bell));
+    EXPECT_FALSE(call(doorbell));
 }
 
 TEST(Bell, WhoHeardTheRingBeforeDoesNotSleep) {
@@ -81,7 +81,7 @@ TEST(Bell, WhoHeardTheRingBeforeDoesNotSleep) {
     const std::uint32_t heard = doorbell.rings;
     ring_softly(doorbell);
     wait_until_rung(doorbell, heard, 60s);
-    EXPECT_EQ(bell.sleep, Bell::awake);
+    EXPECT_EQ(doorbell.sleep, Doorbell::awake);
 }
 
 TEST(Bell, ARankYieldsBeforeItSleepsWhereRanksShareCores) {
@@ -90,9 +90,9 @@ TEST(Bell, ARankYieldsBeforeItSleepsWhereRanksShareCores) {
     topology.size = 3;
     topology.cores = 2;
     topology.node_of = std::vector{0, 1, 1};
-    EXPECT_EQ(usual_before_sleep(topology), Before::spins);
+    EXPECT_EQ(usual_wait_policy(topology), WaitPolicy::spins);
     topology.cores = 1;
-    EXPECT_EQ(usual_before_sleep(topology), Before::yields);
+    EXPECT_EQ(usual_wait_policy(topology), WaitPolicy::yields);
 }
 
 }  // namespace

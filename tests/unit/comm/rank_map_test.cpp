@@ -23,10 +23,10 @@ void expect_tells(const RankMap& placement, const std::vector<int>& node_of) {
     for (std::size_t i = 0; i < node_of.size(); ++i) {
         const auto rank = static_cast<Rank>(i);
         const NodeSlot slot{node_of[i], seen[static_cast<std::size_t>(node_of[i])]++};
-        ASSERT_EQ(placement.seat(rank), seat) << "rank " << rank;
-        ASSERT_EQ(visited[i], seat) << "rank " << rank;
-        ASSERT_EQ(placement[i], seat.node);
-        ASSERT_EQ(placement.rank_at(seat), rank);
+        ASSERT_EQ(placement.slot(rank), slot) << "rank " << rank;
+        ASSERT_EQ(visited[i], slot) << "rank " << rank;
+        ASSERT_EQ(placement[i], slot.node);
+        ASSERT_EQ(placement.rank_at(slot), rank);
     }
     for (int node = 0; node < placement.nodes(); ++node) {
         const int ranks = seen[static_cast<std::size_t>(node)];
@@ -45,7 +45,7 @@ void expect_tells(const RankMap& placement, const std::vector<int>& node_of) {
         placement.each_on(first, last, [&](Rank rank, NodeSlot slot) {
             skip();
             ASSERT_EQ(rank, next) << "nodes from " << first;
-            ASSERT_EQ(seat, visited[static_cast<std::size_t>(next++)]);
+            ASSERT_EQ(slot, visited[static_cast<std::size_t>(next++)]);
         });
         skip();
         EXPECT_EQ(next, std::ssize(node_of)) << "nodes from " << first;
@@ -82,8 +82,8 @@ TEST(Placement, OfAMillionRanksTakesAFewSweeps) {
     EXPECT_EQ(by_node.sweeps(), 1U);
     EXPECT_EQ(dealt.sweeps(), 64U);
     EXPECT_EQ(dealt_by_four.sweeps(), 16U);
-    EXPECT_EQ(by_node.seat(kRanks - 1), (Seat{kRanks / kEach - 1, kEach - 1}));
-    EXPECT_EQ(dealt.seat(kRanks - 1), (Seat{kRanks / kEach - 1, kEach - 1}));
+    EXPECT_EQ(by_node.slot(kRanks - 1), (NodeSlot{kRanks / kEach - 1, kEach - 1}));
+    EXPECT_EQ(dealt.slot(kRanks - 1), (NodeSlot{kRanks / kEach - 1, kEach - 1}));
 }
 
 TEST(Placement, NodesOfUnequalSizeTakeASweepForEachChange) {

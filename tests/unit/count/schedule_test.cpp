@@ -125,7 +125,7 @@ TEST(Schedule, PiecesThatAreKnownToTileNeedNotBeWalked) {
     EXPECT_FALSE(plan_of(job, "two_phase").covered);
     job.tiles = true;
     EXPECT_TRUE(looked.covered);
-    EXPECT_EQ(likeness(plan_of(job, "two_phase")), likeness(looked));
+    EXPECT_EQ(fingerprint(plan_of(job, "two_phase")), fingerprint(looked));
 }
 
 TEST(Schedule, IsOfFewRoundsAtEvenDistances) {

@@ -40,14 +40,14 @@ class ManyFiles {
   public:
     explicit ManyFiles(std::size_t files, Bytes shipment_max = kMost) : disks_(files) {
         for (MemoryDisk& disk : disks_) {
-            AgentServer::Wish wish;
+            AgentServer::Options options;
             for (int thread = 0; thread < 2; ++thread)
-                wish.file.stores.push_back(std::make_unique<MemoryStore>(disk));
-            wish.file.binding = {kBlock, 1};
-            wish.file.clients = 4;
-            wish.shipment_max = shipment_max;
-            wish.hosts = &hosts_;
-            auto started = AgentServer::start(std::move(wish));
+                options.file.stores.push_back(std::make_unique<MemoryStore>(disk));
+            options.file.binding = {kBlock, 1};
+            options.file.clients = 4;
+            options.shipment_max = shipment_max;
+            options.hosts = &hosts_;
+            auto started = AgentServer::start(std::move(options));
             EXPECT_TRUE(started.ok());
             servers.push_back(std::move(*started));
         }
@@ -55,7 +55,7 @@ class ManyFiles {
     [[nodiscard]] const MemoryDisk& disk(std::size_t file) const { return disks_[file]; }
     [[nodiscard]] std::unique_ptr<RemoteAgents> reached(std::size_t file) const {
         return std::move(
-            *RemoteAgents::connect(std::span(&servers[file]->place(), 1), kBlock, kMost));
+            *RemoteAgents::connect(std::span(&servers[file]->address(), 1), kBlock, kMost));
     }
 
   private:

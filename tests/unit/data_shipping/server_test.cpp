@@ -27,22 +27,22 @@ class Few {
     explicit Few(MemoryDisk& disk, int agents = 2, const MemoryStoreOptions& options = {},
                  std::chrono::milliseconds patience = 60s) {
         for (int agent = 0; agent < agents; ++agent) {
-            AgentServer::Options wish;
+            AgentServer::Options server;
             for (int thread = 0; thread < 2; ++thread)
-                wish.file.stores.push_back(std::make_unique<MemoryStore>(disk, options));
-            wish.file.binding = {kBlock, agents};
-            wish.file.agent = agent;
-            wish.shipment_max = kMost;
-            wish.file.clients = 32;
-            wish.patience = patience;
-            auto started = AgentServer::start(std::move(wish));
+                server.file.stores.push_back(std::make_unique<MemoryStore>(disk, options));
+            server.file.binding = {kBlock, agents};
+            server.file.agent = agent;
+            server.shipment_max = kMost;
+            server.file.clients = 32;
+            server.patience = patience;
+            auto started = AgentServer::start(std::move(server));
             EXPECT_TRUE(started.ok());
             servers.push_back(std::move(*started));
         }
     }
-    [[nodiscard]] std::vector<ServicePlace> places() const {
-        std::vector<ServicePlace> all;
-        for (const auto& server : servers) all.push_back(server->place());
+    [[nodiscard]] std::vector<ServiceAddress> places() const {
+        std::vector<ServiceAddress> all;
+        for (const auto& server : servers) all.push_back(server->address());
         return all;
     }
     [[nodiscard]] std::unique_ptr<RemoteAgents> reached(const AgentLimits& limits = {}) const {
@@ -141,7 +141,7 @@ TEST(AgentServer, WhoHasNotTheTokenIsSentAwayAndWritesNothing) {
     MemoryDisk disk;
     const Few few(disk, 1);
     const auto agents = few.reached();
-    const ServiceAddress place = few.servers[0]->place();
+    const ServiceAddress place = few.servers[0]->address();
     Piece piece(Direction::write, 0, 0, 1000, 1);
     const Socket stranger = raw(place, place.token + 1);
     const auto& head = piece.numbered(3).head;
@@ -155,7 +155,7 @@ TEST(AgentServer, WhoAsksForMoreThanABufferOrForWhatThereIsNotIsSentAway) {
     MemoryDisk disk;
     const Few few(disk, 1);
     const auto agents = few.reached();
-    const ServiceAddress place = few.servers[0]->place();
+    const ServiceAddress place = few.servers[0]->address();
     for (const RequestHead& head :
          {RequestHead{.described = 10, .data = kMost},
           RequestHead{.described = UINT64_MAX, .data = 2},
@@ -174,14 +174,14 @@ TEST(AgentServer, WhatTheRankSharesIsNotSent) {
     MemoryDisk disk;
     std::vector<std::byte> memory(static_cast<std::size_t>(SharedBuffers::bytes_needed(2, 4096)));
     const SharedBuffers shared(memory);
-    AgentServer::Options wish;
-    wish.file.stores.push_back(std::make_unique<MemoryStore>(disk));
-    wish.file.binding = {kBlock, 1};
-    wish.shipment_max = kMost;
-    wish.file.clients = 4;
-    wish.file.shared = shared;
-    const auto server = std::move(*AgentServer::start(std::move(wish)));
-    const ServiceAddress place = server->place();
+    AgentServer::Options options;
+    options.file.stores.push_back(std::make_unique<MemoryStore>(disk));
+    options.file.binding = {kBlock, 1};
+    options.shipment_max = kMost;
+    options.file.clients = 4;
+    options.file.shared = shared;
+    const auto server = std::move(*AgentServer::start(std::move(options)));
+    const ServiceAddress place = server->address();
     const auto agents = std::move(*RemoteAgents::connect(std::span(&place, 1), kBlock, kMost));
     const auto mine = shared.area(1, 4096);
     agents->share(shared, mine, {true});
@@ -212,7 +212,7 @@ TEST(AgentServer, WhatTheRankSharesIsNotSent) {
 TEST(AgentServer, WhoPointsOutsideOfWhatIsSharedIsSentAway) {
     MemoryDisk disk;
     const Few few(disk, 1);
-    const ServiceAddress place = few.servers[0]->place();
+    const ServiceAddress place = few.servers[0]->address();
     for (const std::uint64_t at : {std::uint64_t{64}, UINT64_MAX - 1, std::uint64_t{0}}) {
         const Socket liar = raw(place, place.token);
         Word answer{};
@@ -229,7 +229,7 @@ TEST(AgentServer, WhoPointsOutsideOfWhatIsSharedIsSentAway) {
 TEST(AgentServer, WhoKeepsABufferForTooLongIsSentAwayWhenOthersWantIt) {
     MemoryDisk disk;
     const Few few(disk, 1, {}, 50ms);
-    const ServiceAddress place = few.servers[0]->place();
+    const ServiceAddress place = few.servers[0]->address();
     std::vector<Socket> stopped;
     for (int i = 0; i < 4; ++i) {
         stopped.push_back(raw(place, place.token));
@@ -270,10 +270,10 @@ TEST(AgentServer, WhereNoMemoryIsThereItIsAnError) {
     GTEST_SKIP() << "sanitizers end a program that asks for so much memory";
 #endif
     MemoryDisk disk;
-    AgentServer::Options wish;
-    wish.file.stores.push_back(std::make_unique<MemoryStore>(disk));
-    wish.shipment_max = Bytes{1} << 60;
-    const auto refused = AgentServer::start(std::move(wish));
+    AgentServer::Options options;
+    options.file.stores.push_back(std::make_unique<MemoryStore>(disk));
+    options.shipment_max = Bytes{1} << 60;
+    const auto refused = AgentServer::start(std::move(options));
     ASSERT_FALSE(refused.ok());
     EXPECT_EQ(refused.error().kind, ErrorKind::no_memory);
 }

@@ -65,7 +65,7 @@ TEST(JobLocksOffer, NothingIsTestedWhereOneKernelHasAllLocks) {
     Process process;
     LockSituation inputs = situation_on(kExt4);
     inputs.one_machine = true;
-    EXPECT_EQ(process.offer(situation).reason, LockReason::one_machine);
+    EXPECT_EQ(process.offer(inputs).reason, LockReason::one_machine);
     // Rank 0 may run on the server of a file that other machines mount from there.
     EXPECT_NE(process.offer(situation_on(kExt4)).probe, 0);
     inputs = situation_on(kOcfs2);
@@ -90,11 +90,11 @@ TEST(JobLocksOffer, TheHintComesFirst) {
     Process process;
     LockSituation inputs = situation_on(kSmb);
     inputs.wanted = LockChoice::file;
-    EXPECT_FALSE(process.offer(situation).job);
+    EXPECT_FALSE(process.offer(inputs).job);
     inputs = situation_on(kExt4);
     inputs.one_node = inputs.one_machine = true;
     inputs.wanted = LockChoice::job;
-    EXPECT_TRUE(process.offer(situation).job);
+    EXPECT_TRUE(process.offer(inputs).job);
 }
 
 TEST(JobLocksOffer, APartOfTheJobOnOneNodeFillsHolesOnceMoreIsKnown) {
@@ -135,13 +135,13 @@ TEST(JobLocksListing, AHandleKnowsOfOthersOnItsFileAndWhetherTheyFillHoles) {
         EXPECT_TRUE(undecided.filler());
     }
     filler.settle(true, false);
-    EXPECT_FALSE(process.locks.list(situation.number, offer).filler());
+    EXPECT_FALSE(process.locks.list(inputs.number, offer).filler());
     filler.settle(true, true);
-    EXPECT_TRUE(process.locks.list(situation.number, offer).filler());
+    EXPECT_TRUE(process.locks.list(inputs.number, offer).filler());
     const auto other_file = process.locks.list({.device = 5, .number = 8}, offer);
     EXPECT_FALSE(other_file.others());
     filler = {};
-    EXPECT_FALSE(process.locks.list(situation.number, offer).others());
+    EXPECT_FALSE(process.locks.list(inputs.number, offer).others());
 }
 
 TEST(JobLocksListing, BesideAFillerEveryHandleTakesItsLocks) {

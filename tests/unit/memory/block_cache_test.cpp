@@ -50,14 +50,14 @@ TEST(KeptMemory, NoMoreLiesIdleThanItsBound) {
         blocks.push_back(BlockCache::take((i % 2 == 0 ? 3 : 7) * kMebi, memory));
     for (auto& block : blocks) {
         block.reset();
-        EXPECT_LE(memory->idle_bytes(), KeptMemory::kIdleMax);
+        EXPECT_LE(memory->idle_bytes(), BlockCache::kIdleMax);
     }
-    EXPECT_GT(memory->idle_bytes(), KeptMemory::kIdleMax - 7 * kMebi);
+    EXPECT_GT(memory->idle_bytes(), BlockCache::kIdleMax - 7 * kMebi);
     BlockCache::take(BlockCache::kIdleMax + 1, memory).reset();
     EXPECT_GT(memory->idle_bytes(), 0U) << "what is too long drives nothing out";
     for (int i = 0; i < 40; ++i) blocks[0] = BlockCache::take(BlockCache::kBlockMin, memory);
     blocks.clear();
-    EXPECT_LE(memory->idle_bytes(), KeptMemory::kIdleMax);
+    EXPECT_LE(memory->idle_bytes(), BlockCache::kIdleMax);
 }
 
 TEST(KeptMemory, ShortBlocksAreNotKept) {
@@ -65,7 +65,7 @@ TEST(KeptMemory, ShortBlocksAreNotKept) {
     BlockCache::take(BlockCache::kBlockMin - 1, memory).reset();
     EXPECT_EQ(memory->idle_bytes(), 0U);
     BlockCache::take(BlockCache::kBlockMin, memory).reset();
-    EXPECT_EQ(memory->idle_bytes(), KeptMemory::kBlockMin);
+    EXPECT_EQ(memory->idle_bytes(), BlockCache::kBlockMin);
 }
 
 TEST(KeptMemory, ABlockOutlivesWhoKeepsIt) {
@@ -75,7 +75,7 @@ TEST(KeptMemory, ABlockOutlivesWhoKeepsIt) {
     memory.reset();
     EXPECT_TRUE(gone.expired()) << "its users don't hold it";
     static_cast<char*>(block.get())[kMebi - 1] = 1;
-    EXPECT_NE(KeptMemory::take(kMebi, nullptr), nullptr);
+    EXPECT_NE(BlockCache::take(kMebi, nullptr), nullptr);
 }
 
 }  // namespace

@@ -29,7 +29,8 @@ TEST(Strangers, silent_strangers_take_few_descriptors_and_no_place_of_a_rank) {
         EXPECT_EQ(*clients.back()->fetch_add(1), i);
     }
     const auto ours = static_cast<std::ptrdiff_t>(2 * kMany + 2 * kClients);
-    EXPECT_LE(open_descriptors() - before - ours, static_cast<std::ptrdiff_t>(Door::strangers_max));
+    EXPECT_LE(open_descriptors() - before - ours,
+              static_cast<std::ptrdiff_t>(JobListener::pending_max));
     for (int i = 0; i < kClients; ++i) EXPECT_EQ(*clients[i]->fetch_add(1), kClients + i);
 }
 

@@ -246,9 +246,9 @@ TEST(ServedCounter, each_address_that_is_told_leads_to_the_server) {
 
 TEST(ServedCounter, servers_have_tokens_of_their_own) {
     const auto one = started(), two = started();
-    EXPECT_NE(one->place().token, two->place().token);
-    EXPECT_NE(one->place().answer, two->place().answer);
-    EXPECT_NE(one->place().token, one->place().answer);
+    EXPECT_NE(one->address().token, two->address().token);
+    EXPECT_NE(one->address().answer, two->address().answer);
+    EXPECT_NE(one->address().token, one->address().answer);
 }
 
 TEST(ServedCounter, where_no_socket_can_be_made_there_is_no_server) {
@@ -320,7 +320,7 @@ TEST(CounterService, counters_of_a_process_share_a_server_and_those_of_another_a
     const auto before = open_descriptors();
     auto one = here.host(), two = here.host();
     ASSERT_TRUE(one.ok() && two.ok());
-    EXPECT_EQ((*one)->place().server.token, (*two)->place().server.token);
+    EXPECT_EQ((*one)->address().server.token, (*two)->address().server.token);
     const auto listening = open_descriptors();
     auto other_one = there.reach((*one)->address(), 1),
          other_two = there.reach((*two)->address(), 1);
@@ -363,7 +363,7 @@ TEST(CounterService, after_its_end_a_new_server_is_started_and_reached) {
     EXPECT_EQ(*(*before)->fetch_add(0), 1);
     auto after = here.host();
     ASSERT_TRUE(after.ok());
-    EXPECT_EQ(*there.reach((*after)->place(), 1)->fetch_add(1), 0);
+    EXPECT_EQ(*there.reach((*after)->address(), 1)->fetch_add(1), 0);
 }
 
 /// A failed connection must not be used by the next counter.

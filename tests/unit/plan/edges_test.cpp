@@ -171,14 +171,15 @@ Plan plan_of_planes(int nodes, const char* method) {
 }
 
 TEST(Edges, BetweenNodesAreLookedForWhereHullsAreMostlyHoles) {
-    EXPECT_TRUE(plan_of_planes(4, "auto").thin);
-    EXPECT_TRUE(plan_of_planes(2, "auto").thin);
-    EXPECT_FALSE(plan_of_planes(1, "auto").thin) << "a message costs little";
-    EXPECT_FALSE(plan_of_planes(4, "two_phase").thin) << "by name it is what the papers compare";
+    EXPECT_TRUE(plan_of_planes(4, "auto").refine_edges);
+    EXPECT_TRUE(plan_of_planes(2, "auto").refine_edges);
+    EXPECT_FALSE(plan_of_planes(1, "auto").refine_edges) << "a message costs little";
+    EXPECT_FALSE(plan_of_planes(4, "two_phase").refine_edges)
+        << "by name it is what the papers compare";
     FlatTerms options;
     options.cb_write = Toggle::enable;
     const Plan few = plan_of(interleaved(8, 1 << 10, 8), options, 0, Direction::write, 4);
-    EXPECT_FALSE(few.thin) << "one region to talk to";
+    EXPECT_FALSE(few.refine_edges) << "one region to talk to";
 }
 
 TEST(Edges, ShareBitsAmongManyAggregators) {
@@ -197,7 +198,8 @@ TEST(Edges, AloneTellTheEndWhereThatIsAskedForAndRanksSendMessages) {
         options.method = find_method(method);
         options.sparse = hint;
         const Plan plan = plan_of(summaries, options, 0, Direction::write, 2);
-        EXPECT_EQ(plan.told, explain(plan).find("each rank is told by") != std::string::npos);
+        EXPECT_EQ(plan.ends_locally,
+                  explain(plan).find("each rank is ends_locally by") != std::string::npos);
         return plan.ends_locally;
     };
     EXPECT_TRUE(told("sparse", false));
@@ -205,13 +207,13 @@ TEST(Edges, AloneTellTheEndWhereThatIsAskedForAndRanksSendMessages) {
     EXPECT_FALSE(told("two_phase", false));
     EXPECT_FALSE(told("two_layer", true));
     EXPECT_FALSE(told("list_io", true));
-    EXPECT_TRUE(plan_of_planes(2, "auto").thin);
-    EXPECT_FALSE(plan_of_planes(2, "auto").told) << "nobody asked for it";
+    EXPECT_TRUE(plan_of_planes(2, "auto").refine_edges);
+    EXPECT_FALSE(plan_of_planes(2, "auto").ends_locally) << "nobody asked for it";
     FlatTerms on_node = all_allowed();
     on_node.method = find_method("shared_buffer");
     on_node.sparse = true;
-    EXPECT_FALSE(plan_of(summaries, on_node).told);
-    EXPECT_TRUE(plan_of(summaries, on_node).thin);
+    EXPECT_FALSE(plan_of(summaries, on_node).ends_locally);
+    EXPECT_TRUE(plan_of(summaries, on_node).refine_edges);
     summaries[3].flags |= flag_agrees;
     EXPECT_FALSE(told("sparse", false));
     EXPECT_FALSE(told("cb_gather", true));

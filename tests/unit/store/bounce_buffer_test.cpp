@@ -118,11 +118,13 @@ TEST_F(Staged, IsForLongPiecesThatGoCloseBehindWhereTheyComeFrom) {
         return BounceBuffer::is_better(direction, {page + at, bytes}, offset);
     };
     const bool slow = is_slow_close_behind();
-    EXPECT_EQ(better(Direction::read, 16, Stage::kLeast, 8 * kPage), slow) << "as malloc gives it";
-    EXPECT_FALSE(better(Direction::read, 16, Stage::kLeast - 1, 8 * kPage));
-    EXPECT_FALSE(better(Direction::read, 0, Stage::kLeast, 8 * kPage));
-    EXPECT_FALSE(better(Direction::write, 16, Stage::kLeast, 8 * kPage));
-    EXPECT_EQ(better(Direction::write, 16, Stage::kLeast, 8 * kPage + 20), slow) << "behind a head";
+    EXPECT_EQ(better(Direction::read, 16, BounceBuffer::kLeast, 8 * kPage), slow)
+        << "as malloc gives it";
+    EXPECT_FALSE(better(Direction::read, 16, BounceBuffer::kLeast - 1, 8 * kPage));
+    EXPECT_FALSE(better(Direction::read, 0, BounceBuffer::kLeast, 8 * kPage));
+    EXPECT_FALSE(better(Direction::write, 16, BounceBuffer::kLeast, 8 * kPage));
+    EXPECT_EQ(better(Direction::write, 16, BounceBuffer::kLeast, 8 * kPage + 20), slow)
+        << "behind a head";
 }
 
 }  // namespace

@@ -77,11 +77,12 @@ TEST(DiskMap, TellsPlacesCutToTheRange) {
     const Simulated file{.extents = {extent(0, 90 * kPage, 2 * kPage),
                                      extent(4 * kPage, 10 * kPage, 4 * kPage, FIEMAP_EXTENT_LAST)}};
     EXPECT_EQ(places_of(file, {0, 100 * 4096}),
-              (std::vector<Place>{{{0, 8192}, 90 * 4096}, {{16384, 32768}, 10 * 4096}}));
+              (std::vector<DiskExtent>{{{0, 8192}, 90 * 4096}, {{16384, 32768}, 10 * 4096}}));
     EXPECT_EQ(simulated.calls, 1);
     EXPECT_EQ(simulated.flags, 0U) << "nothing is written back for a question";
-    EXPECT_EQ(places_of(file, {5000, 20000}),
-              (std::vector<Place>{{{5000, 8192}, 90 * 4096 + 5000}, {{16384, 20000}, 10 * 4096}}));
+    EXPECT_EQ(
+        places_of(file, {5000, 20000}),
+        (std::vector<DiskExtent>{{{5000, 8192}, 90 * 4096 + 5000}, {{16384, 20000}, 10 * 4096}}));
     EXPECT_TRUE(places_of(file, {8192, 16384}).empty()) << "a hole";
 }
 
@@ -90,7 +91,8 @@ TEST(DiskMap, BytesThatAreNotWrittenBackHaveNoPlace) {
          {FIEMAP_EXTENT_UNKNOWN | FIEMAP_EXTENT_DELALLOC, FIEMAP_EXTENT_DATA_INLINE}) {
         const Simulated file{.extents = {extent(0, 0, kPage, flags),
                                          extent(kPage, 7 * kPage, kPage, FIEMAP_EXTENT_LAST)}};
-        EXPECT_EQ(places_of(file, {0, 1 << 20}), (std::vector<Place>{{{4096, 8192}, 7 * 4096}}));
+        EXPECT_EQ(places_of(file, {0, 1 << 20}),
+                  (std::vector<DiskExtent>{{{4096, 8192}, 7 * 4096}}));
     }
 }
 
