@@ -6,9 +6,11 @@
 #   --if-stale nothing is done, and no lock taken, where the library is there and as new as its sources; where it is there
 #              and somebody else is building, it is used as it is
 #   base       Debian packages, .oratorio/venv (tools), .oratorio/mpich, .oratorio/openmpi
+#   extras     as root, what only few tests need: SimGrid, Slurm, Lmod, linters of packages
 #   tests      the Python programs of the tests: mpi4py, parallel h5py (built once, kept as a wheel)
 #   docs       Sphinx, which makes the site of the pages, in .oratorio/docs
 #   build      the library, in build/
+#   build-short  the library and the tests of the short test command, in build/
 #   build-jobs the library, the tests under mpiexec and the part plain of the others, in build/
 #   build-all  the library and all tests, in build/
 #   build-sanitize  the floors that need no MPI and their tests with ASan and UBSan, in build-sanitize/
@@ -46,30 +48,46 @@ key_of() { { echo "$root"; cat "$@"; } | sha256sum | cut -d' ' -f1; }
 is_done() { [[ -f $private/stamp-$1 && $(<"$private/stamp-$1") == "$2" ]]; }
 mark_done() { echo "$2" >"$private/stamp-$1"; }
 
+# missing_packages LIST
 missing_packages() {
     local package
-    sed 's/#.*//' "$root/tools/packages-debian.txt" | while read -r package; do
+    sed 's/#.*//' "$1" | while read -r package; do
         [[ -z $package ]] && continue
         [[ $(dpkg-query -W -f='${db:Status-Abbrev}' "$package" 2>/dev/null) == ii* ]] || echo "$package"
     done
 }
 
+# Installs packages and starts no service that comes with one.
+apt_install() (
+    policy=/usr/sbin/policy-rc.d
+    if [[ ! -e $policy ]]; then
+        trap 'rm -f "$policy"' EXIT
+        printf '#!/bin/sh\nexit 101\n' >"$policy"
+        chmod +x "$policy"
+    fi
+    DEBIAN_FRONTEND=noninteractive apt-get -q -y install --no-install-recommends "$@"
+)
+
+# install_packages PACKAGE...
 install_packages() {
+    (($# > 0)) || return 0
+    step "reading Debian's package lists" apt-get -q update
+    step "installing $# Debian packages: $*" apt_install "$@"
+}
+
+install_base_packages() {
     local missing
     if ! command -v dpkg-query >/dev/null; then
         say "this is no Debian system: make sure that the like of tools/packages-debian.txt is installed"
         return
     fi
-    mapfile -t missing < <(missing_packages)
-    ((${#missing[@]} == 0)) && return
-    if ((EUID != 0)); then
+    mapfile -t missing < <(missing_packages "$root/tools/packages-debian.txt")
+    if ((${#missing[@]} > 0 && EUID != 0)); then
         say "these Debian packages are missing: ${missing[*]}"
         say "install them as root and try again:  apt-get install --no-install-recommends ${missing[*]}"
         exit 1
     fi
-    step "reading Debian's package lists" apt-get -q update
-    DEBIAN_FRONTEND=noninteractive step "installing ${#missing[@]} Debian packages: ${missing[*]}" \
-        apt-get -q -y install --no-install-recommends "${missing[@]}"
+    install_packages "${missing[@]}"
 }
 
 system_python() { [[ -x /usr/bin/python3 ]] && echo /usr/bin/python3 || command -v python3; }
@@ -93,12 +111,27 @@ stage_base() {
     local lists=("$root"/tools/requirements/{tools,mpich,openmpi}.txt) key
     key=$(key_of "${BASH_SOURCE[0]}" "$root/tools/packages-debian.txt" "${lists[@]}")
     is_done base "$key" && return
-    install_packages
+    install_base_packages
     step "Python tools (.oratorio/venv)" new_environment venv "${lists[0]}"
     step "MPICH 5 (.oratorio/mpich)" new_environment mpich "${lists[1]}"
     step "Open MPI 5 (.oratorio/openmpi)" new_environment openmpi "${lists[2]}"
     link_mpich_names
     mark_done base "$key"
+}
+
+# Tests that need what is missing are skipped, so only root installs it, and only on Debian.
+stage_extras() {
+    local packages=$root/tools/packages-debian-extras.txt list=$root/tools/requirements/extras.txt key missing=()
+    key=$(key_of "${BASH_SOURCE[0]}" "$packages" "$list")
+    is_done extras "$key" && return
+    step "linters of packages" new_environment venv "$list"
+    ! command -v dpkg-query >/dev/null || mapfile -t missing < <(missing_packages "$packages")
+    if ((${#missing[@]} > 0 && EUID != 0)); then
+        say "tests that need these Debian packages are skipped, which only root can install: ${missing[*]}"
+        return
+    fi
+    install_packages "${missing[@]}"
+    mark_done extras "$key"
 }
 
 # Becomes pip, so that who starts it beside can end it.
@@ -249,9 +282,11 @@ mend_place
 for stage in "$@"; do
     case $stage in
         base) stage_base ;;
+        extras) stage_extras ;;
         tests) stage_tests ;;
         docs) stage_docs ;;
         build) build build oratorio oratorio-mpich oratorio-ompi oratorio-abi ;;
+        build-short) build build oratorio oratorio-mpich oratorio-ompi oratorio-abi short_tests ;;
         build-jobs) build build src/bind/all tools/{calibrate,count,replay}/all tests/mpi/all plain_tests portable ;;
         build-all) build build all portable ;;
         build-sanitize) build build-sanitize all ;;

@@ -2,36 +2,36 @@
 # Tests of data access: plain MPI programs under the preload library; the tests examine their files without MPI.
 set(all_ranks RANKS 1 2 3 4 7 8 OTHER_RANKS 2)
 
-oratorio_mpi_test(differential PRELOAD ${all_ranks} SOURCES differential_test.cpp random_view.cpp mapped_type.cpp)
-oratorio_mpi_test(differential_nodes PRELOAD RANKS 7 HOSTS mpich5 ompi5 ENVIRONMENT ORATORIO_RANKS_PER_NODE=3
+oratorio_mpi_test(differential SHORT 3 PRELOAD ${all_ranks} SOURCES differential_test.cpp random_view.cpp mapped_type.cpp)
+oratorio_mpi_test(differential_nodes SHORT 7 PRELOAD RANKS 7 HOSTS mpich5 ompi5 ENVIRONMENT ORATORIO_RANKS_PER_NODE=3
                   SOURCES differential_test.cpp random_view.cpp mapped_type.cpp)
-oratorio_mpi_test(datarep PRELOAD RANKS 1 3 OTHER_RANKS 2 SOURCES datarep_test.cpp)
-oratorio_mpi_test(holes PRELOAD ${all_ranks} SOURCES holes_test.cpp)
-oratorio_mpi_test(sparse PRELOAD RANKS 1 4 7 OTHER_RANKS 2 SOURCES sparse_test.cpp)
-oratorio_mpi_test(sparse_on_nodes PRELOAD RANKS 6 HOSTS mpich5 ompi5 ENVIRONMENT ORATORIO_RANKS_PER_NODE=2
+oratorio_mpi_test(datarep SHORT 3 PRELOAD RANKS 1 3 OTHER_RANKS 2 SOURCES datarep_test.cpp)
+oratorio_mpi_test(holes SHORT 3 PRELOAD ${all_ranks} SOURCES holes_test.cpp)
+oratorio_mpi_test(sparse SHORT 4 PRELOAD RANKS 1 4 7 OTHER_RANKS 2 SOURCES sparse_test.cpp)
+oratorio_mpi_test(sparse_on_nodes SHORT 6 PRELOAD RANKS 6 HOSTS mpich5 ompi5 ENVIRONMENT ORATORIO_RANKS_PER_NODE=2
                   SOURCES sparse_test.cpp)
-oratorio_mpi_test(modes PRELOAD ${all_ranks} SOURCES modes_test.cpp)
-oratorio_mpi_test(faults PRELOAD EXPORTS ${all_ranks} SOURCES faults_test.cpp io_faults.cpp)
-oratorio_mpi_test(faults_under_way PRELOAD EXPORTS ${all_ranks} SOURCES faults_under_way_test.cpp io_faults.cpp)
-oratorio_mpi_test(faults_under_way_threads PRELOAD EXPORTS RANKS 4 OTHER_RANKS 2 ARGUMENTS thread
+oratorio_mpi_test(modes SHORT 3 PRELOAD ${all_ranks} SOURCES modes_test.cpp)
+oratorio_mpi_test(faults SHORT 3 PRELOAD EXPORTS ${all_ranks} SOURCES faults_test.cpp io_faults.cpp)
+oratorio_mpi_test(faults_under_way SHORT 3 PRELOAD EXPORTS ${all_ranks} SOURCES faults_under_way_test.cpp io_faults.cpp)
+oratorio_mpi_test(faults_under_way_threads SHORT 4 PRELOAD EXPORTS RANKS 4 OTHER_RANKS 2 ARGUMENTS thread
                   SOURCES faults_under_way_test.cpp io_faults.cpp)
-oratorio_mpi_test(faults_under_way_nodes PRELOAD EXPORTS RANKS 4 OTHER_RANKS 3 ENVIRONMENT ORATORIO_RANKS_PER_NODE=2
+oratorio_mpi_test(faults_under_way_nodes SHORT 4 PRELOAD EXPORTS RANKS 4 OTHER_RANKS 3 ENVIRONMENT ORATORIO_RANKS_PER_NODE=2
                   SOURCES faults_under_way_test.cpp io_faults.cpp)
-oratorio_mpi_test(faults_under_way_calls PRELOAD EXPORTS RANKS 3 OTHER_RANKS 2
+oratorio_mpi_test(faults_under_way_calls SHORT 3 PRELOAD EXPORTS RANKS 3 OTHER_RANKS 2
                   ENVIRONMENT ORATORIO_HINTS=oratorio_progress=calls
                   SOURCES faults_under_way_test.cpp io_faults.cpp)
 oratorio_mpi_test(beside PRELOAD RANKS 2 HOSTS mpich5 ompi5 SOURCES beside_test.cpp)
-oratorio_mpi_test(beside_threads PRELOAD RANKS 2 HOSTS mpich5 ompi5 SOURCES beside_test.cpp ARGUMENTS multiple)
+oratorio_mpi_test(beside_threads SHORT 2 PRELOAD RANKS 2 HOSTS mpich5 ompi5 SOURCES beside_test.cpp ARGUMENTS multiple)
 oratorio_mpi_test(large PRELOAD EXPORTS RANKS 1 3 OTHER_RANKS 2 SOURCES large_test.cpp io_faults.cpp)
 oratorio_mpi_test(full_disk PRELOAD RANKS 1 3 8 OTHER_RANKS 2 SOURCES full_disk_test.cpp
                   WRAPPER ${oratorio_SOURCE_DIR}/tests/support/with_small_disk.sh)
-oratorio_mpi_test(fallback PRELOAD EXPORTS RANKS 3 8 OTHER_RANKS 2 SOURCES fallback_test.cpp)
-oratorio_mpi_test(kept PRELOAD EXPORTS RANKS 1 4 OTHER_RANKS 2 SOURCES kept_test.cpp TIMEOUT 300)
+oratorio_mpi_test(fallback SHORT 3 PRELOAD EXPORTS RANKS 3 8 OTHER_RANKS 2 SOURCES fallback_test.cpp)
+oratorio_mpi_test(kept SHORT 4 PRELOAD EXPORTS RANKS 1 4 OTHER_RANKS 2 SOURCES kept_test.cpp TIMEOUT 300)
 oratorio_mpi_test(kept_by_threads PRELOAD EXPORTS RANKS 4 OTHER_RANKS 3 SOURCES kept_test.cpp ARGUMENTS threads)
-oratorio_mpi_test(kept_on_nodes PRELOAD EXPORTS RANKS 4 OTHER_RANKS 3 SOURCES kept_test.cpp TIMEOUT 300
+oratorio_mpi_test(kept_on_nodes SHORT 4 PRELOAD EXPORTS RANKS 4 OTHER_RANKS 3 SOURCES kept_test.cpp TIMEOUT 300
                   ENVIRONMENT ORATORIO_RANKS_PER_NODE=2)
-oratorio_mpi_test(waiting PRELOAD RANKS 2 4 OTHER_RANKS 2 SOURCES waiting_test.cpp TIMEOUT 60)
-oratorio_mpi_test(waiting_notice PRELOAD RANKS 3 OTHER_RANKS 2 SOURCES waiting_test.cpp ARGUMENTS late
+oratorio_mpi_test(waiting SHORT 2 PRELOAD RANKS 2 4 OTHER_RANKS 2 SOURCES waiting_test.cpp TIMEOUT 60)
+oratorio_mpi_test(waiting_notice SHORT 3 PRELOAD RANKS 3 OTHER_RANKS 2 SOURCES waiting_test.cpp ARGUMENTS late
                   ENVIRONMENT ORATORIO_WAIT_NOTICE=1)
 foreach(host ${ORATORIO_MPI_HOSTS})
   set(ranks 2)
@@ -42,12 +42,12 @@ foreach(host ${ORATORIO_MPI_HOSTS})
   set_tests_properties(mpi.waiting_notice.${host}.${ranks} PROPERTIES
     PASS_REGULAR_EXPRESSION "rank 0 has waited 1 s in MPI_File_write_at_all: /[^\n]*other ranks" FAIL_REGULAR_EXPRESSION "rank 2 has")
 endforeach()
-oratorio_mpi_test(attended PRELOAD EXPORTS RANKS 2 SOURCES attended_test.cpp)
-oratorio_mpi_test(attended_nodes PRELOAD EXPORTS RANKS 2 SOURCES attended_test.cpp ARGUMENTS nodes
+oratorio_mpi_test(attended SHORT 2 PRELOAD EXPORTS RANKS 2 SOURCES attended_test.cpp)
+oratorio_mpi_test(attended_nodes SHORT 2 PRELOAD EXPORTS RANKS 2 SOURCES attended_test.cpp ARGUMENTS nodes
                   ENVIRONMENT ORATORIO_RANKS_PER_NODE=1)
-oratorio_mpi_test(small_calls PRELOAD EXPORTS RANKS 1 2 SOURCES small_calls_test.cpp)
+oratorio_mpi_test(small_calls SHORT 2 PRELOAD EXPORTS RANKS 1 2 SOURCES small_calls_test.cpp)
 foreach(driver cuda hip)
-  oratorio_mpi_test(device_of_${driver} PRELOAD RANKS 1 4 OTHER_RANKS 2 SOURCES device_test.cpp
+  oratorio_mpi_test(device_of_${driver} SHORT 4 PRELOAD RANKS 1 4 OTHER_RANKS 2 SOURCES device_test.cpp
                     ARGUMENTS $<TARGET_FILE:${driver}_stand_in>)
 endforeach()
 foreach(host ${ORATORIO_MPI_HOSTS})
@@ -59,27 +59,27 @@ oratorio_mpi_test(many_ranks PRELOAD RANKS 64 OTHER_RANKS 16 SOURCES many_ranks_
 # Not on Open MPI: with so many ranks its MPI_Init may hang on a machine that is busy otherwise.
 oratorio_mpi_test(very_many_ranks PRELOAD HOSTS mpich5 RANKS 128 SOURCES many_ranks_test.cpp ARGUMENTS two_phase auto)
 oratorio_mpi_test(peak_memory PRELOAD RANKS 4 SOURCES peak_memory_test.cpp)
-oratorio_mpi_test(unsynchronised PRELOAD RANKS 4 OTHER_RANKS 3 SOURCES unsynchronised_test.cpp)
-oratorio_mpi_test(unsynchronised_nodes PRELOAD RANKS 4 OTHER_RANKS 3 SOURCES unsynchronised_test.cpp
+oratorio_mpi_test(unsynchronised SHORT 4 PRELOAD RANKS 4 OTHER_RANKS 3 SOURCES unsynchronised_test.cpp)
+oratorio_mpi_test(unsynchronised_nodes SHORT 4 PRELOAD RANKS 4 OTHER_RANKS 3 SOURCES unsynchronised_test.cpp
                   ENVIRONMENT ORATORIO_RANKS_PER_NODE=2)
 # With the job's locks, and each rank on a node of its own.
-oratorio_mpi_test(unsynchronised_job_locks PRELOAD RANKS 4 OTHER_RANKS 3 SOURCES unsynchronised_test.cpp
+oratorio_mpi_test(unsynchronised_job_locks SHORT 4 PRELOAD RANKS 4 OTHER_RANKS 3 SOURCES unsynchronised_test.cpp
                   ARGUMENTS list_io two_phase sieve mmap sparse
                   ENVIRONMENT ORATORIO_RANKS_PER_NODE=1 ORATORIO_HINTS=oratorio_locks=job)
-oratorio_mpi_test(modes_job_locks PRELOAD RANKS 4 HOSTS mpich5 ompi5 SOURCES modes_test.cpp
+oratorio_mpi_test(modes_job_locks SHORT 4 PRELOAD RANKS 4 HOSTS mpich5 ompi5 SOURCES modes_test.cpp
                   ENVIRONMENT ORATORIO_RANKS_PER_NODE=1 ORATORIO_HINTS=oratorio_locks=job)
-oratorio_mpi_test(unsynchronised_calls PRELOAD RANKS 2 SOURCES unsynchronised_test.cpp
+oratorio_mpi_test(unsynchronised_calls SHORT 2 PRELOAD RANKS 2 SOURCES unsynchronised_test.cpp
                   ENVIRONMENT ORATORIO_HINTS=oratorio_progress=calls)
 set(oracle_programs PRELOAD EXPORTS RANKS 4 LINK oratorio_oracle
     SOURCES oracle_programs_test.cpp oracle_performer.cpp io_faults.cpp)
-oratorio_mpi_test(oracle_programs ${oracle_programs} HOSTS mpich5 ompi5 ARGUMENTS --count 30)
-oratorio_mpi_test(oracle_programs_nodes ${oracle_programs} HOSTS mpich5 ARGUMENTS --first 1001 --count 30
+oratorio_mpi_test(oracle_programs SHORT 4 ${oracle_programs} HOSTS mpich5 ompi5 ARGUMENTS --count 30)
+oratorio_mpi_test(oracle_programs_nodes SHORT 4 ${oracle_programs} HOSTS mpich5 ARGUMENTS --first 1001 --count 30
                   ENVIRONMENT ORATORIO_RANKS_PER_NODE=2)
 # The folder is its own third view; in the last test the third view is another folder, which the program must notice.
 set(oracle_folder ${CMAKE_CURRENT_BINARY_DIR}/oracle)
 file(MAKE_DIRECTORY ${oracle_folder}/empty ${oracle_folder}/mpich5 ${oracle_folder}/ompi5 ${oracle_folder}/notice)
 foreach(host mpich5 ompi5)
-  oratorio_mpi_test(oracle_programs_faults ${oracle_programs} HOSTS ${host} ENVIRONMENT ORATORIO_RANKS_PER_NODE=2
+  oratorio_mpi_test(oracle_programs_faults SHORT 4 ${oracle_programs} HOSTS ${host} ENVIRONMENT ORATORIO_RANKS_PER_NODE=2
                     ARGUMENTS --faults --first 2001 --count 30 --folder ${oracle_folder}/${host}
                     --third ${oracle_folder}/${host})
 endforeach()
@@ -100,7 +100,7 @@ set(settings_nodes ORATORIO_RANKS_PER_NODE=1)
 set(settings_method ORATORIO_METHOD=two_phase)
 set(settings_host ORATORIO_METHOD=host)
 set(settings_off ORATORIO_DISABLE=1)
-oratorio_mpi_test(settings PRELOAD SOURCES settings_test.cpp RANKS 3)
+oratorio_mpi_test(settings SHORT 3 PRELOAD SOURCES settings_test.cpp RANKS 3)
 foreach(host mpich5 ompi5)
   if(NOT TARGET mpi_settings_${host})
     continue()

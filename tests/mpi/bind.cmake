@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Tests of src/bind: plain MPI programs under the preload library, and tests of what the libraries export.
-oratorio_mpi_test(bind_routines PRELOAD SOURCES bind_routines_test.cpp RANKS 1 3)
+oratorio_mpi_test(bind_routines SHORT 3 PRELOAD SOURCES bind_routines_test.cpp RANKS 1 3)
 oratorio_mpi_test(workspaces INTERNAL LINK oratorio_file RANKS 1 2 4 OTHER_RANKS 3
                   SOURCES workspaces_test.cpp ${oratorio_SOURCE_DIR}/src/bind/workspaces.cpp)
-oratorio_mpi_test(workspaces_at_once INTERNAL LINK oratorio_file RANKS 2 TIMEOUT 60
+oratorio_mpi_test(workspaces_at_once SHORT 2 INTERNAL LINK oratorio_file RANKS 2 TIMEOUT 60
                   SOURCES workspaces_at_once_test.cpp ${oratorio_SOURCE_DIR}/src/bind/workspaces.cpp)
 # The library's objects are linked into the program, which looks at them from inside.
 foreach(host mpich5:mpich ompi5:ompi)
@@ -11,47 +11,47 @@ foreach(host mpich5:mpich ompi5:ompi)
   list(GET host 0 name)
   list(GET host 1 flavour)
   if(TARGET oratorio-${flavour})
-    oratorio_mpi_test(given_back HOSTS ${name} RANKS 1 2 LINK oratorio_mpi_${flavour} oratorio_file
+    oratorio_mpi_test(given_back SHORT 2 HOSTS ${name} RANKS 1 2 LINK oratorio_mpi_${flavour} oratorio_file
                       SOURCES given_back_test.cpp $<TARGET_OBJECTS:oratorio-${flavour}>)
   endif()
 endforeach()
-oratorio_mpi_test(bind_views PRELOAD SOURCES bind_views_test.cpp RANKS 1 2)
-oratorio_mpi_test(bind_arguments PRELOAD SOURCES bind_arguments_test.cpp RANKS 2 3)
-oratorio_mpi_test(bind_inner_errors PRELOAD SOURCES bind_inner_errors_test.cpp RANKS 2)
-oratorio_mpi_test(bind_refused PRELOAD SOURCES bind_refused_test.cpp RANKS 3 OTHER_RANKS 2)
-oratorio_mpi_test(bind_errhandlers PRELOAD OWN_PROGRAMS SOURCES bind_errhandlers_test.cpp RANKS 1 2)
+oratorio_mpi_test(bind_views SHORT 2 PRELOAD SOURCES bind_views_test.cpp RANKS 1 2)
+oratorio_mpi_test(bind_arguments SHORT 2 PRELOAD SOURCES bind_arguments_test.cpp RANKS 2 3)
+oratorio_mpi_test(bind_inner_errors SHORT 2 PRELOAD SOURCES bind_inner_errors_test.cpp RANKS 2)
+oratorio_mpi_test(bind_refused SHORT 3 PRELOAD SOURCES bind_refused_test.cpp RANKS 3 OTHER_RANKS 2)
+oratorio_mpi_test(bind_errhandlers SHORT 2 PRELOAD OWN_PROGRAMS SOURCES bind_errhandlers_test.cpp RANKS 1 2)
 oratorio_mpi_test(bind_handles PRELOAD SOURCES bind_handles_test.cpp RANKS 1 TIMEOUT 400)
-oratorio_mpi_test(bind_shared_pointer PRELOAD SOURCES bind_shared_pointer_test.cpp RANKS 1 2 3 4 7 8 OTHER_RANKS 4)
-oratorio_mpi_test(bind_shared_pointer_nodes PRELOAD SOURCES bind_shared_pointer_test.cpp RANKS 4 7
+oratorio_mpi_test(bind_shared_pointer SHORT 3 PRELOAD SOURCES bind_shared_pointer_test.cpp RANKS 1 2 3 4 7 8 OTHER_RANKS 4)
+oratorio_mpi_test(bind_shared_pointer_nodes SHORT 4 PRELOAD SOURCES bind_shared_pointer_test.cpp RANKS 4 7
                   ENVIRONMENT ORATORIO_RANKS_PER_NODE=2)
-oratorio_mpi_test(bind_nonblocking PRELOAD SOURCES bind_nonblocking_test.cpp RANKS 1 2 3 4 7 8 OTHER_RANKS 4)
-oratorio_mpi_test(bind_nonblocking_threads PRELOAD SOURCES bind_nonblocking_test.cpp RANKS 1 4 ARGUMENTS thread OTHER_RANKS 4)
-oratorio_mpi_test(bind_nonblocking_threads_nodes PRELOAD SOURCES bind_nonblocking_test.cpp RANKS 4 ARGUMENTS thread
+oratorio_mpi_test(bind_nonblocking SHORT 3 PRELOAD SOURCES bind_nonblocking_test.cpp RANKS 1 2 3 4 7 8 OTHER_RANKS 4)
+oratorio_mpi_test(bind_nonblocking_threads SHORT 4 PRELOAD SOURCES bind_nonblocking_test.cpp RANKS 1 4 ARGUMENTS thread OTHER_RANKS 4)
+oratorio_mpi_test(bind_nonblocking_threads_nodes SHORT 4 PRELOAD SOURCES bind_nonblocking_test.cpp RANKS 4 ARGUMENTS thread
                   ENVIRONMENT ORATORIO_RANKS_PER_NODE=2)
-oratorio_mpi_test(bind_nonblocking_raised PRELOAD SOURCES bind_nonblocking_test.cpp RANKS 4
+oratorio_mpi_test(bind_nonblocking_raised SHORT 4 PRELOAD SOURCES bind_nonblocking_test.cpp RANKS 4
                   ENVIRONMENT ORATORIO_RANKS_PER_NODE=2 ORATORIO_HINTS=oratorio_progress=thread)
-oratorio_mpi_test(bind_nonblocking_calls PRELOAD SOURCES bind_nonblocking_test.cpp RANKS 3
+oratorio_mpi_test(bind_nonblocking_calls SHORT 3 PRELOAD SOURCES bind_nonblocking_test.cpp RANKS 3
                   ENVIRONMENT ORATORIO_HINTS=oratorio_progress=calls)
-oratorio_mpi_test(bind_nonblocking_calls_threads PRELOAD SOURCES bind_nonblocking_test.cpp RANKS 4 ARGUMENTS thread
+oratorio_mpi_test(bind_nonblocking_calls_threads SHORT 4 PRELOAD SOURCES bind_nonblocking_test.cpp RANKS 4 ARGUMENTS thread
                   ENVIRONMENT ORATORIO_RANKS_PER_NODE=2 ORATORIO_HINTS=oratorio_progress=calls)
-oratorio_mpi_test(bind_nonblocking_start PRELOAD SOURCES bind_nonblocking_test.cpp RANKS 3
+oratorio_mpi_test(bind_nonblocking_start SHORT 3 PRELOAD SOURCES bind_nonblocking_test.cpp RANKS 3
                   ENVIRONMENT ORATORIO_HINTS=oratorio_progress=start)
 foreach(when before after first)
-  oratorio_mpi_test(bind_finalize_${when} PRELOAD SOURCES bind_finalize_test.cpp RANKS 2 ARGUMENTS ${when})
+  oratorio_mpi_test(bind_finalize_${when} SHORT 2 PRELOAD SOURCES bind_finalize_test.cpp RANKS 2 ARGUMENTS ${when})
 endforeach()
 oratorio_mpi_test(bind_finalize_threads PRELOAD SOURCES bind_finalize_test.cpp RANKS 2 HOSTS mpich5 ompi5
                   ARGUMENTS after multiple)
-oratorio_mpi_test(bind_finalize_nodes PRELOAD SOURCES bind_finalize_test.cpp RANKS 2 HOSTS mpich5 ompi5
+oratorio_mpi_test(bind_finalize_nodes SHORT 2 PRELOAD SOURCES bind_finalize_test.cpp RANKS 2 HOSTS mpich5 ompi5
                   ARGUMENTS after ENVIRONMENT ORATORIO_RANKS_PER_NODE=1)
 oratorio_mpi_test(few_descriptors PRELOAD SOURCES few_descriptors_test.cpp RANKS 3 TIMEOUT 60)
 oratorio_mpi_test(few_descriptors_nodes PRELOAD SOURCES few_descriptors_test.cpp RANKS 3 TIMEOUT 60
                   ENVIRONMENT ORATORIO_RANKS_PER_NODE=2)
-oratorio_mpi_test(bind_disabled PRELOAD SOURCES bind_host_test.cpp RANKS 1 2 ARGUMENTS all
+oratorio_mpi_test(bind_disabled SHORT 2 PRELOAD SOURCES bind_host_test.cpp RANKS 1 2 ARGUMENTS all
                   ENVIRONMENT ORATORIO_DISABLE=1)
-oratorio_mpi_test(bind_host_method PRELOAD SOURCES bind_host_test.cpp RANKS 1 2 ARGUMENTS all
+oratorio_mpi_test(bind_host_method SHORT 2 PRELOAD SOURCES bind_host_test.cpp RANKS 1 2 ARGUMENTS all
                   ENVIRONMENT ORATORIO_METHOD=host)
-oratorio_mpi_test(bind_host_hint PRELOAD SOURCES bind_host_test.cpp RANKS 1 2 ARGUMENTS hinted)
-oratorio_mpi_test(bind_fatal PRELOAD SOURCES bind_fatal_test.cpp RANKS 1)
+oratorio_mpi_test(bind_host_hint SHORT 2 PRELOAD SOURCES bind_host_test.cpp RANKS 1 2 ARGUMENTS hinted)
+oratorio_mpi_test(bind_fatal SHORT 1 PRELOAD SOURCES bind_fatal_test.cpp RANKS 1)
 foreach(host ${ORATORIO_MPI_HOSTS})
   set_tests_properties(mpi.bind_fatal.${host}.1 PROPERTIES
     PASS_REGULAR_EXPRESSION "oratorio: [^\n]*no such file" FAIL_REGULAR_EXPRESSION "still running")
@@ -60,4 +60,4 @@ endforeach()
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 add_test(NAME bind.exports COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/bind_exports_test.py
          ${oratorio_BINARY_DIR}/lib ${ORATORIO_MPI_INCLUDES})
-set_tests_properties(bind.exports PROPERTIES LABELS mpi TIMEOUT 60)
+set_tests_properties(bind.exports PROPERTIES LABELS "mpi;short" TIMEOUT 60)

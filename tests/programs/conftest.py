@@ -29,6 +29,10 @@ IS_BUILT = preload_library().exists()
 NOT_BUILT = "build/lib/liboratorio.so has not been built; only the host's own MPI-IO was run"
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "short: the short test command runs it, too (docs/testing.md)")
+
+
 def saying_into(folder: Path, *words: str | Path) -> list[str | Path]:
     """Returns words that start a program with its standard error in FOLDER/said.R, where R is its rank. A
     host may carry standard error over a network that a test cuts, and drop it when the job ends."""

@@ -63,6 +63,7 @@ def test_a_rank_that_comes_late_to_the_open_is_waited_for(name, tmp_path):
     assert told_by(done) == dict.fromkeys(range(4), "opened")
 
 
+@pytest.mark.short
 @needs_library
 @pytest.mark.parametrize("name", ALL)
 def test_an_open_with_oratorio_off_on_some_ranks_is_the_hosts(name, tmp_path):
@@ -74,6 +75,7 @@ def test_an_open_with_oratorio_off_on_some_ranks_is_the_hosts(name, tmp_path):
 
 
 # Debian's MPICH 4 cannot spawn here, with or without Oratorio.
+@pytest.mark.short
 @needs_library
 @pytest.mark.parametrize("name", ["mpich5", "openmpi5", "openmpi4"])
 def test_spawned_processes_have_oratorio(name, tmp_path):

@@ -45,6 +45,7 @@ def refusal(folder, *words) -> str:
     return lines[0]
 
 
+@pytest.mark.short
 @pytest.mark.parametrize("workload", sorted(WORKLOADS))
 @pytest.mark.parametrize("name", ["mpich5", "openmpi5"])
 def test_a_workload_moves_every_byte(workload, name, tmp_path):

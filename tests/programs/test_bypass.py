@@ -19,6 +19,7 @@ def test_names_looked_up_in_the_mpi_library_are_noticed_when_data_was_moved(name
     assert done.stderr.count(TOLD) == times, done.stderr
 
 
+@pytest.mark.short
 @pytest.mark.parametrize("name", LIBRARY)
 def test_an_ordinary_program_is_told_nothing(name, tmp_path):
     host = host_or_skip(name)

@@ -23,6 +23,7 @@ def _wrapper(program, folder):
     return ["/bin/sh", script]
 
 
+@pytest.mark.short
 def test_hdf5_checkpoint_leaves_the_same_files(host_and_program, tmp_path):
     host, program = host_and_program
     run_both_ways(host, demo.RANKS, _wrapper(program, tmp_path), tmp_path, timeout_seconds=300)

@@ -17,6 +17,7 @@ def rows_of(text):
     }
 
 
+@pytest.mark.short
 @pytest.mark.parametrize("name", ALL)
 def test_a_program_is_compared(name, tmp_path):
     host = host_or_skip(name)

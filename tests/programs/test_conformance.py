@@ -131,6 +131,7 @@ def test_every_procedure_of_the_chapter_is_exercised_by_a_rule_and_rules_have_na
     assert [name for name in bases if name.lower() not in fortran] == []
 
 
+@pytest.mark.short
 @pytest.mark.skipif(not IS_BUILT, reason=NOT_BUILT)
 @pytest.mark.parametrize("name", HOSTS)
 def test_every_rule_holds_with_oratorio(name, tmp_path):

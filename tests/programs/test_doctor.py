@@ -14,6 +14,7 @@ def lines_of(done, state):
     return [line for line in done.stdout.splitlines() if line.startswith(state)]
 
 
+@pytest.mark.short
 @pytest.mark.parametrize("name", ALL)
 def test_a_program_that_works_is_found_to_work(name, tmp_path):
     host = host_or_skip(name)

@@ -32,6 +32,7 @@ def odd_things(folder):
     return fifo, directory
 
 
+@pytest.mark.short
 @pytest.mark.parametrize("name", ALL)
 def test_a_hint_file_that_is_none_is_ignored_with_one_warning(name, tmp_path):
     for odd in odd_things(tmp_path):
@@ -72,6 +73,7 @@ def test_a_variable_that_is_nearly_known_is_asked_about(name, tmp_path):
     assert told.count("ORATORIO_METHODD: no such variable is known; did you mean ORATORIO_METHOD?") == 1, told
 
 
+@pytest.mark.short
 @pytest.mark.parametrize("name", ALL)
 def test_a_method_of_the_environment_leaves_hints_with_commas_as_they_are(name, tmp_path):
     env = {"ORATORIO_HINTS": "cb_nodes=1,cb_buffer_size=65536", "ORATORIO_METHOD": "two_phase"}

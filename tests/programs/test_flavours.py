@@ -11,6 +11,7 @@ pytestmark = pytest.mark.skipif(not IS_BUILT, reason=NOT_BUILT)
 TOLD = "oratorio: warning: the MPI's own MPI-IO is used"
 
 
+@pytest.mark.short
 @pytest.mark.parametrize("name", ["mpich5", "abi", "mpich4", "openmpi5", "openmpi4"])
 def test_a_program_whose_flavour_is_missing_keeps_its_own_mpi_io(name, tmp_path):
     host = host_or_skip(name)

@@ -41,6 +41,7 @@ def test_fortran_leaves_the_same_file(name, kind, ranks, tmp_path):
 
 
 # There is no comparison with the host, because Open MPI 4.1 takes the MPI_BOTTOM of mpi_f08 for a buffer.
+@pytest.mark.short
 @pytest.mark.skipif(not IS_BUILT, reason=NOT_BUILT)
 @pytest.mark.parametrize("flags", BINDINGS, ids=BINDING_NAMES)
 @pytest.mark.parametrize("name", ["mpich4", "openmpi4"])

@@ -7,6 +7,7 @@ from conftest import HERE, compile_for, host_or_skip, run_both_ways
 
 
 # Not Open MPI 4, which itself fails to open some of the names.
+@pytest.mark.short
 @pytest.mark.parametrize("name", ["mpich5", "abi", "mpich4", "openmpi5"])
 def test_prefixes_are_dropped_or_kept_as_the_host_does(name, tmp_path):
     host = host_or_skip(name)

@@ -5,6 +5,7 @@ import pytest
 from conftest import HERE, compile_for, host_or_skip, run_both_ways
 
 
+@pytest.mark.short
 @pytest.mark.parametrize("ranks", [1, 3, 4])
 def test_pnetcdf_leaves_the_same_file(ranks, tmp_path):
     host = host_or_skip("openmpi4")

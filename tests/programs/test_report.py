@@ -13,6 +13,7 @@ pytestmark = pytest.mark.skipif(not IS_BUILT, reason=NOT_BUILT)
 RANKS = 4
 
 
+@pytest.mark.short
 @pytest.mark.parametrize("name", ["mpich5", "openmpi5"])
 def test_the_page_of_a_run_tells_of_it(name, tmp_path):
     host = host_or_skip(name)

@@ -44,6 +44,7 @@ def block_program(host: Host) -> Path:
     return compile_for(host.mpicc, HERE / "written_block.c", f"written-block-{host.name}")
 
 
+@pytest.mark.short
 @needs_library
 @pytest.mark.parametrize("name", ALL)
 def test_run_preloads_the_ranks_and_keeps_every_word(name, tmp_path):
@@ -55,6 +56,7 @@ def test_run_preloads_the_ranks_and_keeps_every_word(name, tmp_path):
     assert (tmp_path / "blocks.dat").stat().st_size == 2 * 4000
 
 
+@pytest.mark.short
 @needs_library
 @pytest.mark.parametrize("name", ALL)
 def test_explain_tells_of_the_access(name, tmp_path):
@@ -131,6 +133,7 @@ def test_run_works_where_its_own_path_would_break_ld_preload(name, tmp_path):
     assert "cannot be preloaded" not in done.stderr
 
 
+@pytest.mark.short
 @needs_library
 def test_run_passes_the_exit_code_on(tmp_path):
     host = host_or_skip("mpich4")
@@ -138,6 +141,7 @@ def test_run_passes_the_exit_code_on(tmp_path):
     assert oratorio("run", *words, env=environment_of(host)).returncode == 3
 
 
+@pytest.mark.short
 @needs_library
 def test_run_works_without_a_launcher(tmp_path):
     host = host_or_skip("mpich4")
@@ -169,6 +173,7 @@ def test_run_takes_a_python_program(name, tmp_path):
     assert (tmp_path / "h5py.h5").exists()
 
 
+@pytest.mark.short
 @needs_library
 def test_dry_run_prints_a_command_that_a_shell_understands(tmp_path):
     host = host_or_skip("mpich4")
@@ -187,6 +192,7 @@ def test_run_warns_of_the_wrong_launcher(tmp_path):
     assert "each rank will probably run alone" in done.stderr
 
 
+@pytest.mark.short
 def test_env_prints_lines_for_a_batch_script():
     done = oratorio("env", "--method", "naive", "--hints", "cb_nodes=2", env={"LD_PRELOAD": ""})
     script = done.stdout + 'printf "%s|%s" "$LD_PRELOAD" "$ORATORIO_HINTS"'
@@ -195,6 +201,7 @@ def test_env_prints_lines_for_a_batch_script():
     assert shell.stdout == f"{preload_library()}|oratorio_method=naive;cb_nodes=2"
 
 
+@pytest.mark.short
 def test_info_names_every_mpi_here():
     done = oratorio("info", env={"COLUMNS": "200"})
     assert done.returncode == 0, done.stderr

@@ -54,6 +54,7 @@ def test_what_hangs_elsewhere_is_tried_once(wrapped):
     assert tries == [all_in] * TRIES + [""]
 
 
+@pytest.mark.short
 @pytest.mark.parametrize("name", ["mpich5", "abi", "openmpi5"])
 @pytest.mark.parametrize("how", ["session", "beside", "finalize"])
 def test_files_of_sessions_and_files_closed_in_finalize_give_no_alarm(name, how, tmp_path):

@@ -13,6 +13,7 @@ def ran(name, folder, way, when, *before):
     return run_checked(host, 1, [*before, program, folder, way, when], preload=True, timeout_seconds=60)
 
 
+@pytest.mark.short
 @pytest.mark.parametrize("way", ["closed", "pipe"])
 @pytest.mark.parametrize("name", ["mpich5", "openmpi5"])
 def test_a_program_that_replaces_it_is_told_at_the_original(name, way, tmp_path):

@@ -54,6 +54,7 @@ def test_each_access_of_each_rank_is_there_once(name, env, tmp_path):
     assert processes == set(range(RANKS)), "ranks of the world also where files are each rank's own"
 
 
+@pytest.mark.short
 def test_layouts_of_collective_accesses_are_there_once(tmp_path):
     target = tmp_path / "trace.json"
     run_traced("mpich5", tmp_path, {"ORATORIO_TRACE": str(target)})

@@ -8,9 +8,8 @@ out/test/<part>.log, and counted from the JUnit files they write.
 import os
 import re
 import subprocess
-import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,19 +20,13 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from oratorio import lint
-from oratorio.paths import BUILD, OUT, ROOT
+from oratorio.paths import OUT, ROOT
+from oratorio.testing_parts import BESIDE, Part
 
 LOGS = OUT / "test"
 CTEST_LINE = re.compile(r"^\s*(\d+)/(\d+) Test\s+#\d+: (\S+)")
 PYTEST_LINE = re.compile(r"^(\S+::.+?) (?:PASSED|FAILED|ERROR|SKIPPED).*\[\s*(\d+)%\]")
-HANG_SECONDS = 900  # of one test, with what it builds or starts first; ctest has a limit for each of its own
 QUIET_SECONDS = 20  # where no terminal shows a bar, a line at least this often
-# Of the tests with ThreadSanitizer those of the target thread_tests; the others may not have been built.
-THREAD = ROOT / "build-thread"
-WHERE_THREADS_MEET = (
-    r"^unit\.[a-z]+\.(Bell|Reserve|ServedCounter|Strangers|Threaded)\.|^sim\.(methods/)?AtOnce"
-)
-NOT_MADE_FOR_IT = r"_NOT_BUILT$|^mpi\."
 
 
 @dataclass
@@ -42,58 +35,15 @@ class Outcome:
 
     passed: int = 0
     failures: list[str] = field(default_factory=list)
-    skips: list[str] = field(default_factory=list)
+    skips: list[tuple[str, str]] = field(default_factory=list)  # (test, reason)
     seconds: float = 0
+
+    @property
+    def tests(self) -> int:
+        return self.passed + len(self.failures) + len(self.skips)
 
 
 Advance = Callable[[float, str], None]  # share done, name of the test
-
-
-def _ctest(junit: Path, match: str | None, *selection: str, build: Path = BUILD) -> list[str]:
-    names = ["-R", match] if match else []
-    output = ["--output-on-failure", "--no-tests=ignore", "--output-junit", str(junit)]
-    return ["ctest", "--test-dir", str(build), *selection, *names, *output]
-
-
-def _pytest(junit: Path, match: str | None, *places: str) -> list[str]:
-    names = ["-k", match] if match else []
-    quiet = ["-p", "no:cacheprovider", "--tb=short", "-v", "-rs"]
-    # A test that hangs ends its part, and the log tells where it was.
-    limit = ["-o", f"faulthandler_timeout={HANG_SECONDS}", "-o", "faulthandler_exit_on_timeout=true"]
-    return [sys.executable, "-m", "pytest", *quiet, *limit, *names, f"--junitxml={junit}", *places]
-
-
-# Those that make machines: kernels in user mode, of one core each, and nodes that wait for one cut off.
-MACHINES = [f"tests/programs/test_{name}.py" for name in ("failing_disk", "clients", "several_nodes")]
-
-
-# A test with MPI counts as many processors as it has ranks, so only those of one rank run beside each other.
-PARTS: dict[str, Callable[[Path, str | None], list[str]] | None] = {
-    "lint": None,
-    "tools": lambda junit, match: _pytest(junit, match, "tools/tests"),
-    "unit": lambda junit, match: _ctest(junit, match, "-LE", "mpi", "-j", str(os.cpu_count())),
-    "plain": lambda junit, match: _ctest(junit, match, "-L", "plain", "-j", str(os.cpu_count())),
-    "sanitize": lambda junit, match: _ctest(
-        junit, match, "-j", str(os.cpu_count()), build=ROOT / "build-sanitize"
-    ),
-    "thread": lambda junit, match: _ctest(
-        junit, match or WHERE_THREADS_MEET, "-E", NOT_MADE_FOR_IT, "-j", str(os.cpu_count()), build=THREAD
-    ),
-    "thread-all": lambda junit, match: _ctest(junit, match, "-j", str(os.cpu_count()), build=THREAD),
-    "mpi": lambda junit, match: _ctest(junit, match, "-L", "mpi", "-j", str(os.cpu_count())),
-    "programs": lambda junit, match: _pytest(
-        junit, match, "tests/programs", *(f"--ignore={file}" for file in MACHINES)
-    ),
-    "machines": lambda junit, match: _pytest(junit, match, *MACHINES),
-}
-
-# Leaves cores idle, and shares nothing with the other parts: runs beside them from the begin.
-BESIDE = "machines"
-
-# Only who asks for them gets these. `unit` has the tests of `sanitize` without sanitizers,
-# `plain` a few of them. `thread-all` takes minutes to build.
-ON_REQUEST = frozenset({"thread-all", "unit"})
-DEFAULT = tuple(part for part in PARTS if part not in ON_REQUEST)
 
 
 def read_junit(file: Path) -> Outcome:
@@ -106,7 +56,7 @@ def read_junit(file: Path) -> Outcome:
             outcome.failures.append(name)
         elif skipped is not None or case.get("status") in ("notrun", "disabled"):
             reason = (skipped.get("message") if skipped is not None else None) or "disabled"
-            outcome.skips.append(f"{name}: {reason.strip()}")
+            outcome.skips.append((name, " ".join(reason.split())))
         else:
             outcome.passed += 1
     return outcome
@@ -155,21 +105,22 @@ def _run_lint() -> Outcome:
     return outcome
 
 
-def _run_part(part: str, match: str | None, advance: Advance) -> Outcome:
+def run_part(name: str, part: Part, match: str | None, advance: Advance) -> Outcome:
+    """Runs a part. One with fewer tests than it should have has failed, unless names were asked for."""
     start = time.monotonic()
-    build = PARTS[part]
-    if build is None:
+    if part.command is None:
         outcome = _run_lint()
     else:
-        junit = LOGS / f"{part}.xml"
+        junit = LOGS / f"{name}.xml"
         junit.unlink(missing_ok=True)
-        code = _run_command(build(junit, match), LOGS / f"{part}.log", advance)
+        code = _run_command(part.command(junit, match), LOGS / f"{name}.log", advance)
         outcome = read_junit(junit) if junit.exists() else Outcome()
         # 5: pytest's word for "no test matches".
         if code not in (0, 5) and not outcome.failures:
-            outcome.failures.append(f"the runner of part {part} itself (exit code {code})")
-    if not (match or outcome.passed or outcome.failures):
-        outcome.failures.append(f"part {part} ran no test")
+            outcome.failures.append(f"the runner of part {name} itself (exit code {code})")
+    if not (match or outcome.failures or (outcome.passed and outcome.tests >= part.fewest)):
+        expected = f"passed {outcome.passed} of {outcome.tests} tests; it should have {part.fewest} or more"
+        outcome.failures.append(f"part {name} {expected}")
     outcome.seconds = time.monotonic() - start
     return outcome
 
@@ -187,19 +138,19 @@ class _Lines:
             self.console_.print(line, markup=False, soft_wrap=True)
 
 
-def _with_progress(console: Console, part: str, match: str | None) -> Outcome:
-    """A part's outcome, and how far it is meanwhile."""
+def _with_progress(console: Console, name: str, part: Part, match: str | None) -> Outcome:
+    """Runs a part and shows how far it is."""
     if not console.is_terminal:
-        console.print(f"{part} ...")
-        return _run_part(part, match, _Lines(console, part))
+        console.print(f"{name} ...")
+        return run_part(name, part, match, _Lines(console, name))
     columns = (TextColumn("{task.fields[part]:<9}"), BarColumn(), TimeElapsedColumn())
     with Progress(*columns, TextColumn("{task.description}"), console=console, transient=True) as bar:
-        task = bar.add_task("", total=1.0, part=part)
+        task = bar.add_task("", total=1.0, part=name)
 
-        def advance(share: float, name: str) -> None:
-            bar.update(task, completed=share, description=name[-60:])
+        def advance(share: float, test: str) -> None:
+            bar.update(task, completed=share, description=test[-60:])
 
-        return _run_part(part, match, advance)
+        return run_part(name, part, match, advance)
 
 
 def _untold(share: float, name: str) -> None:
@@ -217,23 +168,32 @@ def _print_part(console: Console, part: str, outcome: Outcome) -> None:
         console.print("\n".join(log.splitlines()[-120:]), markup=False, soft_wrap=True)
 
 
-def run(parts: Sequence[str], match: str | None = None) -> bool:
-    """Runs the parts in the order of PARTS; true if nothing failed."""
+def run(parts: Mapping[str, Part], match: str | None = None) -> bool:
+    """Runs the parts in their order; true if nothing failed."""
     console = Console(highlight=False)
     LOGS.mkdir(parents=True, exist_ok=True)
     outcomes: dict[str, Outcome] = {}
-    chosen = [part for part in PARTS if part in parts]
     with ThreadPoolExecutor(max_workers=1) as pool:
         beside: dict[str, Future[Outcome]] = {}
-        if BESIDE in chosen and len(chosen) > 1:
+        if BESIDE in parts and len(parts) > 1:
             console.print(f"{BESIDE} ... (beside the others)")
-            beside[BESIDE] = pool.submit(_run_part, BESIDE, match, _untold)
-        for part in chosen:
-            running = beside.get(part)
-            outcomes[part] = running.result() if running else _with_progress(console, part, match)
-            _print_part(console, part, outcomes[part])
+            beside[BESIDE] = pool.submit(run_part, BESIDE, parts[BESIDE], match, _untold)
+        for name, part in parts.items():
+            running = beside.get(name)
+            outcomes[name] = running.result() if running else _with_progress(console, name, part, match)
+            _print_part(console, name, outcomes[name])
     _print_summary(console, outcomes)
     return not any(outcome.failures for outcome in outcomes.values())
+
+
+def lines_of_skips(outcomes: Mapping[str, Outcome]) -> list[str]:
+    """Tells each reason once, with the number of tests that were skipped for it and one of them."""
+    tests: dict[str, list[str]] = {}
+    for part, outcome in outcomes.items():
+        for test, reason in outcome.skips:
+            tests.setdefault(reason, []).append(f"{part}: {test}")
+    by_number = sorted(tests.items(), key=lambda item: -len(item[1]))
+    return [f"skipped {len(names)}: {reason} (such as {names[0]})" for reason, names in by_number]
 
 
 def _print_summary(console: Console, outcomes: dict[str, Outcome]) -> None:
@@ -245,8 +205,8 @@ def _print_summary(console: Console, outcomes: dict[str, Outcome]) -> None:
     for part, outcome in outcomes.items():
         for name in outcome.failures:
             console.print(f"failed: {part}: {name}", markup=False, soft_wrap=True)
-        for name in outcome.skips:
-            console.print(f"skipped: {part}: {name}", markup=False, soft_wrap=True)
+    for line in lines_of_skips(outcomes):
+        console.print(line, markup=False, soft_wrap=True)
     console.print(f"logs: {LOGS.relative_to(ROOT)}/")
     passed = sum(outcome.passed for outcome in outcomes.values())
     failed = sum(len(outcome.failures) for outcome in outcomes.values())

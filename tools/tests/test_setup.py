@@ -208,8 +208,10 @@ def test_a_checkout_that_stayed_keeps_everything(checkout, tools):
 @pytest.mark.parametrize(
     ("words", "stages"),
     [
-        ("", "base tests docs build-jobs build-sanitize build-thread"),
-        ("-k Graph", "base tests docs build-jobs build-sanitize build-thread"),
+        ("", "base build-short"),
+        ("-k Graph", "base build-short"),
+        ("--all", "base extras tests docs build-jobs build-sanitize build-thread"),
+        ("-k Graph --all", "base extras tests docs build-jobs build-sanitize build-thread"),
         ("--only lint", "base"),
         ("--help", "base"),
         ("--only unit -k Graph", "base build-all"),

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Tests that the counts of `oratorio test` are those of the runners that it starts."""
 
+from pathlib import Path
+
 import pytest
-from oratorio import demo, testing
-from oratorio.paths import ROOT
+from oratorio import demo, testing, testing_parts
+from oratorio.testing_parts import PARTS, Part
 
 CTEST = """<?xml version="1.0"?>
 <testsuite tests="4" failures="1" disabled="1" skipped="1">
@@ -48,43 +50,68 @@ def test_a_line_of_a_runner_tells_its_progress(line, told):
     assert testing.follow(line) == told
 
 
-def test_a_runner_that_breaks_without_a_failed_test_is_a_failure(tmp_path, monkeypatch):
+def run_one(command: list[str], match: str | None = None, fewest: int = 1) -> testing.Outcome:
+    part = Part(lambda junit, names: command, fewest)
+    return testing.run_part("tools", part, match, lambda share, name: None)
+
+
+@pytest.fixture(autouse=True)
+def logs(tmp_path, monkeypatch) -> Path:
     monkeypatch.setattr(testing, "LOGS", tmp_path)
-    monkeypatch.setitem(testing.PARTS, "tools", lambda junit, match: ["false"])
-    assert len(testing._run_part("tools", None, lambda share, name: None).failures) == 1
+    return tmp_path
 
 
-def test_a_part_that_runs_no_test_is_a_failure(tmp_path, monkeypatch):
-    monkeypatch.setattr(testing, "LOGS", tmp_path)
-    monkeypatch.setitem(testing.PARTS, "tools", lambda junit, match: ["true"])
-    assert testing._run_part("tools", None, lambda share, name: None).failures == ["part tools ran no test"]
-    assert testing._run_part("tools", "name", lambda share, name: None).failures == []
+def writes_junit(logs: Path) -> list[str]:
+    """A runner whose JUnit file has one passed test and one skipped one."""
+    text = (
+        '<testsuites><testsuite><testcase classname="a" name="one"/><testcase classname="a" name="two">'
+        '<skipped message="no MPI"/></testcase></testsuite></testsuites>'
+    )
+    return ["sh", "-c", 'echo "$0" >"$1"', text, str(logs / "tools.xml")]
 
 
-def test_a_test_that_hangs_ends_its_part_and_the_log_tells_where(tmp_path, monkeypatch):
-    monkeypatch.setattr(testing, "LOGS", tmp_path)
-    monkeypatch.setattr(testing, "HANG_SECONDS", 1)
-    (tmp_path / "test_a.py").write_text("import time\ndef test_a_hang():\n    time.sleep(1000)\n")
-    hangs = [*testing.PARTS["tools"](tmp_path / "tools.xml", None)[:-1], str(tmp_path)]
-    monkeypatch.setitem(testing.PARTS, "tools", lambda junit, match: hangs)
-    assert len(testing._run_part("tools", None, lambda share, name: None).failures) == 1
-    assert "in test_a_hang" in (tmp_path / "tools.log").read_text()
+def test_a_runner_that_breaks_without_a_failed_test_is_a_failure():
+    assert len(run_one(["false"]).failures) == 1
 
 
-def test_the_tests_of_machines_are_run_once_and_beside_the_others(tmp_path, monkeypatch):
-    assert all((ROOT / file).exists() for file in testing.MACHINES)
-    of_programs = testing.PARTS["programs"](tmp_path / "a.xml", None)
-    assert {f"--ignore={file}" for file in testing.MACHINES} <= set(of_programs)
+def test_a_part_that_runs_no_test_is_a_failure_unless_names_were_asked_for():
+    assert len(run_one(["true"]).failures) == 1
+    assert run_one(["true"], match="name").failures == []
+
+
+def test_a_part_with_fewer_tests_than_it_should_have_is_a_failure(logs):
+    assert run_one(writes_junit(logs), fewest=2).failures == []
+    [told] = run_one(writes_junit(logs), fewest=3).failures
+    assert told == "part tools passed 1 of 2 tests; it should have 3 or more"
+    assert run_one(writes_junit(logs), match="one", fewest=3).failures == []
+
+
+def test_skipped_tests_of_one_reason_are_one_line():
+    one = testing.Outcome(skips=[("a", "no MPI"), ("b", "no Slurm")])
+    other = testing.Outcome(skips=[("c", "no Slurm")])
+    assert testing.lines_of_skips({"mpi": one, "programs": other}) == [
+        "skipped 2: no Slurm (such as mpi: b)",
+        "skipped 1: no MPI (such as mpi: a)",
+    ]
+
+
+def test_a_test_that_hangs_ends_its_part_and_the_log_tells_where(logs, monkeypatch):
+    monkeypatch.setattr(testing_parts, "HANG_SECONDS", 1)
+    (logs / "test_a.py").write_text("import time\ndef test_a_hang():\n    time.sleep(1000)\n")
+    hangs = [*PARTS["tools"].command(logs / "tools.xml", None)[:-1], str(logs)]
+    assert len(run_one(hangs).failures) == 1
+    assert "in test_a_hang" in (logs / "tools.log").read_text()
+
+
+def test_the_tests_of_machines_run_beside_the_others(tmp_path, monkeypatch):
     # Each command ends only when the other has begun.
     monkeypatch.setattr(testing, "ROOT", tmp_path)
-    monkeypatch.setattr(testing, "LOGS", tmp_path)
     meet = "touch $0 && until [ -e $1 ]; do sleep 0.01; done"
     here, there = str(tmp_path / "here"), str(tmp_path / "there")
     one = ["timeout", "60", "sh", "-c", meet, here, there]
     other = ["timeout", "60", "sh", "-c", meet, there, here]
-    monkeypatch.setitem(testing.PARTS, "tools", lambda junit, match: one)
-    monkeypatch.setitem(testing.PARTS, "machines", lambda junit, match: other)
-    assert testing.run(["tools", "machines"], match="nothing")
+    both = {"tools": Part(lambda junit, names: one), "machines": Part(lambda junit, names: other)}
+    assert testing.run(both, match="nothing")
 
 
 def test_the_demo_sums_its_phases_by_layout():
