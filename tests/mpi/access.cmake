@@ -12,12 +12,12 @@ oratorio_mpi_test(sparse_on_nodes SHORT 6 PRELOAD RANKS 6 HOSTS mpich5 ompi5 ENV
                   SOURCES sparse_test.cpp)
 oratorio_mpi_test(modes SHORT 3 PRELOAD ${all_ranks} SOURCES modes_test.cpp)
 oratorio_mpi_test(faults SHORT 3 PRELOAD EXPORTS ${all_ranks} SOURCES faults_test.cpp io_faults.cpp)
-oratorio_mpi_test(faults_under_way SHORT 3 PRELOAD EXPORTS ${all_ranks} SOURCES faults_under_way_test.cpp io_faults.cpp)
-oratorio_mpi_test(faults_under_way_threads SHORT 4 PRELOAD EXPORTS RANKS 4 OTHER_RANKS 2 ARGUMENTS thread
+oratorio_mpi_test(faults_under_way SHORT 2 PRELOAD EXPORTS ${all_ranks} SOURCES faults_under_way_test.cpp io_faults.cpp)
+oratorio_mpi_test(faults_under_way_threads PRELOAD EXPORTS RANKS 4 OTHER_RANKS 2 ARGUMENTS thread
                   SOURCES faults_under_way_test.cpp io_faults.cpp)
-oratorio_mpi_test(faults_under_way_nodes SHORT 4 PRELOAD EXPORTS RANKS 4 OTHER_RANKS 3 ENVIRONMENT ORATORIO_RANKS_PER_NODE=2
+oratorio_mpi_test(faults_under_way_nodes PRELOAD EXPORTS RANKS 4 OTHER_RANKS 3 ENVIRONMENT ORATORIO_RANKS_PER_NODE=2
                   SOURCES faults_under_way_test.cpp io_faults.cpp)
-oratorio_mpi_test(faults_under_way_calls SHORT 3 PRELOAD EXPORTS RANKS 3 OTHER_RANKS 2
+oratorio_mpi_test(faults_under_way_calls PRELOAD EXPORTS RANKS 3 OTHER_RANKS 2
                   ENVIRONMENT ORATORIO_HINTS=oratorio_progress=calls
                   SOURCES faults_under_way_test.cpp io_faults.cpp)
 oratorio_mpi_test(beside PRELOAD RANKS 2 HOSTS mpich5 ompi5 SOURCES beside_test.cpp)
@@ -26,7 +26,7 @@ oratorio_mpi_test(large PRELOAD EXPORTS RANKS 1 3 OTHER_RANKS 2 SOURCES large_te
 oratorio_mpi_test(full_disk PRELOAD RANKS 1 3 8 OTHER_RANKS 2 SOURCES full_disk_test.cpp
                   WRAPPER ${oratorio_SOURCE_DIR}/tests/support/with_small_disk.sh)
 oratorio_mpi_test(fallback SHORT 3 PRELOAD EXPORTS RANKS 3 8 OTHER_RANKS 2 SOURCES fallback_test.cpp)
-oratorio_mpi_test(kept SHORT 4 PRELOAD EXPORTS RANKS 1 4 OTHER_RANKS 2 SOURCES kept_test.cpp TIMEOUT 300)
+oratorio_mpi_test(kept PRELOAD EXPORTS RANKS 1 4 OTHER_RANKS 2 SOURCES kept_test.cpp TIMEOUT 300)
 oratorio_mpi_test(kept_by_threads PRELOAD EXPORTS RANKS 4 OTHER_RANKS 3 SOURCES kept_test.cpp ARGUMENTS threads)
 oratorio_mpi_test(kept_on_nodes SHORT 4 PRELOAD EXPORTS RANKS 4 OTHER_RANKS 3 SOURCES kept_test.cpp TIMEOUT 300
                   ENVIRONMENT ORATORIO_RANKS_PER_NODE=2)
@@ -60,15 +60,15 @@ oratorio_mpi_test(many_ranks PRELOAD RANKS 64 OTHER_RANKS 16 SOURCES many_ranks_
 oratorio_mpi_test(very_many_ranks PRELOAD HOSTS mpich5 RANKS 128 SOURCES many_ranks_test.cpp ARGUMENTS two_phase auto)
 oratorio_mpi_test(peak_memory PRELOAD RANKS 4 SOURCES peak_memory_test.cpp)
 oratorio_mpi_test(unsynchronised SHORT 4 PRELOAD RANKS 4 OTHER_RANKS 3 SOURCES unsynchronised_test.cpp)
-oratorio_mpi_test(unsynchronised_nodes SHORT 4 PRELOAD RANKS 4 OTHER_RANKS 3 SOURCES unsynchronised_test.cpp
+oratorio_mpi_test(unsynchronised_nodes PRELOAD RANKS 4 OTHER_RANKS 3 SOURCES unsynchronised_test.cpp
                   ENVIRONMENT ORATORIO_RANKS_PER_NODE=2)
 # With the job's locks, and each rank on a node of its own.
 oratorio_mpi_test(unsynchronised_job_locks SHORT 4 PRELOAD RANKS 4 OTHER_RANKS 3 SOURCES unsynchronised_test.cpp
                   ARGUMENTS list_io two_phase sieve mmap sparse
                   ENVIRONMENT ORATORIO_RANKS_PER_NODE=1 ORATORIO_HINTS=oratorio_locks=job)
-oratorio_mpi_test(modes_job_locks SHORT 4 PRELOAD RANKS 4 HOSTS mpich5 ompi5 SOURCES modes_test.cpp
+oratorio_mpi_test(modes_job_locks PRELOAD RANKS 4 HOSTS mpich5 ompi5 SOURCES modes_test.cpp
                   ENVIRONMENT ORATORIO_RANKS_PER_NODE=1 ORATORIO_HINTS=oratorio_locks=job)
-oratorio_mpi_test(unsynchronised_calls SHORT 2 PRELOAD RANKS 2 SOURCES unsynchronised_test.cpp
+oratorio_mpi_test(unsynchronised_calls PRELOAD RANKS 2 SOURCES unsynchronised_test.cpp
                   ENVIRONMENT ORATORIO_HINTS=oratorio_progress=calls)
 set(oracle_programs PRELOAD EXPORTS RANKS 4 LINK oratorio_oracle
     SOURCES oracle_programs_test.cpp oracle_performer.cpp io_faults.cpp)

@@ -26,6 +26,8 @@ from oratorio.testing_parts import BESIDE, Part
 LOGS = OUT / "test"
 CTEST_LINE = re.compile(r"^\s*(\d+)/(\d+) Test\s+#\d+: (\S+)")
 PYTEST_LINE = re.compile(r"^(\S+::.+?) (?:PASSED|FAILED|ERROR|SKIPPED).*\[\s*(\d+)%\]")
+# Where several files of tests run at the same time.
+XDIST_LINE = re.compile(r"^\[gw\d+\] \[\s*(\d+)%\] (?:PASSED|FAILED|ERROR|SKIPPED) (\S+::.+?)\s*$")
 QUIET_SECONDS = 20  # where no terminal shows a bar, a line at least this often
 
 
@@ -67,6 +69,9 @@ def follow(line: str) -> tuple[float, str] | None:
     found = CTEST_LINE.match(line)
     if found:
         return int(found[1]) / int(found[2]), found[3]
+    found = XDIST_LINE.match(line)
+    if found:
+        return int(found[1]) / 100, found[2]
     found = PYTEST_LINE.match(line)
     return (int(found[2]) / 100, found[1]) if found else None
 

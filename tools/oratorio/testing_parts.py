@@ -13,9 +13,11 @@ from pathlib import Path
 from oratorio.paths import BUILD, ROOT
 
 HANG_SECONDS = 900  # of one test, with what it builds or starts first; ctest has a limit for each of its own
-CORES = str(os.cpu_count() or 1)
-# How many tests of pytest run at the same time. Each may start several ranks.
-BESIDE_EACH_OTHER = str(min(4, os.cpu_count() or 1))
+CORES = os.cpu_count() or 1
+# So many files of tests of programs run at the same time; each test may start several ranks.
+FILES_AT_ONCE = min(4, CORES)
+# A test that hangs ends its process of pytest. A new one would only run it again.
+DIVIDED = ("--dist", "loadfile", "--max-worker-restart=0")
 
 # The target thread_tests has those tests with ThreadSanitizer that the part `thread` runs.
 THREAD = ROOT / "build-thread"
@@ -40,34 +42,36 @@ class Part:
     fewest: int = 1
 
 
-def _ctest(*selection: str, build: Path = BUILD, match: str | None = None) -> Callable:
+def _ctest(*selection: str, build: Path = BUILD, match: str | None = None, jobs: int = CORES) -> Callable:
     """Returns the command of a part that ctest runs; `match` is for runs that were given no names."""
 
     def command(junit: Path, names: str | None) -> list[str]:
         chosen = ["-R", names or match] if names or match else []
         output = ["--output-on-failure", "--no-tests=ignore", "--output-junit", str(junit)]
-        return ["ctest", "--test-dir", str(build), *selection, "-j", CORES, *chosen, *output]
+        return ["ctest", "--test-dir", str(build), *selection, "-j", str(jobs), *chosen, *output]
 
     return command
 
 
-def _pytest(*places: str) -> Callable:
-    """Returns the command of a part that pytest runs."""
+def _pytest(*places: str, files_at_once: int = FILES_AT_ONCE) -> Callable:
+    """Returns the command of a part that pytest runs; tests of one file run one after the other."""
 
     def command(junit: Path, names: str | None) -> list[str]:
         chosen = ["-k", names] if names else []
         quiet = ["-p", "no:cacheprovider", "--tb=short", "-v", "-rs"]
         # A test that hangs ends its part, and the log tells where it was.
         limit = ["-o", f"faulthandler_timeout={HANG_SECONDS}", "-o", "faulthandler_exit_on_timeout=true"]
-        return [sys.executable, "-m", "pytest", *quiet, *limit, *chosen, f"--junitxml={junit}", *places]
+        beside = ["-n", str(files_at_once), *DIVIDED] if files_at_once > 1 else []
+        words = [*quiet, *limit, *beside, *chosen, f"--junitxml={junit}", *places]
+        return [sys.executable, "-m", "pytest", *words]
 
     return command
 
 
 WITHOUT_MACHINES = ("tests/programs", *(f"--ignore={file}" for file in MACHINES))
 
-# ctest counts a test under mpiexec as so many processors as it has ranks, so only
-# tests of one rank run at the same time.
+# ctest counts a test under mpiexec as so many processors as it has ranks. While ranks start, cores are idle.
+# So twice as many ranks run as there are cores.
 PARTS: dict[str, Part] = {
     "lint": Part(None),
     "tools": Part(_pytest("tools/tests"), fewest=600),
@@ -76,9 +80,9 @@ PARTS: dict[str, Part] = {
     "sanitize": Part(_ctest(build=ROOT / "build-sanitize"), fewest=1700),
     "thread": Part(_ctest("-E", NOT_MADE_FOR_IT, build=THREAD, match=WHERE_THREADS_MEET), fewest=60),
     "thread-all": Part(_ctest(build=THREAD), fewest=1600),
-    "mpi": Part(_ctest("-L", "mpi"), fewest=500),
+    "mpi": Part(_ctest("-L", "mpi", jobs=2 * CORES), fewest=500),
     "programs": Part(_pytest(*WITHOUT_MACHINES), fewest=350),
-    "machines": Part(_pytest(*MACHINES), fewest=40),
+    "machines": Part(_pytest(*MACHINES, files_at_once=1), fewest=40),
 }
 
 # The short command runs the tests that find most faults. Those under mpiexec are
@@ -87,7 +91,7 @@ SHORT: dict[str, Part] = {
     "lint": PARTS["lint"],
     "tools": Part(_pytest("tools/tests", f"--ignore={SITE}"), fewest=600),
     "unit": PARTS["unit"],
-    "mpi": Part(_ctest("-L", "mpi", "-L", "short"), fewest=110),
+    "mpi": Part(_ctest("-L", "mpi", "-L", "short", jobs=2 * CORES), fewest=100),
     "programs": Part(_pytest(*WITHOUT_MACHINES, "-m", "short"), fewest=60),
 }
 

@@ -42,6 +42,10 @@ def test_a_junit_file_is_counted(text, passed, failed, skipped, tmp_path):
             "tests/programs/test_a.py::test_b[x y] PASSED    [ 50%]",
             (0.5, "tests/programs/test_a.py::test_b[x y]"),
         ),
+        (
+            "[gw1] [ 22%] SKIPPED tests/programs/test_a.py::test_b[x y] \n",
+            (0.22, "tests/programs/test_a.py::test_b[x y]"),
+        ),
         ("    Start 7: unit.base.Extent.adds", None),
         ("tests/programs/test_a.py::test_b", None),
     ],
