@@ -229,6 +229,23 @@ def test_tests_of_some_parts_build_what_these_need(checkout, words, stages):
     assert done.stderr.strip() == stages
 
 
+def test_what_few_tests_need_is_installed_by_root_and_told_to_others(checkout, tools, tmp_path):
+    (checkout / "tools/packages-debian-extras.txt").write_text("# Slurm\nslurmd\nlmod\n")
+    (checkout / "tools/requirements/extras.txt").touch()
+    for name, text in (("dpkg-query", "exit 1"), ("apt-get", 'echo "apt-get $*" >>"$CALLS"')):
+        (tmp_path / "bin" / name).write_text(f"#!/bin/sh\n{text}\n")
+        (tmp_path / "bin" / name).chmod(0o755)
+    pip = checkout / ".oratorio/venv/bin/pip"
+    pip.write_text("#!/bin/sh\n")
+    pip.chmod(0o755)
+    done = subprocess.run([checkout / "tools/setup.sh", "extras"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    if os.geteuid() == 0:
+        assert tools.read_text().endswith("apt-get -q -y install --no-install-recommends slurmd lmod\n")
+    else:
+        assert "only root can install: slurmd lmod" in done.stderr
+
+
 # The wheel is ready after something else was built, or after a number of turns that a parallel build never
 # needs.
 FAKE_PIP = """#!/bin/sh
