@@ -45,9 +45,8 @@ def refusal(folder, *words) -> str:
     return lines[0]
 
 
-@pytest.mark.short
 @pytest.mark.parametrize("workload", sorted(WORKLOADS))
-@pytest.mark.parametrize("name", ["mpich5", "openmpi5"])
+@pytest.mark.parametrize("name", [pytest.param("mpich5", marks=pytest.mark.short), "openmpi5"])
 def test_a_workload_moves_every_byte(workload, name, tmp_path):
     host_or_skip(name)
     (run,) = measured(tmp_path, workload, "--ranks", 4, "--mpi", name)["runs"]
