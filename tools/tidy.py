@@ -45,13 +45,13 @@ FLOORS = {
     "engine": {"base", "memory", "comm", "type", "stats", "plan", "store", "exchange", "data_shipping"},
     "hints": {"base", "comm", "plan"},
     "file": {
-        "base", "memory", "comm", "net", "type", "stats", "plan", "device", "store", "exchange", "data_shipping",
-        "engine", "hints",
+        "base", "memory", "comm", "net", "type", "stats", "plan", "device", "store", "exchange",
+        "data_shipping", "engine", "hints",
     },
     "mpi": {"base", "memory", "comm", "net", "type"},
     "bind": {
-        "base", "memory", "comm", "net", "type", "stats", "plan", "device", "store", "exchange", "data_shipping",
-        "engine", "hints", "file", "mpi",
+        "base", "memory", "comm", "net", "type", "stats", "plan", "device", "store", "exchange",
+        "data_shipping", "engine", "hints", "file", "mpi",
     },
 }  # fmt: skip
 MPI_FOLDERS = {"mpi", "bind"}
@@ -62,8 +62,8 @@ KIND_TABLES = {
 
 # Files that may vouch for agreed values: collective helpers, which ensure that all ranks have the same value.
 VOUCHERS = {
-    "src/comm/agreed.hpp", "src/comm/agreed.cpp", "src/bind/workspaces.cpp", "src/exchange/node_shared/node_memory.cpp",
-    "src/hints/hint_sources.cpp",
+    "src/comm/agreed.hpp", "src/comm/agreed.cpp", "src/bind/workspaces.cpp",
+    "src/exchange/node_shared/node_memory.cpp", "src/hints/hint_sources.cpp",
 }  # fmt: skip
 
 INCLUDE = re.compile(r'\s*#\s*include\s*([<"])([^>"]+)[>"]')
