@@ -85,7 +85,8 @@ class Connecting {
     /// tries are left.
     void closed(Attempt& attempt, int error) const {
         attempt.error = error;
-        if ((error == ECONNRESET || error == EPIPE) && attempt.tries < kTriesOfAddress) connect(attempt);
+        if ((error == ECONNRESET || error == EPIPE) && attempt.tries < kTriesOfAddress)
+            connect(attempt);
     }
 
     [[nodiscard]] bool any_under_way() const {

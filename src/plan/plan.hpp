@@ -74,21 +74,21 @@ struct Plan {
     std::string_view why;  ///< how the method was chosen
     Direction direction = Direction::read;
     bool collective = false;
-    Extent hull;                ///< of all participants
-    Bytes bytes = 0;            ///< of all participants
-    bool covered = false;       ///< the pieces tile the hull exactly once: no holes, no overlaps
-    bool ask_contents = false;  ///< reads: aggregators ask what a round holds before they load
-    bool shared_loads = false;  ///< any free rank loads a round, not only its aggregator
-    bool atomic = false;        ///< each rank locks its hull around its access
-    bool refine_edges = false;  ///< ranks report their edges to each other before the first round
-    bool sparse = false;        ///< as `thin`, because a hint or method name requests it, and the
-                                ///< exchange sends messages
-    bool ends_locally = false;  ///< the access ends without an agreement of all ranks: each rank
-                                ///< gets the outcome from its aggregators (engine/completion.hpp)
+    Extent hull;                 ///< of all participants
+    Bytes bytes = 0;             ///< of all participants
+    bool covered = false;        ///< the pieces tile the hull exactly once: no holes, no overlaps
+    bool ask_contents = false;   ///< reads: aggregators ask what a round holds before they load
+    bool shared_loads = false;   ///< any free rank loads a round, not only its aggregator
+    bool atomic = false;         ///< each rank locks its hull around its access
+    bool refine_edges = false;   ///< ranks report their edges to each other before the first round
+    bool sparse = false;         ///< as `thin`, because a hint or method name requests it, and the
+                                 ///< exchange sends messages
+    bool ends_locally = false;   ///< the access ends without an agreement of all ranks: each rank
+                                 ///< gets the outcome from its aggregators (engine/completion.hpp)
     bool not_shiftable = false;  ///< no reuse at another offset: an aggregator or local aggregator
                                  ///< has no data, so it can't know how far the others moved on
-    int ranks_with_data = 0;  ///< number of ranks that take part with data
-    Graph ranks;              ///< the ranks with data; only this rank if there is no exchange
+    int ranks_with_data = 0;     ///< number of ranks that take part with data
+    Graph ranks;                 ///< the ranks with data; only this rank if there is no exchange
     Graph graph;  ///< the ranks that exchange with aggregators: those with data, or local
                   ///< aggregators with the hulls of their groups
     Layers layers;
