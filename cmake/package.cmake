@@ -19,7 +19,7 @@ file(RELATIVE_PATH to_python /prefix/${CMAKE_INSTALL_BINDIR} /prefix/${python_di
 file(RELATIVE_PATH to_libraries /prefix/${python_dir}/oratorio /prefix/${CMAKE_INSTALL_LIBDIR})
 configure_file(${PROJECT_SOURCE_DIR}/cmake/oratorio.in ${PROJECT_BINARY_DIR}/installed/oratorio @ONLY)
 install(PROGRAMS ${PROJECT_BINARY_DIR}/installed/oratorio DESTINATION ${CMAKE_INSTALL_BINDIR})
-install(CODE "execute_process(COMMAND \"${Python3_EXECUTABLE}\" \"${PROJECT_SOURCE_DIR}/tools/package.py\"
+install(CODE "execute_process(COMMAND \"${Python3_EXECUTABLE}\" \"${PROJECT_SOURCE_DIR}/dev/release/package.py\"
   --libraries \"${to_libraries}\" \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${python_dir}\" COMMAND_ERROR_IS_FATAL ANY)")
 
 install(FILES ${PROJECT_SOURCE_DIR}/docs/user/man/oratorio.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)

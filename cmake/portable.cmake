@@ -3,8 +3,8 @@
 # has: the same objects, linked against stubs of that glibc. The target `portable` puts them into portable/, from where
 # they go into the wheel.
 set(stub_folder ${PROJECT_BINARY_DIR}/portable/stubs)
-set(stub_table ${PROJECT_SOURCE_DIR}/tools/wheel/glibc-2.28-${CMAKE_SYSTEM_PROCESSOR}.txt)
-set(stub_maker ${PROJECT_SOURCE_DIR}/tools/wheel/stubs.py)
+set(stub_table ${PROJECT_SOURCE_DIR}/dev/release/glibc-2.28-${CMAKE_SYSTEM_PROCESSOR}.txt)
+set(stub_maker ${PROJECT_SOURCE_DIR}/dev/release/stubs.py)
 add_custom_command(
   OUTPUT ${stub_folder}/stamp
   COMMAND Python3::Interpreter ${stub_maker} ${stub_table} --cc ${CMAKE_C_COMPILER} --out ${stub_folder}
@@ -27,7 +27,7 @@ target_link_libraries(oratorio_base INTERFACE $<$<BOOL:$<TARGET_PROPERTY:ORATORI
 # oratorio_portable(TARGET VERSION_SCRIPT LIBRARY...): links the shared library TARGET a second time, with LIBRARY....
 function(oratorio_portable target version_script)
   set(portable ${target}-portable)
-  add_library(${portable} SHARED EXCLUDE_FROM_ALL $<TARGET_OBJECTS:${target}> ${PROJECT_SOURCE_DIR}/tools/wheel/compat.c)
+  add_library(${portable} SHARED EXCLUDE_FROM_ALL $<TARGET_OBJECTS:${target}> ${PROJECT_SOURCE_DIR}/dev/release/compat.c)
   set_target_properties(${portable} PROPERTIES OUTPUT_NAME ${target} LINKER_LANGUAGE CXX ORATORIO_PORTABLE ON
                         LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/portable LINK_DEPENDS ${stub_folder}/stamp)
   add_dependencies(${portable} portable_stubs oratorio_bindings)

@@ -21,9 +21,10 @@ import tarfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "tools/wheel")]
+sys.path[:0] = [*(str(ROOT / name) for name in ("cli", "lab", "dev")), str(ROOT / "dev/release")]
 
 import backend
+
 from oratorio import __version__
 
 RECIPES = ("conda", "container", "debian", "easybuild", "lmod", "spack")

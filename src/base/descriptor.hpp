@@ -11,7 +11,7 @@ namespace oratorio {
 /// file by its number. Returns -1 with errno set if `number` is -1 or no other descriptor is free.
 [[nodiscard]] int behind_standard(int number);
 
-/// Owns a file descriptor. Every descriptor that the library makes has such an owner (tools/tidy.py
+/// Owns a file descriptor. Every descriptor that the library makes has such an owner (dev/tidy.py
 /// checks it).
 class Descriptor {
   public:

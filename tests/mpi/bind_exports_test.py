@@ -13,7 +13,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TABLE = ROOT / "src" / "bind" / "mpi_file.def"
-GENERATOR = ROOT / "tools" / "gen_bindings.py"
+GENERATOR = ROOT / "dev/generate/bindings.py"
 HEADERS = [pathlib.Path(folder) for folder in sys.argv[2:]]
 LIBRARIES = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "build" / "lib"
 del sys.argv[1:]
@@ -141,7 +141,7 @@ class Docs(unittest.TestCase):
             self.assertEqual(
                 fresh.read_text(),
                 (ROOT / "docs" / "user" / "routines.md").read_text(),
-                "run tools/gen_bindings.py src/bind/mpi_file.def --docs docs/user/routines.md",
+                "run dev/generate/bindings.py src/bind/mpi_file.def --docs docs/user/routines.md",
             )
 
 

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
+sys.path[:0] = [str(Path(__file__).resolve().parents[2] / name) for name in ("cli", "lab", "dev")]
 
-from oratorio import targets
-from oratorio.hosts import Host, find_hosts, run_ranks
+from oratorio.launch.hosts import Host, find_hosts, run_ranks
 from oratorio.paths import preload_library
+from oratorio_lab import targets
 
 # Excludes libfabric: with it each rank of Open MPI sleeps for more than a second while it looks for networks,
 # and then uses the node's shared memory after all.

@@ -1,6 +1,6 @@
 #!/bin/sh -e
 # SPDX-License-Identifier: BSD-3-Clause
-# usage: failing_disk.sh FOLDER STATE: sets how the disk with that folder (tools/oratorio/clients/setup/disk.sh)
+# usage: failing_disk.sh FOLDER STATE: sets how the disk with that folder (lab/oratorio_lab/clients/setup/disk.sh)
 # behaves.
 #   good       everything works
 #   no-writes  writes fail

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Compiles tools/wheel/compat.c as on a machine with a glibc without pthread_cond_clockwait, to
+/* Compiles dev/release/compat.c as on a machine with a glibc without pthread_cond_clockwait, to
  * be called from Python. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -8,7 +8,7 @@
 #define dlsym(library, name) ((void)(library), (void)(name), NULL)
 #include <errno.h>
 
-#include "../../tools/wheel/compat.c"
+#include "../../dev/release/compat.c"
 
 /* Waits for `nanoseconds`. Returns the result of the wait; -1 if it ended too early. */
 int wait_for(long nanoseconds) {

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from oratorio.paths import ROOT
 
-sys.path.insert(0, str(ROOT / "tools/wheel"))
+sys.path.insert(0, str(ROOT / "dev/release"))
 import stubs
 
 NEWEST = (2, 28)
@@ -30,7 +30,7 @@ def require_only_glibc_2_28(library: Path, machine: str) -> None:
     versions = {tuple(map(int, text.split("."))) for text in re.findall(r"GLIBC_([\d.]+)", told)}
     assert versions and max(versions) <= NEWEST
     assert not re.search(r"GLIBCXX|CXXABI|GLIBC_PRIVATE", told)
-    table = stubs.read_table((ROOT / f"tools/wheel/glibc-2.28-{machine}.txt").read_text())
+    table = stubs.read_table((ROOT / f"dev/release/glibc-2.28-{machine}.txt").read_text())
     rows = [row for versions in table.values() for row in versions.items()]
     known = {f"{symbol}@{version}" for version, symbols in rows for symbol in symbols}
     used = set(re.findall(r"UND (\w+@GLIBC_[\w.]+)", call("readelf", "--dyn-syms", "-W", library).stdout))
@@ -42,7 +42,7 @@ def link_all_of_the_c_plus_plus_library(compilers: str, machine: str, stub_folde
     and g++."""
     (scratch / "empty.cpp").touch()
     c, c_plus_plus = compilers.format("gcc"), compilers.format("g++")
-    call(c, "-fPIC", "-c", "-o", scratch / "compat.o", ROOT / "tools/wheel/compat.c")
+    call(c, "-fPIC", "-c", "-o", scratch / "compat.o", ROOT / "dev/release/compat.c")
     whole = ["-Wl,--whole-archive", "-l:libstdc++.a", "-Wl,--no-whole-archive", "-Wl,--no-undefined"]
     names = [f"-l:{name}" for name in (*SYSTEM, LOADERS[machine])]
     links = ["-nodefaultlibs", f"-L{stub_folder}", *names, "-lgcc_s", "-lgcc"]

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 from conftest import HERE, host_or_skip, saying_into
-from oratorio import aarch64
-from oratorio.suites.sources import SourceError
 from portable import link_all_of_the_c_plus_plus_library, require_only_glibc_2_28
+
+from oratorio_dev import aarch64
+from oratorio_lab.suites.sources import SourceError
 
 # Tests of code that depends on the processor: its instructions, byte and memory order, and sizes. Left out
 # are those that take the emulator minutes.

@@ -5,9 +5,10 @@ import re
 
 import pytest
 from conftest import HERE, IS_BUILT, NOT_BUILT, compile_for, host_or_skip, run_checked
-from oratorio.hosts import Host, run_ranks
-from oratorio.paths import preload_library
 from test_run import environment_of, launch_words, oratorio
+
+from oratorio.launch.hosts import Host, run_ranks
+from oratorio.paths import preload_library
 
 needs_library = pytest.mark.skipif(not IS_BUILT, reason=NOT_BUILT)
 ALL = ["mpich5", "mpich4", "openmpi5", "openmpi4"]

@@ -12,12 +12,14 @@ import numpy as np
 import pytest
 from conftest import HERE, IS_BUILT, NOT_BUILT, compile_for, host_or_skip
 from netCDF4 import Dataset
-from oratorio import bench_e3sm, calibrate
-from oratorio.bench_arms import BEST, TUNINGS
-from oratorio.bench_workloads import WORKLOADS
-from oratorio.method_table import methods
-from oratorio.paper_figures import PAPERS
 from test_run import oratorio
+
+from oratorio.library.method_table import methods
+from oratorio_lab import calibrate
+from oratorio_lab.bench import e3sm
+from oratorio_lab.bench.arms import BEST, TUNINGS
+from oratorio_lab.bench.workloads import WORKLOADS
+from oratorio_lab.papers.figures import PAPERS
 
 pytestmark = pytest.mark.skipif(not IS_BUILT, reason=NOT_BUILT)
 MESH = {"columns": 50, "levels": 72, "variables": 2, "seed": 1}
@@ -100,7 +102,7 @@ def map_of(tmp_path):
         if folder:
             return Path(folder) / f"map_{case}_case_16p.nc"
         made = tmp_path / f"map_{case}.nc"
-        bench_e3sm.write_map(bench_e3sm.CASES[case.upper()], MESH, 16, made)
+        e3sm.write_map(e3sm.CASES[case.upper()], MESH, 16, made)
         return made
 
     return find
@@ -111,7 +113,7 @@ def bytes_of_two_variables(map_file: Path) -> int:
     with Dataset(map_file) as data:
         return sum(
             min(sizes.variables, 2) * sizes.element_bytes * int(np.prod(data.getncattr(f"D{number}.dims")))
-            for number, sizes in enumerate(bench_e3sm.case_of(map_file).maps, start=1)
+            for number, sizes in enumerate(e3sm.case_of(map_file).maps, start=1)
         )
 
 

@@ -4,8 +4,10 @@ verified."""
 
 import pytest
 from conftest import IS_BUILT, NOT_BUILT
-from oratorio import trace, trace_accesses
 from test_bench import bench, measured, refusal
+
+from oratorio.trace import trace
+from oratorio_lab.trace import accesses
 
 pytestmark = pytest.mark.skipif(not IS_BUILT, reason=NOT_BUILT)
 
@@ -32,8 +34,8 @@ def test_accesses_of_a_trace_are_made_again(workload, tmp_path):
         }
         assert all(sample["verified"] and sample["counted"] for sample in run["samples"])
         sizes = {sample["bytes"] for sample in run["samples"]}
-        first = trace_accesses.file_named(trace.read(recorded), None)
-        assert sizes == {sum(one.bytes for one in trace_accesses.collectives(first))}
+        first = accesses.file_named(trace.read(recorded), None)
+        assert sizes == {sum(one.bytes for one in accesses.collectives(first))}
         recorded.unlink()
 
 

@@ -6,9 +6,11 @@ import re
 
 import pytest
 from conftest import IS_BUILT, NOT_BUILT, host_or_skip
-from oratorio import description, sim_machine
-from oratorio.hosts import mpiexec_command
 from test_run import block_program, environment_of, launch_words, oratorio
+
+from oratorio.launch.hosts import mpiexec_command
+from oratorio.library import description
+from oratorio_lab.simulate import machine as sim_machine
 
 pytestmark = pytest.mark.skipif(not IS_BUILT, reason=NOT_BUILT)
 NAMES = description.names("costs")

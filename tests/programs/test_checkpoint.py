@@ -5,8 +5,9 @@ import subprocess
 
 import pytest
 from conftest import host_or_skip, run_both_ways
-from oratorio import demo
+
 from oratorio.paths import BUILD
+from oratorio_lab.demo import demo
 
 
 @pytest.fixture(scope="module", params=["mpich5", "mpich4", "openmpi5", "openmpi4"])

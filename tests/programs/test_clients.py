@@ -6,11 +6,13 @@ import subprocess
 
 import pytest
 from conftest import HERE, IS_BUILT, NOT_BUILT, assert_same_bytes, compile_for, host_or_skip, run_checked
-from oratorio import conformance, targets
-from oratorio.clients import checks, rig
-from oratorio.clients.checks import program_of
-from oratorio.clients.layers import xstate_library
-from oratorio.clients.rig import FOLDER, RANKS, Clients, GuestError, NoClientsError, shell
+
+from oratorio.conformance import conformance
+from oratorio_lab import targets
+from oratorio_lab.clients import checks, rig
+from oratorio_lab.clients.checks import program_of
+from oratorio_lab.clients.layers import xstate_library
+from oratorio_lab.clients.rig import FOLDER, RANKS, Clients, GuestError, NoClientsError, shell
 
 pytestmark = pytest.mark.skipif(not IS_BUILT, reason=NOT_BUILT)
 # The first kind has two kernels, the others have none of their own.
@@ -123,7 +125,7 @@ def test_hdf5_leaves_the_same_file_on_the_server_as_on_a_local_file_system(kind,
 
 def test_calibrate_measures_the_store_that_files_are_opened_with_there(clients):
     """The store bypasses the client's cache, and no file can be mapped there."""
-    program = targets.build("oratorio_calibrate", "tools/calibrate")
+    program = targets.build("oratorio_calibrate", "lab/calibrate")
     ended = run(clients("gluster"), [program, "measure", FOLDER, "--quick"], 60)
     assert ended.code == 0, ended.output
     kept = dict(line.split("\t")[1:] for line in ended.output.splitlines() if line.startswith("kept"))

@@ -9,9 +9,10 @@ import sys
 
 import pytest
 from conftest import IS_BUILT, NOT_BUILT, host_or_skip
-from oratorio import conformance
-from oratorio.conformance import CRASH, HANG, OK, UNAVAILABLE, WRONG
-from oratorio.hosts import mpiexec_command
+
+from oratorio.conformance import conformance
+from oratorio.conformance.conformance import CRASH, HANG, OK, UNAVAILABLE, WRONG
+from oratorio.launch.hosts import mpiexec_command
 from oratorio.paths import ROOT
 
 HOSTS = ["mpich5", "openmpi5"]
@@ -75,7 +76,7 @@ def test_the_command_prints_a_table_writes_json_and_fails_if_a_rule_is_broken(tm
         tmp_path,
         *mpiexec_command(host, 2, False),
     ]
-    env = os.environ | {"PYTHONPATH": str(ROOT / "tools")}
+    env = os.environ | {"PYTHONPATH": ":".join(str(ROOT / name) for name in ("cli", "lab", "dev"))}
     done = subprocess.run([*map(str, command)], capture_output=True, text=True, env=env, timeout=120)
     assert done.returncode == 1, done.stderr
     assert "wrong: rank 1: selftest_rules.c:" in done.stdout
@@ -115,8 +116,8 @@ def test_rules_are_chosen_by_whole_section_numbers():
 
 
 def test_every_procedure_of_the_chapter_is_exercised_by_a_rule_and_rules_have_names_of_their_own():
-    place = ROOT / "tools/gen_conformance_doc.py"
-    spec = importlib.util.spec_from_file_location("gen_conformance_doc", place)
+    place = ROOT / "dev/generate/conformance_doc.py"
+    spec = importlib.util.spec_from_file_location("conformance_doc", place)
     page = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(page)
     names, converters = page.procedures()

@@ -5,8 +5,9 @@ import shlex
 
 import pytest
 from conftest import HERE, IS_BUILT, NOT_BUILT, compile_for, host_or_skip
-from oratorio.clients.rig import FOLDER, RANKS, Clients, NoClientsError
-from oratorio.hosts import mpiexec_command
+
+from oratorio.launch.hosts import mpiexec_command
+from oratorio_lab.clients.rig import FOLDER, RANKS, Clients, NoClientsError
 
 pytestmark = pytest.mark.skipif(not IS_BUILT, reason=NOT_BUILT)
 

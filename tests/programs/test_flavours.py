@@ -5,6 +5,7 @@ import shutil
 
 import pytest
 from conftest import HERE, IS_BUILT, NOT_BUILT, compile_for, host_or_skip, run_checked
+
 from oratorio.paths import preload_library
 
 pytestmark = pytest.mark.skipif(not IS_BUILT, reason=NOT_BUILT)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from conftest import IS_BUILT, NOT_BUILT, host_or_skip
+
 from oratorio.paths import ROOT
 
 GUIDES = ROOT / "docs/user/guides"
@@ -47,7 +48,7 @@ def environment(host, bin_folder: Path) -> dict[str, str]:
     """Returns the environment of a user who has installed Oratorio and this MPI."""
     bin_folder.mkdir()
     commands = {
-        "oratorio": f"env PYTHONPATH={ROOT}/tools {sys.executable} -m oratorio",
+        "oratorio": f"env PYTHONPATH={ROOT}/cli:{ROOT}/lab:{ROOT}/dev {sys.executable} -m oratorio",
         "python": host.python,
         "mpiexec": host.mpiexec,
         "mpicc": host.mpicc,

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from conftest import HERE, IS_BUILT, NOT_BUILT, compile_for, host_or_skip
+
 from oratorio import __version__
 from oratorio.paths import BUILD, ROOT
 

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 from conftest import HERE, IS_BUILT, NOT_BUILT, assert_oratorio_was_used, host_or_skip, run_checked
+
 from oratorio import __version__
-from oratorio.hosts import Host
+from oratorio.launch.hosts import Host
 from oratorio.paths import BUILD
 
 pytestmark = pytest.mark.skipif(not IS_BUILT, reason=NOT_BUILT)
@@ -39,7 +40,7 @@ def check_program(host: Host, program: Path, folder: Path) -> None:
     """Checks that the program runs without a preload, and that Oratorio serves its files."""
     done = run_checked(host, 2, [program, folder], env={"ORATORIO_EXPLAIN": "1"})
     assert_oratorio_was_used(done)
-    # MPICH 4 has a preload of its own, see tools/oratorio/yielding.c.
+    # MPICH 4 has a preload of its own, see cli/oratorio/launch/yielding.c.
     assert done.stdout in ("preload none\n", "preload yielding.so\n")
     assert (folder / "blocks.dat").stat().st_size == 2 * 4000
 

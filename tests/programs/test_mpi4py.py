@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 from conftest import HERE, IS_BUILT, NOT_BUILT, host_or_skip
-from oratorio.hosts import Host, run_ranks
+
+from oratorio.launch.hosts import Host, run_ranks
 from oratorio.paths import BUILD, PRIVATE
-from oratorio.suites.runner import read_records
+from oratorio_lab.suites.runner import read_records
 
 TIMEOUT_SECONDS = 240
 

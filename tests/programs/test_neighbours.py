@@ -3,9 +3,10 @@
 
 import pytest
 from conftest import IS_BUILT, NOT_BUILT
-from oratorio.neighbours.command import PAGE, chosen, look
-from oratorio.neighbours.model import SKIPPED, WRONG
-from oratorio.neighbours.table import ABSENT, NEIGHBOURS
+
+from oratorio_lab.interop.command import PAGE, chosen, look
+from oratorio_lab.interop.model import SKIPPED, WRONG
+from oratorio_lab.interop.table import ABSENT, NEIGHBOURS
 
 
 @pytest.mark.skipif(not IS_BUILT, reason=NOT_BUILT)

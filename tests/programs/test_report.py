@@ -6,8 +6,9 @@ import re
 
 import pytest
 from conftest import HERE, IS_BUILT, NOT_BUILT, compile_for, host_or_skip
-from oratorio import __version__
 from test_run import environment_of, launch_words, oratorio
+
+from oratorio import __version__
 
 pytestmark = pytest.mark.skipif(not IS_BUILT, reason=NOT_BUILT)
 RANKS = 4

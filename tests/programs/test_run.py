@@ -10,10 +10,12 @@ from pathlib import Path
 
 import pytest
 from conftest import HERE, IS_BUILT, NOT_BUILT, compile_for, host_or_skip
-from oratorio import __version__, advice, explained
-from oratorio.hosts import Host
-from oratorio.method_table import methods
+
+from oratorio import __version__
+from oratorio.launch.hosts import Host
+from oratorio.library.method_table import methods
 from oratorio.paths import ROOT, preload_library
+from oratorio.report import advice, explained
 
 needs_library = pytest.mark.skipif(not IS_BUILT, reason=NOT_BUILT)
 ALL = ["mpich5", "abi", "mpich4", "openmpi5", "openmpi4"]
@@ -22,7 +24,11 @@ ODD_WORDS = ["two words", "a;b", "$HOME", "it's", '"q"', "*", "", "--method", "-
 
 def oratorio(*words, env=None, timeout=180, root=ROOT, cwd=None) -> subprocess.CompletedProcess[str]:
     """Runs the command line as ./oratorio calls it after the setup."""
-    environ = {**os.environ, "PYTHONPATH": str(root / "tools"), **(env or {})}
+    environ = {
+        **os.environ,
+        "PYTHONPATH": ":".join(str(root / name) for name in ("cli", "lab", "dev")),
+        **(env or {}),
+    }
     command = ["timeout", "--kill-after=10", str(timeout), sys.executable, "-m", "oratorio", *map(str, words)]
     return subprocess.run(
         command, capture_output=True, text=True, env=environ, cwd=cwd, stdin=subprocess.DEVNULL
@@ -122,7 +128,7 @@ def test_explain_tells_where_oratorio_is_off(tmp_path):
 def test_run_works_where_its_own_path_would_break_ld_preload(name, tmp_path):
     host = host_or_skip(name)
     elsewhere = tmp_path / "two words, and more"
-    shutil.copytree(ROOT / "tools/oratorio", elsewhere / "tools/oratorio")
+    shutil.copytree(ROOT / "cli/oratorio", elsewhere / "cli/oratorio")
     (elsewhere / "build").mkdir()
     (elsewhere / "build/lib").symlink_to(preload_library().parent)
     words = [*launch_words(host, 2), block_program(host), tmp_path, "word"]

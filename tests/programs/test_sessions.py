@@ -5,8 +5,9 @@ import subprocess
 
 import pytest
 from conftest import HERE, IS_BUILT, NOT_BUILT, compile_for, host_or_skip, run_checked
-from oratorio.neighbours.model import RANKS, NoEndError
-from oratorio.neighbours.sessions import SECONDS, TRIES, host_stays, patiently, told
+
+from oratorio_lab.interop.model import RANKS, NoEndError
+from oratorio_lab.interop.sessions import SECONDS, TRIES, host_stays, patiently, told
 
 pytestmark = pytest.mark.skipif(not IS_BUILT, reason=NOT_BUILT)
 LONG = 4 << 20  # as in sessions.c

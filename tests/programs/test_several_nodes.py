@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Jobs on real nodes: separate networks, host names, processes and shared memory, and a common file system.
 
-oratorio.nodes describes how one machine has several nodes.
+oratorio_lab.nodes describes how one machine has several nodes.
 """
 
 import re
@@ -11,10 +11,11 @@ from pathlib import Path
 
 import pytest
 from conftest import HERE, IS_BUILT, NOT_BUILT, compile_for, host_or_skip, run_checked, saying_into
-from oratorio import conformance
-from oratorio.hosts import Host, mpiexec_command, run_ranks
-from oratorio.nodes import Nodes, NoNodesError
 from test_run import oratorio
+
+from oratorio.conformance import conformance
+from oratorio.launch.hosts import Host, mpiexec_command, run_ranks
+from oratorio_lab.nodes import Nodes, NoNodesError
 
 pytestmark = pytest.mark.skipif(not IS_BUILT, reason=NOT_BUILT)
 # Without MPICH 4: on several nodes it may hang in MPI_Finalize, even with its own MPI-IO.

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import slurm
 from conftest import IS_BUILT, NOT_BUILT, compile_for, host_or_skip
+
 from oratorio.paths import ROOT
 
 pytestmark = [
@@ -27,7 +28,7 @@ OK = {f"smoke: rank {rank} ok" for rank in range(RANKS)}
 def env():
     # Paths of Slurm's sockets have at most 107 bytes.
     with tempfile.TemporaryDirectory(prefix="slurm-") as folder, slurm.cluster(Path(folder)) as made:
-        yield {**made, "PYTHONPATH": str(ROOT / "tools")}
+        yield {**made, "PYTHONPATH": ":".join(str(ROOT / name) for name in ("cli", "lab", "dev"))}
 
 
 def call(env, *words, **more) -> subprocess.CompletedProcess[str]:

@@ -7,12 +7,13 @@ them, with the host's own MPI-IO, too, and writes the outcomes that are compared
 
 import pytest
 from conftest import IS_BUILT, NOT_BUILT, host_or_skip
-from oratorio.suites import report
-from oratorio.suites.building import Builder
-from oratorio.suites.command import find_suite
-from oratorio.suites.model import QUICK
-from oratorio.suites.runner import run_program, source_folder
-from oratorio.suites.sources import SourceError
+
+from oratorio_lab.suites import report
+from oratorio_lab.suites.building import Builder
+from oratorio_lab.suites.command import find_suite
+from oratorio_lab.suites.model import QUICK
+from oratorio_lab.suites.runner import run_program, source_folder
+from oratorio_lab.suites.sources import SourceError
 
 COMMITTED = report.load_outcomes()
 NOTES = report.load_notes()

@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 from conftest import HERE, IS_BUILT, NOT_BUILT, compile_for, host_or_skip, run_checked
-from oratorio import trace, trace_accesses
+
+from oratorio.trace import trace
+from oratorio_lab.trace import accesses
 
 pytestmark = pytest.mark.skipif(not IS_BUILT, reason=NOT_BUILT)
 ALL = ["mpich5", "openmpi5"]
@@ -59,12 +61,12 @@ def test_layouts_of_collective_accesses_are_there_once(tmp_path):
     target = tmp_path / "trace.json"
     run_traced("mpich5", tmp_path, {"ORATORIO_TRACE": str(target)})
     shared = trace.read(target)[0]
-    found = trace_accesses.collectives(shared)
+    found = accesses.collectives(shared)
     assert [one.number for one in found] == [0, 1, 2, 3]
     assert [one.bytes for one in found] == [RANKS * 64 * 512] * 4
     assert len({one.likeness for one in found}) == 1
     assert len(shared.shapes) == 2, "a view's and a buffer's, on all ranks the same"
-    assert trace_accesses.left_out(shared, found) == f"not replayed: {RANKS} independent accesses"
+    assert accesses.left_out(shared, found) == f"not replayed: {RANKS} independent accesses"
 
 
 @pytest.mark.parametrize("name", ALL)

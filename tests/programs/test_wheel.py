@@ -11,12 +11,13 @@ from pathlib import Path
 
 import pytest
 from conftest import HERE, IS_BUILT, NOT_BUILT, host_or_skip
-from oratorio import __version__
-from oratorio import wheel as making
-from oratorio.paths import BUILD, ROOT
 from portable import call, link_all_of_the_c_plus_plus_library, require_only_glibc_2_28
 
-sys.path.insert(0, str(ROOT / "tools/wheel"))
+from oratorio import __version__
+from oratorio.paths import BUILD, ROOT
+from oratorio_dev import wheel as making
+
+sys.path.insert(0, str(ROOT / "dev/release"))
 import backend
 import pack
 
@@ -125,7 +126,5 @@ def test_uninstalling_leaves_nothing_behind(wheel, tmp_path):
 def test_the_archive_of_the_sources_has_what_a_build_needs(tmp_path):
     with tarfile.open(tmp_path / backend.build_sdist(tmp_path)) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
-    tracked = call(
-        "git", "ls-files", "src", "cmake", "tools/wheel", "tools/oratorio", cwd=ROOT
-    ).stdout.split()
+    tracked = call("git", "ls-files", "src", "cmake", "dev/release", "cli/oratorio", cwd=ROOT).stdout.split()
     assert {"PKG-INFO", "pyproject.toml", "CMakeLists.txt", *tracked} <= names

@@ -67,7 +67,7 @@ TEST(Recorded, WholeTilesStayOneShape) {
     EXPECT_EQ(bytes.origin, 1007);
 }
 
-/// Returns two ranks with alternate blocks of 8 bytes; the numbers are as trace_accesses.py writes
+/// Returns two ranks with alternate blocks of 8 bytes; the numbers are as trace/accesses.py writes
 /// them.
 std::vector<std::int64_t> two_ranks() {
     std::vector<std::int64_t> numbers{0x314343415441524f, 2, 2};

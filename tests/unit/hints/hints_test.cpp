@@ -144,7 +144,7 @@ TEST(HintTable, AcceptedKeysComeBackAsGivenAndChangeNothing) {
 TEST(HintTable, TheDocumentedTableIsCurrent) {
     const auto root = std::filesystem::path(ORATORIO_TESTS).parent_path();
     const std::string command =
-        "python3 '" + (root / "tools/gen_hints_doc.py").string() + "' --check";
+        "python3 '" + (root / "dev/generate/hints_doc.py").string() + "' --check";
     EXPECT_EQ(std::system(command.c_str()), 0);
 }
 

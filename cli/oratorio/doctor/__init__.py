@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`oratorio doctor`: what keeps a job from using the library."""

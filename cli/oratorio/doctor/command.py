@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The command line of `oratorio doctor`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+
+from oratorio.doctor import doctor, machine
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of `doctor`."""
+    parser.add_argument(
+        "--dir",
+        type=Path,
+        default=Path(),
+        metavar="FOLDER",
+        help="Where the files will be; here if not given.",
+    )
+    parser.add_argument(
+        "--time-limit", type=float, default=60.0, metavar="SECONDS",
+        help="The run is ended after that; 60 if not given.",
+    )  # fmt: skip
+    parser.add_argument("--no-run", action="store_true", help="Look at the command without running it.")
+    parser.add_argument(
+        "command", nargs=argparse.REMAINDER,
+        help="The command as you would start it: mpiexec -n 4 ./app ...; it is run once.",
+    )  # fmt: skip
+
+
+def run(options: argparse.Namespace) -> int:
+    """Runs the checks. Returns 1 if any finding is bad, else 0."""
+    found = [
+        *doctor.library(),
+        *doctor.environment(os.environ),
+        *machine.folder(options.dir, os.environ),
+        *machine.shared_memory(),
+        *machine.limits(),
+        *machine.kernel(),
+    ]
+    if options.command:
+        found += doctor.command(options.command)
+        may_run = not options.no_run and all(one.state != doctor.BAD for one in found)
+        if may_run:
+            found += doctor.short_run(options.command, options.dir.absolute(), options.time_limit, os.environ)
+        elif not options.no_run:
+            found.append(doctor.Finding(doctor.NOTE, "run", "not tried: first mend what is bad"))
+    for one in found:
+        print(one.line)
+    bad = sum(one.state == doctor.BAD for one in found)
+    told = "Nothing is in the way." if bad == 0 else f"{bad} to be mended: the lines that begin with bad."
+    if not options.command:
+        told += " With a command at the end (mpiexec -n 4 ./app) the program is looked at, too."
+    print(told)
+    return 1 if bad else 0

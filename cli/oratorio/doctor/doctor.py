@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`oratorio doctor`: checks what works here and what does not, and says what to do (docs/user/doctor.md).
+
+A check looks at one thing and returns findings of one sentence each. This file has the checks of the
+library, the program, its launcher, the environment and a run; `doctor.machine` has those of the machine.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from oratorio.launch import launch
+from oratorio.launch.preload import PreloadError, preloadable
+from oratorio.launch.programs import FLAVOUR_NAMES, Needs, needs_of
+from oratorio.library import hint_names, method_table
+from oratorio.paths import LIBRARIES, preload_library
+from oratorio.report.facts import Run
+from oratorio.report.run_recorder import Recorder, RecordError
+from oratorio.trace.trace import TraceError
+
+OK, NOTE, BAD = "ok", "note", "bad"
+REMARKS_MOST = 8
+SAID_MOST = 200
+ALONE = "each process runs alone"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One line: the state, the subject, what was found, and what to do about it."""
+
+    state: str
+    about: str
+    says: str
+    do: str = ""
+
+    @property
+    def line(self) -> str:
+        return f"{self.state:<5} {self.about:<13} {self.says}" + (f"; {self.do}" if self.do else "")
+
+
+def library() -> list[Finding]:
+    """Checks that the library exists, for which MPIs, and that it can be loaded."""
+    file = preload_library()
+    if not file.exists():
+        return [
+            Finding(BAD, "library", f"{file} isn't there", "install Oratorio, or ./oratorio info builds it")
+        ]
+    flavours = [name for name in FLAVOUR_NAMES if (LIBRARIES / f"liboratorio-{name}.so").exists()]
+    if not flavours:
+        return [Finding(BAD, "library", f"{LIBRARIES} has no flavour for any MPI", "install it again")]
+    try:
+        environ = {**os.environ, "LD_PRELOAD": str(preloadable(file))}
+    except PreloadError as error:
+        return [Finding(BAD, "library", str(error))]
+    done = subprocess.run(
+        [sys.executable, "-c", ""], env=environ, capture_output=True, text=True, check=False
+    )
+    if "cannot be preloaded" in done.stderr or done.returncode:
+        said = done.stderr.strip().splitlines()[-1:] or [f"exit code {done.returncode}"]
+        return [Finding(BAD, "library", f"it can't be loaded: {said[0]}", "take a wheel, or build it here")]
+    names = ", ".join(FLAVOUR_NAMES[name] for name in flavours)
+    return [Finding(OK, "library", f"{file} is loaded, for {names}")]
+
+
+def _own_mpi(path: str, needs: Needs) -> Finding:
+    if needs.is_static:
+        return Finding(BAD, "program", f"{path} is linked statically: nothing can be loaded under it",
+                       "link it with Oratorio, pkg-config oratorio")  # fmt: skip
+    if needs.has_own_io:
+        return Finding(BAD, "program", f"{path} has an MPI linked into it, whose MPI-IO no other can replace",
+                       "link it with the MPI's shared library")  # fmt: skip
+    if needs.flavour is None:
+        return Finding(NOTE, "program", f"{path}: {needs.reason}")
+    if not (LIBRARIES / f"liboratorio-{needs.flavour}.so").exists():
+        return Finding(BAD, "program", f"{path}: {needs.reason}, for which no library is here",
+                       f"build liboratorio-{needs.flavour}.so: docs/user/install.md")  # fmt: skip
+    return Finding(OK, "program", f"{path}: {needs.reason}")
+
+
+def command(words: Sequence[str]) -> list[Finding]:
+    """Checks the launcher and the program that it starts."""
+    try:
+        kind = launch.launcher_kind(words[0])
+    except launch.LaunchError as error:
+        return [Finding(BAD, "launcher", str(error), "name one that is there")]
+    path = launch.find_program(words, kind)
+    if path is None:
+        return [Finding(BAD, "program", f"there is no program in: {' '.join(words)}", "is its path right?")]
+    needs = needs_of(Path(path))
+    found = [_own_mpi(path, needs)]
+    if launch.bypasses_by_gio(needs, os.environ):
+        found.append(Finding(NOTE, "program", f"{path}: {launch.GIO_TOLD}", launch.GIO_REMEDY))
+    told = {"hydra": "MPICH's or one of its family", "openmpi": "Open MPI's", "srun": "Slurm's"}
+    if kind == "none":
+        return [
+            Finding(NOTE, "launcher", f"{words[0]} is none that is known: one process, or a script"),
+            *found,
+        ]
+    fits = needs.flavour is None or kind == "srun" or (kind == "openmpi") == (needs.flavour == "ompi")
+    if fits:
+        return [Finding(OK, "launcher", f"{words[0]} is {told[kind]}"), *found]
+    says = (
+        f"{words[0]} is {told[kind]}, the program needs {FLAVOUR_NAMES[needs.flavour]}: ranks will run alone"
+    )
+    return [Finding(BAD, "launcher", says, "start it with its own MPI's mpiexec"), *found]
+
+
+def _pairs(text: str) -> list[str]:
+    return [pair.strip() for pair in text.split(";") if pair.strip()]
+
+
+def _hint_file(path: str) -> list[Finding]:
+    try:
+        lines = Path(path).read_text(errors="replace").splitlines()
+    except OSError as error:
+        return [Finding(BAD, "hints", f"ROMIO_HINTS names {path}: {error.strerror}", "correct the path")]
+    keys = [line.split()[0] for line in lines if line.split() and not line.lstrip().startswith("#")]
+    wrong = [told for key in keys if (told := hint_names.misspelt_hint(key))]
+    if wrong:
+        return [Finding(BAD, "hints", f"{path}: {told}") for told in wrong]
+    return [Finding(OK, "hints", f"{path}: {len(keys)} hints")]
+
+
+def environment(environ: Mapping[str, str]) -> list[Finding]:
+    """Reports variables and hints that are misspelt, or that switch Oratorio off."""
+    found = [Finding(BAD, "environment", told) for told in hint_names.misspelt_variables(environ)]
+    if environ.get("ORATORIO_DISABLE", "0") not in ("", "0"):
+        found.append(
+            Finding(BAD, "environment", "ORATORIO_DISABLE is set: the MPI's own MPI-IO does all", "unset it")
+        )
+    method = environ.get("ORATORIO_METHOD", "")
+    if method == "host":
+        found.append(
+            Finding(BAD, "environment", "ORATORIO_METHOD=host: the MPI's own MPI-IO does all", "unset it")
+        )
+    elif method and (complaint := method_table.complaint(method)):
+        found.append(Finding(BAD, "environment", f"ORATORIO_METHOD: {complaint}"))
+    elif method:
+        found.append(Finding(NOTE, "environment", f"ORATORIO_METHOD={method}: auto isn't asked"))
+    for pair in _pairs(environ.get("ORATORIO_HINTS", "")):
+        key, equals, value = (part.strip() for part in pair.partition("="))
+        if not equals:
+            found.append(Finding(BAD, "hints", f"ORATORIO_HINTS: '{pair}' isn't key=value and is ignored"))
+        elif told := hint_names.misspelt_hint(key):
+            found.append(Finding(BAD, "hints", f"ORATORIO_HINTS: {told}"))
+        elif key == "oratorio_method" and (complaint := method_table.complaint(value)):
+            found.append(Finding(BAD, "hints", f"ORATORIO_HINTS: {complaint}"))
+    if path := environ.get("ROMIO_HINTS", ""):
+        found += _hint_file(path)
+    if any(one.state == BAD for one in found):
+        return found
+    given = [name for name in hint_names.variables() if name in environ]
+    told = f"{', '.join(given)}: nothing is misspelt" if given else "no variable of Oratorio is set"
+    return [*found, Finding(OK, "environment", told)]
+
+
+def _last_line(said: str) -> str:
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    return lines[-1][:SAID_MOST] if lines else "it said nothing"
+
+
+def _seen(run: Run) -> list[Finding]:
+    seen = run.accesses + run.dropped
+    if seen:
+        methods = sorted(
+            {access.args.get("method", "at once") for file in run.files for access in file.accesses}
+        )
+        paths = len({file.location for file in run.files})
+        return [Finding(OK, "run", f"Oratorio saw {seen} accesses to {paths} files, by {', '.join(methods)}")]
+    if run.explained.off:
+        return [Finding(BAD, "run", "Oratorio was loaded, but is off", "unset ORATORIO_DISABLE")]
+    if run.explained.saw is not None:
+        accesses, files = run.explained.saw
+        if accesses:
+            says = f"Oratorio saw {accesses} accesses to {files} files on rank 0, but no file was closed"
+            return [Finding(NOTE, "run", says, "call MPI_File_close, else no more is known of them")]
+        says = "Oratorio was loaded and saw no access: rank 0 moved no data by MPI-IO, and no file was closed"
+        if files:
+            says = f"Oratorio was loaded and saw {files} files opened, but no access to them on rank 0"
+        return [Finding(BAD, "run", says, "in HDF5 and netCDF ask for the MPI-IO driver")]
+    says = "Oratorio was not loaded, or no file was opened by MPI-IO"
+    return [Finding(BAD, "run", says, "does the launcher drop LD_PRELOAD? docs/user/symptoms.md")]
+
+
+def _alone(said: str) -> list[Finding]:
+    """Finds the library's warning that processes are not one job (src/bind/launcher.cpp)."""
+    line = next((line for line in said.splitlines() if ALONE in line), "")
+    return [Finding(BAD, "launcher", line[line.index(ALONE) :])] if line else []
+
+
+def judge(run: Run, said: str, seconds_max: float) -> list[Finding]:
+    """Returns what a run shows."""
+    if run.exit_code is None:
+        closed = f"; until then {len(run.files)} files were closed" if run.files else ""
+        return [Finding(NOTE, "run", f"ended by us after {seconds_max:g} s{closed}",
+                        "give it less to do, or more time by --time-limit")]  # fmt: skip
+    if run.exit_code:
+        return [Finding(BAD, "run", f"it ended with {run.exit_code}: {_last_line(said)}",
+                        "does it end well without Oratorio?")]  # fmt: skip
+    remarks = [Finding(NOTE, "run", line) for line in run.explained.remarks[:REMARKS_MOST]]
+    locks = [Finding(NOTE, "locks", sentence) for sentence in run.explained.locks]
+    return [*_alone(said), *_seen(run), *locks, *remarks]
+
+
+def short_run(
+    words: Sequence[str], folder: Path, seconds_max: float, environ: Mapping[str, str]
+) -> list[Finding]:
+    """Runs the command with Oratorio and judges the run."""
+    try:
+        run, said = Recorder(folder, environ).apart(words, {}, seconds_max)
+    except (launch.LaunchError, RecordError, TraceError) as error:
+        return [Finding(BAD, "run", str(error))]
+    return judge(run, said, seconds_max)

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The checks of `oratorio doctor` that look at the machine: a folder's file system, shared memory, limits."""
+
+from __future__ import annotations
+
+import fcntl
+import mmap
+import os
+import platform
+import resource
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from oratorio.doctor.doctor import BAD, NOTE, OK, Finding
+from oratorio.machine import costs
+from oratorio.machine.mounts import Mount, mount_of
+from oratorio.report.advice import amount
+
+MIB = 1 << 20
+SHARED_LEAST = 16 * MIB  # less is too little for a few aggregators
+SHARED_GOOD = 256 * MIB
+FREE_GOOD = 1 << 30
+UNLIMITED = resource.RLIM_INFINITY
+
+
+def _kind(mount: Mount | None, folder: Path) -> Finding:
+    if mount is None:
+        return Finding(NOTE, "file system", f"that of {folder} isn't known")
+    name = f"{folder} is on {mount.kind}, {mount.name} to Oratorio"
+    if mount.is_local:
+        return Finding(OK, "file system", f"{name}: of this machine alone")
+    if mount.is_coherent:
+        return Finding(OK, "file system", f"{name}: its clients keep their caches in step")
+    return Finding(NOTE, "file system", f"{name}: clients have caches of their own, which are gone past",
+                   "write collectively; docs/user/network-file-systems.md")  # fmt: skip
+
+
+def _locks(descriptor: int) -> Finding:
+    try:
+        fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB, 1)
+        fcntl.lockf(descriptor, fcntl.LOCK_UN, 1)
+    except OSError as error:
+        return Finding(BAD, "locks", f"the file system refuses them: {error.strerror}",
+                       "writes with holes need them; mount it with locks (Lustre: -o flock)")  # fmt: skip
+    return Finding(OK, "locks", "a range of a file can be locked")
+
+
+# What is known of locks between nodes; on other file systems each job tests them.
+BETWEEN_NODES = {
+    "cifs": "they deny accesses, so nodes exclude each other by the job's locks",
+    "smb3": "they deny accesses, so nodes exclude each other by the job's locks",
+    "9p": "a wait for one may take half a minute, so nodes exclude each other by the job's locks",
+}
+
+
+def _reach(mount: Mount | None) -> list[Finding]:
+    """Reports what is known of locks between nodes, because one node cannot test whether others see them."""
+    if mount is None or mount.has_locks_of_one_machine:
+        return []
+    known = BETWEEN_NODES.get(mount.kind)
+    if known:
+        return [Finding(NOTE, "locks", f"{mount.kind}: {known}", "docs/user/network-file-systems.md")]
+    says = "a job tests whether other nodes see them, and uses its own if they don't"
+    return [Finding(NOTE, "locks", says, "on two nodes oratorio doctor mpiexec ... tells which")]
+
+
+def _mapping(descriptor: int) -> list[Finding]:
+    try:
+        mmap.mmap(descriptor, mmap.PAGESIZE).close()
+    except OSError as error:
+        return [Finding(NOTE, "mappings", f"files can't be mapped ({error.strerror}): no method mmap there")]
+    return []
+
+
+def folder(where: Path, environ: Mapping[str, str], listed: str | None = None) -> list[Finding]:
+    """Reports what the library will find in a folder. `listed` replaces this machine's list of mounts."""
+    if not where.is_dir():
+        return [Finding(BAD, "folder", f"{where} is no folder", "name one by --dir")]
+    try:
+        file = tempfile.NamedTemporaryFile(prefix=".oratorio-", dir=where)  # noqa: SIM115  closed below
+    except OSError as error:
+        return [
+            Finding(BAD, "folder", f"{where} can't be written to: {error.strerror}", "name another by --dir")
+        ]
+    where = where.resolve()
+    mount = mount_of(where, listed)
+    found = [_kind(mount, where)]
+    with file:
+        file.truncate(mmap.PAGESIZE)
+        found += [_locks(file.fileno()), *_reach(mount), *_mapping(file.fileno())]
+    facts = os.statvfs(where)
+    free = facts.f_bavail * facts.f_frsize
+    if free < FREE_GOOD:
+        found.append(Finding(NOTE, "space", f"{amount(free)} are left in {where}"))
+    name = mount.name if mount else "UFS"
+    text, source = costs.in_force(costs.costs_folder(environ), costs.names_of(platform.node(), name))
+    if text:
+        found.append(Finding(OK, "costs", f"auto picks by {source}"))
+    else:
+        found.append(Finding(NOTE, "costs", f"auto picks by built-in costs for {name}",
+                             f"once: ./oratorio calibrate --dir {where}, in a checkout"))  # fmt: skip
+    return found
+
+
+def shared_memory(where: Path = Path("/dev/shm")) -> list[Finding]:
+    """Checks the file system in which ranks of a node share buffers."""
+    try:
+        facts = os.statvfs(where)
+    except OSError as error:
+        return [Finding(BAD, "shared memory", f"{where}: {error.strerror}",
+                        "mount a tmpfs there; without it ranks of a node talk by messages")]  # fmt: skip
+    size, free = facts.f_blocks * facts.f_frsize, facts.f_bavail * facts.f_frsize
+    told = f"{where} has {amount(free)} free of {amount(size)}"
+    if free < SHARED_LEAST:
+        return [Finding(BAD, "shared memory", told, "clear it, or mount it larger (Docker: --shm-size=1g)")]
+    if free < SHARED_GOOD:
+        return [
+            Finding(NOTE, "shared memory", told, "with many ranks more is needed (Docker: --shm-size=1g)")
+        ]
+    return [Finding(OK, "shared memory", told)]
+
+
+# (name, limit, soft limit that is enough, what a lower one hinders, what to do)
+LIMITS = (
+    ("processes", resource.RLIMIT_NPROC, 1024, "threads beside a rank can't be had", "ulimit -u"),
+    ("open files", resource.RLIMIT_NOFILE, 256, "many files can't be open at once", "ulimit -n"),
+    ("file size", resource.RLIMIT_FSIZE, UNLIMITED, "larger files can't be written", "ulimit -f unlimited"),
+    ("memory", resource.RLIMIT_AS, UNLIMITED, "buffers may be refused", "ulimit -v unlimited"),
+    ("locked memory", resource.RLIMIT_MEMLOCK, 8 * MIB, "direct I/O has no registered buffers", "ulimit -l"),
+)
+
+
+def limits(asked: Callable[[int], tuple[int, int]] = resource.getrlimit) -> list[Finding]:
+    """Checks the limits of this process. Ranks inherit them if the launcher runs on this machine."""
+    found = []
+    for name, limit, enough, hinders, do in LIMITS:
+        soft, _ = asked(limit)
+        if soft != UNLIMITED and (enough == UNLIMITED or soft < enough):
+            found.append(Finding(NOTE, "limits", f"{name}: {soft}, so {hinders}", do))
+    return found or [Finding(OK, "limits", "none is in the way")]
+
+
+# (file of the kernel, values that hinder, consequence)
+KERNEL = (
+    ("kernel/io_uring_disabled", ("1", "2"), "io_uring is closed: direct I/O goes by the store posix"),
+    ("kernel/yama/ptrace_scope", ("2", "3"), "ranks can't reach each other's memory: no method shared_data"),
+)
+
+
+def kernel(settings: Path = Path("/proc/sys")) -> list[Finding]:
+    """Reports what the kernel forbids, and nothing that it allows."""
+    found = []
+    for name, hindering, told in KERNEL:
+        try:
+            value = (settings / name).read_text().strip()
+        except OSError:
+            continue
+        if value in hindering:
+            found.append(Finding(NOTE, "kernel", f"{name} is {value}: {told}"))
+    return found

@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Finds the MPIs on this machine and starts programs under each.
+
+A host is an MPI implementation as a program meets it: a compiler, a launcher and the flavour (the ABI) that
+decides which of Oratorio's libraries serves it.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import IO
+
+from oratorio.launch.preload import preloadable
+from oratorio.paths import PRIVATE, preload_library
+
+__all__ = ["Host", "find_host", "find_hosts", "mpiexec_command", "preload_library", "run_ranks"]
+
+# With more ranks than cores MPICH must yield when polling finds nothing.
+MPICH_OVERSUBSCRIBED = {
+    "MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1",
+    "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT": "1",
+}
+# Hosts without such a setting; yielding.c makes them yield.
+NEVER_YIELD = ("mpich4",)
+TIMED_OUT, KILLED = 124, 137  # exit codes of timeout(1)
+OPENMPI_OPTIONS = ("--allow-run-as-root", "--oversubscribe", "--bind-to", "none")
+
+
+@dataclass(frozen=True)
+class Host:
+    """One MPI implementation."""
+
+    name: str
+    flavour: str  # mpich, ompi or abi: the name of the Oratorio library that serves it
+    mpicc: Path
+    mpicxx: Path
+    mpiexec: Path
+    version: str
+    launcher: str  # hydra or openmpi: the dialect of mpiexec's options
+    mpifort: Path | None = None
+    python: Path | None = None  # an interpreter that has mpi4py for this host
+    env: Mapping[str, str] = field(default_factory=dict)  # variables for the ranks
+
+
+def _version_of(mpiexec: Path) -> str:
+    """Returns the version that mpiexec prints; empty if mpiexec does not start."""
+    try:
+        told = subprocess.run([mpiexec, "--version"], capture_output=True, text=True, timeout=20, check=False)
+    except OSError:
+        return ""
+    found = re.search(r"\d+\.\d+(\.\d+)?", told.stdout)
+    return found.group() if found else ""
+
+
+def _host(name: str, flavour: str, launcher: str, tools: tuple[str, ...], **more) -> Host | None:
+    """Returns a host if its tools (mpicc, mpicxx, mpiexec) all exist and it starts, else None."""
+    mpicc, mpicxx, mpiexec = (shutil.which(tool) for tool in tools)
+    if not (mpicc and mpicxx and mpiexec):
+        return None
+    version = _version_of(Path(mpiexec))
+    if not version:
+        return None
+    env = MPICH_OVERSUBSCRIBED if launcher == "hydra" else {}
+    env = env | more.pop("env", {})
+    return Host(name, flavour, Path(mpicc), Path(mpicxx), Path(mpiexec), version, launcher, env=env, **more)
+
+
+def _private(prefix: str, suffix: str = "") -> tuple[str, str, str]:
+    folder = PRIVATE / prefix / "bin"
+    return (f"{folder}/mpicc{suffix}", f"{folder}/mpicxx{suffix}", f"{folder}/mpiexec")
+
+
+def _debian(name: str) -> tuple[str, str, str]:
+    return (f"mpicc.{name}", f"mpicxx.{name}", f"mpiexec.{name}")
+
+
+def _fortran(name: str) -> Path | None:
+    found = shutil.which(f"mpifort.{name}")
+    return Path(found) if found else None
+
+
+@cache
+def find_hosts() -> tuple[Host, ...]:
+    """Returns all hosts of this machine, those inside this checkout first."""
+    mpich_python = PRIVATE / "mpich/bin/python"
+    openmpi_python = PRIVATE / "openmpi/bin/python"
+    debian_env = {
+        "MPI4PY_MPIABI": "mpich",
+        "LD_LIBRARY_PATH": str(PRIVATE / "mpich4-compat"),
+    }
+    hosts = (
+        _host(
+            "mpich5", "mpich", "hydra", _private("mpich"), python=mpich_python,
+            env={"LD_LIBRARY_PATH": str(PRIVATE / "mpich/lib")},
+        ),
+        _host("abi", "abi", "hydra", _private("mpich", "_abi")),
+        _host(
+            "openmpi5", "ompi", "openmpi", _private("openmpi"), python=openmpi_python,
+            env={"LD_LIBRARY_PATH": str(PRIVATE / "openmpi/lib")},
+        ),
+        _host(
+            "mpich4", "mpich", "hydra", _debian("mpich"), mpifort=_fortran("mpich"),
+            python=mpich_python, env=debian_env,
+        ),
+        _host(
+            "openmpi4", "ompi", "openmpi", _debian("openmpi"), mpifort=_fortran("openmpi"),
+            python=Path("/usr/bin/python3"),
+        ),
+    )  # fmt: skip
+    return tuple(host for host in hosts if host)
+
+
+def find_host(name: str) -> Host:
+    """Returns the host of that name. Raises LookupError, which names all hosts."""
+    for host in find_hosts():
+        if host.name == name:
+            return host
+    raise LookupError(f"no MPI named {name} here; there are: " + ", ".join(h.name for h in find_hosts()))
+
+
+@cache
+def yielding_library() -> Path | None:
+    """Returns the library that makes ranks of NEVER_YIELD yield; compiles it after a change. None without a
+    compiler."""
+    source = Path(__file__).with_name("yielding.c")
+    target = PRIVATE / "yielding.so"
+    if target.exists() and target.stat().st_mtime > source.stat().st_mtime:
+        return target
+    compiler = shutil.which("cc")
+    if not compiler:
+        return None
+    PRIVATE.mkdir(parents=True, exist_ok=True)
+    # Another run may load the old file or compile it, too, so the finished file is moved into place.
+    with tempfile.TemporaryDirectory(dir=PRIVATE) as folder:
+        fresh = Path(folder) / target.name
+        command = [compiler, "-O2", "-shared", "-fPIC", "-o", fresh, source, "-ldl"]
+        if subprocess.run(command, capture_output=True, check=False).returncode != 0:
+            return None
+        fresh.rename(target)
+    return target
+
+
+def _with_preloads(host: Host, variables: dict[str, str], preload: bool) -> dict[str, str]:
+    """Sets LD_PRELOAD to the caller's library, Oratorio if requested, and the library that makes the host
+    yield."""
+    libraries = [variables["LD_PRELOAD"]] if variables.get("LD_PRELOAD") else []
+    if preload:
+        libraries.append(str(preloadable(preload_library())))
+    yielding = yielding_library() if host.name in NEVER_YIELD else None
+    if yielding:
+        libraries.append(str(yielding))
+    return variables | ({"LD_PRELOAD": ":".join(libraries)} if libraries else {})
+
+
+def mpiexec_command(host: Host, ranks: int, preload: bool, env: Mapping[str, str] | None = None) -> list[str]:
+    """Returns the words before the program: `ranks` ranks with `env` and, if requested, Oratorio preloaded.
+
+    Only the ranks get these variables, not the launcher.
+    """
+    variables = _with_preloads(host, dict(host.env) | dict(env or {}), preload)
+    command = [str(host.mpiexec)]
+    if host.launcher == "hydra":
+        for key, value in variables.items():
+            command += ["-genv", key, value]
+    else:
+        command += OPENMPI_OPTIONS
+        for key, value in variables.items():
+            command += ["-x", f"{key}={value}"]
+    return [*command, "-n", str(ranks)]
+
+
+def _text_of(file: IO[bytes]) -> str:
+    """Returns the text as a pipe would give it."""
+    file.seek(0)
+    return io.TextIOWrapper(file, errors="replace").read()
+
+
+def run_ranks(
+    host: Host,
+    ranks: int,
+    program: Sequence[str | Path],
+    *,
+    preload: bool = False,
+    env: Mapping[str, str] | None = None,
+    cwd: Path | None = None,
+    timeout_seconds: float = 180,
+) -> subprocess.CompletedProcess[str]:
+    """Runs a program to its end; captures stdout and stderr separately.
+
+    Raises subprocess.TimeoutExpired after the job was ended. timeout(1) ends the job, so it ends in time
+    even if the caller is gone.
+    """
+    command = [*mpiexec_command(host, ranks, preload, env), *map(str, program)]
+    start = time.monotonic()
+    # Uses files, because a pipe stays open as long as a rank that the launcher has left behind.
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        done = subprocess.run(
+            ["timeout", "--kill-after=10", str(timeout_seconds), *command],
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=err,
+            cwd=cwd,
+            check=False,
+        )
+        said, complained = (_text_of(file) for file in (out, err))
+    if done.returncode in (TIMED_OUT, KILLED) and time.monotonic() - start >= timeout_seconds:
+        raise subprocess.TimeoutExpired(command, timeout_seconds, said, complained)
+    return subprocess.CompletedProcess(command, done.returncode, said, complained)

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The library's tables as it writes them: methods, hints, costs, counters, activities, variables.
+
+cli/describe writes description.json; docs/user/stability.md documents its schema.
+"""
+
+from __future__ import annotations
+
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Any, NoReturn
+
+SCHEMA = 1
+FILE = Path(__file__).with_name("description.json")
+
+
+def _refuse(reason: str, remedy: str) -> NoReturn:
+    print(f"oratorio: {reason}: {remedy}", file=sys.stderr)
+    raise SystemExit(2)
+
+
+@cache
+def read(file: Path = FILE) -> dict[str, Any]:
+    """Returns the whole document; ends the program where it is missing or has another schema."""
+    import json  # noqa: PLC0415  most commands that start a job need no table
+
+    remedy = "install Oratorio again; in a checkout, run `git checkout cli/oratorio/description.json`"
+    try:
+        document = json.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        _refuse(f"{file} can't be read ({error.strerror})", remedy)
+    except ValueError as error:
+        _refuse(f"{file} isn't JSON ({error})", remedy)
+    if document.get("schema") != SCHEMA:
+        _refuse(f"{file} has schema {document.get('schema')}, this program reads {SCHEMA}", remedy)
+    return document
+
+
+def rows(table: str) -> list[dict[str, Any]]:
+    """Returns the rows of one table, such as `methods`."""
+    return read()[table]
+
+
+def names(table: str) -> list[str]:
+    """Returns the names of the rows of a table other than `hints`."""
+    return [row["name"] for row in rows(table)]

@@ -1,0 +1,354 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Advice that would make a run faster, derived from its recording. docs/user/symptoms.md says the same in
+prose.
+
+A rule looks at a run and returns at most one piece of advice: what it sees and what to try. The field
+`seconds` is the time that the advice concerns, summed over all ranks; the largest comes first.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from oratorio.report.facts import (
+    Group,
+    Limit,
+    Limits,
+    Run,
+    Spent,
+    calls_of,
+    file_system_of,
+    groups_of,
+    late_seconds,
+    library_name,
+    median,
+    spent_of,
+)
+from oratorio.trace.trace import File
+
+KIB = 1 << 10
+SMALL_PIECE = 4 * KIB
+MANY_CALLS = 32
+WASTE = 2.0  # bytes moved for each byte requested
+NOTED = 0.1  # the share of the access time from which a finding is reported
+LARGE = 0.3
+LEAST = 0.02
+# Phrases of the output of ORATORIO_EXPLAIN.
+ASKED_BY_NAME = "asked for by name"
+BESIDE = "a thread beside moves them on"
+NEAR_LIMIT = 0.7
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What a rule sees, what to try, and the page that explains it."""
+
+    rule: str
+    sees: str
+    tries: str
+    page: str = "user/symptoms.md"
+    seconds: float = 0.0
+
+
+def amount(count: float) -> str:
+    """Formats a number of bytes for people."""
+    for unit in ("bytes", "KiB", "MiB", "GiB"):
+        if count < 1024 or unit == "GiB":
+            break
+        count /= 1024
+    text = f"{count:.0f}" if unit == "bytes" or count >= 100 else f"{count:.1f}"
+    return f"{text} {unit}"
+
+
+def _name(file: File) -> str:
+    return file.path.rpartition("/")[2]
+
+
+def _groups(run: Run) -> list[tuple[File, Group]]:
+    return [(file, group) for file in run.files for group in groups_of(file)]
+
+
+def _all_spent(run: Run) -> Spent:
+    return sum(run.processes.values(), Spent())
+
+
+def errors(run: Run) -> Advice | None:
+    """Reports accesses that failed."""
+    failed = [access for file in run.files for access in file.accesses if access.args.get("error")]
+    if not failed:
+        return None
+    first = failed[0].args["error"]
+    told = f"{len(failed)} accesses failed; the first: {first}"
+    return Advice("errors", told, "Mend that first: their times say nothing.", "user/failing-disks.md", 1e9)
+
+
+def misspelt(run: Run) -> Advice | None:
+    """Reports hints and variables that have no effect."""
+    told = [line for line in run.explained.remarks if "did you mean" in line or "is ignored" in line]
+    if not told:
+        return None
+    return Advice("misspelt", told[0], "Correct it: as it is it changes nothing.", "user/hints.md", 1e8)
+
+
+def small_independent(run: Run) -> Advice | None:
+    """Reports many small independent accesses."""
+    found = [
+        (file, group) for file, group in _groups(run)
+        if not group.is_collective and group.calls >= MANY_CALLS
+        and group.moved / len(group.accesses) < SMALL_PIECE
+    ]  # fmt: skip
+    if not found:
+        return None
+    file, group = max(found, key=lambda one: one[1].seconds)
+    mean = amount(group.moved / len(group.accesses))
+    return Advice(
+        "small_independent",
+        f"{_name(file)}: {len(group.accesses)} independent {group.direction}s of {mean} each.",
+        f"Describe them by a file view and make one collective call (MPI_File_{group.direction}_all); "
+        "in HDF5 and netCDF ask for collective access.",
+        seconds=sum(spent_of(g.accesses).total for _, g in found),
+    )
+
+
+def small_pieces(run: Run) -> Advice | None:
+    """Reports collective accesses that list_io did in small pieces although the ranks interleave."""
+    for file, group in _groups(run):
+        if group.method != "list_io" or not group.is_collective or group.piece_bytes >= SMALL_PIECE:
+            continue
+        if group.pieces < MANY_CALLS or not any(_interleave(call) for call in calls_of(group)):
+            continue
+        spent = spent_of(group.accesses)
+        if spent.storage < LARGE * spent.total:
+            continue
+        return Advice(
+            "small_pieces",
+            f"{_name(file)}: list_io makes a storage call for each piece of {amount(group.piece_bytes)}, "
+            "and the ranks' pieces lie between each other's.",
+            f"Try the hint romio_cb_{group.direction}=enable.",
+            "user/methods.md",
+            spent.storage,
+        )
+    return None
+
+
+def _interleave(call: Sequence) -> bool:
+    hulls = sorted(access.args["hull"] for access in call if access.args["asked"])
+    return any(hulls[i][0] < hulls[i - 1][1] for i in range(1, len(hulls)))
+
+
+def loads_too_much(run: Run) -> Advice | None:
+    """Reports reads that load much more than was requested: the holes between the pieces come along."""
+    found = [(f, g) for f, g in _groups(run) if g.direction == "read" and g.moved
+             and g.sum("bytes_loaded") > WASTE * g.moved]  # fmt: skip
+    if not found:
+        return None
+    file, group = max(found, key=lambda one: one[1].sum("bytes_loaded"))
+    hint = "romio_cb_read=disable" if group.is_collective else "romio_ds_read=disable"
+    return Advice(
+        "loads_too_much",
+        f"{_name(file)}: {amount(group.sum('bytes_loaded'))} were read from the storage for "
+        f"{amount(group.moved)} that were asked for: the holes come along.",
+        f"Try the hint {hint}: each rank reads its own pieces.",
+        "user/hints.md",
+        spent_of(group.accesses).storage,
+    )
+
+
+def fills_holes(run: Run) -> Advice | None:
+    """Reports writes that read first, to preserve what is in the holes."""
+    found = [(f, g) for f, g in _groups(run) if g.direction == "write" and g.sum("hole_reads")
+             and g.sum("bytes_loaded") > NOTED * g.moved]  # fmt: skip
+    if not found:
+        return None
+    file, group = max(found, key=lambda one: one[1].sum("bytes_loaded"))
+    return Advice(
+        "fills_holes",
+        f"{_name(file)}: writes leave holes, so {amount(group.sum('bytes_loaded'))} were read first to keep "
+        "what is in them.",
+        "Let the ranks together write ranges without holes, or try romio_ds_write=disable and "
+        "romio_cb_write=disable.",
+        "user/hints.md",
+        spent_of(group.accesses).total,
+    )
+
+
+def late_ranks(run: Run) -> Advice | None:
+    """Reports ranks that enter collective calls at different times: an imbalance of the program itself."""
+    late, seconds, share = None, 0.0, 0.0
+    for file, group in _groups(run):
+        for call in calls_of(group):
+            if not call[0].args.get("started") and len(call) > 1:
+                behind = late_seconds(call)
+                seconds += behind
+                share += max(access.seconds for access in call)
+                if late is None or behind > late[0]:
+                    late = (behind, file, max(call, key=lambda access: access.begin))
+    if late is None or seconds < LARGE * share:
+        return None
+    behind, file, last = late
+    return Advice(
+        "late_ranks",
+        f"{_name(file)}: ranks enter collective calls at different times, together "
+        f"{1e3 * seconds:.1f} ms; once "
+        f"rank {last.rank} came {1e3 * behind:.1f} ms after the first.",
+        "The others wait for it: look at what the program does before the call. Storage can't make "
+        "this faster.",
+        "user/trace.md",
+        seconds * max(1, run.ranks - 1),
+    )
+
+
+def uneven(run: Run) -> Advice | None:
+    """Reports a rank that moves much more than the others."""
+    moved: dict[int, int] = defaultdict(int)
+    for file in run.files:
+        for access in file.accesses:
+            moved[access.process] += access.args["moved"]
+    if len(moved) < 2:
+        return None
+    most = max(moved, key=moved.__getitem__)
+    typical = median(count for process, count in moved.items() if process != most)
+    if moved[most] < 4 * max(typical, KIB):
+        return None
+    return Advice(
+        "uneven",
+        f"Rank {most} moved {amount(moved[most])}, the median of the others {amount(typical)}.",
+        "Let all ranks take part: gather less on one rank before it writes.",
+        seconds=run.processes[most].total,
+    )
+
+
+def first_access(run: Run) -> Advice | None:
+    """Reports what the first collective access to a file costs, where a program opens files again and
+    again."""
+    opens: dict[str, int] = defaultdict(int)
+    for file in run.files:
+        opens[file.path] += 1
+    for file, group in _groups(run):
+        calls = [max(access.seconds for access in call) for call in calls_of(group)]
+        if len(calls) < 3:
+            continue
+        others = median(calls[1:])
+        if calls[0] > 3 * others and calls[0] - others > NOTED * run.io_seconds:
+            again = f", and it was opened {opens[file.path]} times" if opens[file.path] > 1 else ""
+            return Advice(
+                "first_access",
+                f"{_name(file)}: the first {group.name} took {1e3 * calls[0]:.1f} ms, the others "
+                f"{1e3 * others:.1f} ms{again}.",
+                "Memory that the node shares is made once and plans are kept: keep the file open for "
+                "all steps.",
+                seconds=(calls[0] - others) * file.ranks,
+            )
+    return None
+
+
+def asked_by_name(run: Run) -> Advice | None:
+    """Reports a method that was requested by name but is estimated to be slower than one that auto may
+    take."""
+    for decision in run.explained.decisions:
+        taken = decision.candidate(decision.method)
+        free = [one for one in decision.candidates if one.milliseconds and not one.reason]
+        if decision.why != ASKED_BY_NAME or not (taken and taken.milliseconds and free):
+            continue
+        least = min(free, key=lambda one: one.milliseconds)
+        if taken.milliseconds > 1.5 * least.milliseconds:
+            return Advice(
+                "asked_by_name",
+                f"{decision.path.rpartition('/')[2]}: {decision.method} was asked for; {least.name} is "
+                f"estimated to take {least.milliseconds:.3f} instead of {taken.milliseconds:.3f} ms.",
+                "Leave the method to auto, or compare them: oratorio compare.",
+                "user/methods.md",
+                _all_spent(run).total * NOTED,
+            )
+    return None
+
+
+def network_writes(run: Run) -> Advice | None:
+    """Reports independent writes through a file system client that has a cache of its own."""
+    for file, group in _groups(run):
+        mount = file_system_of(file)
+        apart = library_name(file) == "NFS" or (mount is not None and not mount.is_coherent)
+        if apart and not group.is_collective and group.direction == "write" and group.calls >= MANY_CALLS:
+            return Advice(
+                "network_writes",
+                f"{_name(file)}: independent writes to {mount.kind if mount else 'NFS'} lock whole "
+                f"pages, as each "
+                "client has a cache of its own.",
+                "Write collectively.",
+                "user/network-file-systems.md",
+                spent_of(group.accesses).storage,
+            )
+    return None
+
+
+def not_beside(run: Run) -> Advice | None:
+    """Reports nonblocking accesses that no progress thread advances."""
+    for line in run.explained.remarks:
+        if "nonblocking and split accesses:" in line and BESIDE not in line:
+            return Advice(
+                "not_beside",
+                line.rpartition("/")[2],
+                "Start MPI with MPI_THREAD_MULTIPLE, or try the hint oratorio_progress=thread.",
+                "user/hints.md",
+                _all_spent(run).total * NOTED,
+            )
+    return None
+
+
+def crowded(run: Run) -> Advice | None:
+    """Reports more ranks than cores."""
+    if run.ranks_per_node <= run.cores:
+        return None
+    return Advice(
+        "crowded",
+        f"{run.ranks_per_node} ranks of a node share {run.cores} cores.",
+        "Waiting is partly waiting for a core. Judge figures by runs with as many ranks as in production.",
+        "research/benchmarks.md",
+        _all_spent(run).waiting * NOTED,
+    )
+
+
+RULES: tuple[Callable[[Run], Advice | None], ...] = (
+    errors, misspelt, small_independent, small_pieces, loads_too_much, fills_holes, late_ranks, uneven,
+    first_access, asked_by_name, network_writes, not_beside, crowded,
+)  # fmt: skip
+
+
+def _not_calibrated(one: Limits) -> Advice:
+    return Advice(
+        "not_calibrated",
+        f"auto picks by built-in costs: none were measured for {one.file_system} here.",
+        "Once: ./oratorio calibrate --dir FOLDER, with a folder there.",
+        "user/calibrate.md",
+    )
+
+
+def _at_the_limit(one: Limits, limit: Limit) -> Advice:
+    return Advice(
+        "at_the_limit",
+        f"{one.file_system}: {limit.what} at {100 * limit.share:.0f} % of what calibrate measured.",
+        "Only fewer bytes or a faster file system would help there.",
+        "user/calibrate.md",
+        limit.seconds,
+    )
+
+
+def of_limits(found: Sequence[Limits]) -> list[Advice]:
+    """Reports missing calibration, and storage that runs close to its measured limit."""
+    near = [
+        _at_the_limit(one, limit)
+        for one in found
+        for limit in one.limits
+        if limit.share > NEAR_LIMIT and "storage" in limit.what
+    ]
+    return near + [_not_calibrated(one) for one in found if not one.source]
+
+
+def advise(run: Run, limits: Sequence[Limits] = ()) -> list[Advice]:
+    """Returns all advice, largest time first; drops a rule's advice about less than LEAST of the total
+    time."""
+    least = LEAST * _all_spent(run).total
+    found = [advice for rule in RULES if (advice := rule(run)) and advice.seconds >= least]
+    return sorted(found + of_limits(limits), key=lambda advice: -advice.seconds)

@@ -1,0 +1,315 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The page about one run (docs/user/report.md). The demo's page is in `report`, the benchmark's in
+`bench.report`."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from oratorio.report.advice import Advice, advise, amount
+from oratorio.report.explained import Decision
+from oratorio.report.facts import (
+    PARTS,
+    Group,
+    Limits,
+    Run,
+    alike,
+    file_system_of,
+    groups_of,
+    library_name,
+    likeness,
+    limits_of,
+    median,
+    spent_of,
+)
+from oratorio.report.html_page import bar, facts, legend, page, stack, table, text
+from oratorio.report.html_page import write as write_page
+
+MIB = 1 << 20
+BARS_MOST = 64  # ranks that are drawn; the page states how many are not
+FILES_MOST = 20
+DECISIONS_MOST = 40
+SPANS_MOST = 400  # spans on one line of the timeline
+MEANS = {
+    "storage": "storage: in its calls, or waiting for them",
+    "copying": "copying between memory, buffers and messages",
+    "waiting": "waiting for other ranks, or their storage",
+    "planning": "planning: summaries go round, the plan is made",
+    "rest": "the rest: messages, agreement, and all between",
+}
+UNCLOSED = (
+    "Oratorio saw {} accesses to {} files on rank 0, but a file is recorded when it is closed, and none "
+    "was: call MPI_File_close."
+)
+NOTHING = (
+    "Nothing was recorded. Either the program moved no data by MPI-IO, or Oratorio was not loaded: a "
+    "program that is linked "
+    "statically, or a launcher that drops LD_PRELOAD. `oratorio doctor` followed by the command "
+    "looks into it."
+)
+
+
+def seconds_text(seconds: float) -> str:
+    """Formats seconds for people."""
+    if seconds >= 1:
+        return f"{seconds:.2f} s"
+    return f"{1e3 * seconds:.1f} ms" if seconds >= 1e-4 else f"{1e6 * seconds:.0f} µs"
+
+
+def rate_text(count: float, seconds: float) -> str:
+    return f"{count / MIB / seconds:.0f}" if seconds > 0 else ""
+
+
+def _counted(number: int, what: str, plural: str = "s") -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}{plural}"
+
+
+def _head(run: Run) -> str:
+    began = (
+        time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(run.began)) if run.began else "at an unknown time"
+    )
+    command = f'<div class="code">{text(run.command)}</div>' if run.command else ""
+    lines = [
+        f"<h1>Oratorio: report of a run</h1>{command}",
+        f'<p class="soft">{text(began)}, on {text(run.machine)}.',
+    ]
+    if run.program:
+        lines.append(f" The program: {text(run.program)}.")
+    lines.append("</p>")
+    if run.exit_code:
+        lines.append(
+            f'<p class="bad">The command ended with {run.exit_code}: what follows may be part of it only.</p>'
+        )
+    if run.dropped:
+        lines.append(
+            f'<p class="bad">{_counted(run.dropped, "access", "es")} more were too many to be kept: times '
+            "and counts below are without them.</p>"
+        )
+    return "".join(lines)
+
+
+def _figures(run: Run) -> str:
+    of_wall = f"{100 * run.io_seconds / run.wall_seconds:.0f} %" if run.wall_seconds else ""
+    names = dict.fromkeys(library_name(file) for file in run.files)
+    kinds = dict.fromkeys(mount.kind for file in run.files if (mount := file_system_of(file)))
+    nodes = max((file.nodes for file in run.files), default=1)
+    return facts([
+        ("ranks", f"{run.ranks} on {_counted(nodes, 'node')}"),
+        ("in accesses, slowest rank", seconds_text(run.io_seconds)),
+        ("the command took", seconds_text(run.wall_seconds) if run.wall_seconds else ""),
+        ("share of accesses in it", of_wall),
+        ("moved", amount(run.moved)),
+        ("accesses", str(run.accesses)),
+        ("files", str(len({file.location for file in run.files}))),
+        ("file system", ", ".join(kinds or names)),
+        ("cores of this machine", str(run.cores)),
+        ("Oratorio", run.version),
+    ])  # fmt: skip
+
+
+def _advice(found: Sequence[Advice]) -> str:
+    if not found:
+        return "<h2>What would make it faster</h2><p>Nothing stands out.</p>"
+    items = "".join(
+        f"<li><b>{text(one.sees)}</b>{text(one.tries)} <span class=soft>docs/{text(one.page)}</span>"
+        for one in found
+    )
+    return f'<h2>What would make it faster</h2><ul class="advice">{items}</ul>'
+
+
+def _spending(run: Run) -> str:
+    by_process = run.processes
+    whole = max((spent.total for spent in by_process.values()), default=0.0)
+    shown = sorted(by_process, key=lambda process: -by_process[process].total)[:BARS_MOST]
+    lines = [
+        stack(f"rank {process}", [(part, getattr(by_process[process], part)) for part in PARTS], whole,
+              seconds_text(by_process[process].total))
+        for process in sorted(shown)
+    ]  # fmt: skip
+    more = len(by_process) - len(shown)
+    note = f'<p class="soft">{more} ranks that spent less aren\'t drawn.</p>' if more > 0 else ""
+    rows = []
+    for part in (*PARTS, "total"):
+        times = {process: getattr(spent, part) for process, spent in by_process.items()}
+        most = max(times, key=times.__getitem__)
+        cells = (min(times.values()), median(times.values()), times[most])
+        rows.append([part, *map(seconds_text, cells), f"rank {most}"])
+    spread = table(["time in accesses", "least", "median", "most", "of"], rows)
+    return (
+        "<h2>Where the time went</h2><p>Of each rank of MPI_COMM_WORLD, all its accesses together. "
+        "An access that goes on beside "
+        "the program counts with what it was worked on.</p>"
+        + legend([(part, MEANS[part]) for part in PARTS]) + "".join(lines) + note + spread
+    )  # fmt: skip
+
+
+def _when(run: Run) -> str:
+    """Draws the accesses of each rank on the run's own clock."""
+    accesses = sorted((a for file in run.files for a in file.accesses), key=lambda a: a.begin)
+    if not accesses:
+        return ""
+    begin, end = accesses[0].begin, max(access.end for access in accesses)
+    width = max(end - begin, 1e-9)
+    lines = []
+    processes = sorted({access.process for access in accesses})
+    for process in processes[:BARS_MOST]:
+        spans: list[tuple[str, float, float, str]] = []
+        for access in (one for one in accesses if one.process == process):
+            color = access.args["direction"]
+            left, right = (access.begin - begin) / width, (access.end - begin) / width
+            if spans and spans[-1][0] == color and left - spans[-1][2] < 1 / SPANS_MOST:
+                spans[-1] = (color, spans[-1][1], max(right, spans[-1][2]), f"{color}s")
+            else:
+                spans.append((color, left, right, f"{color}, {seconds_text(access.seconds)}"))
+        lines.append(bar(f"rank {process}", spans, ""))
+    return (
+        f"<h2>When</h2><p>From the begin of the first access to the end of the last: "
+        f"{seconds_text(width)}.</p>"
+        + legend([("write", "writes"), ("read", "reads")]) + "".join(lines)
+    )  # fmt: skip
+
+
+def _row(group: Group) -> list[str]:
+    spent = spent_of(group.accesses)
+    whole = spent.total or 1.0
+    shares = [f"{100 * part / whole:.0f} %" for part in (spent.storage, spent.copying, spent.waiting)]
+    return [
+        group.name, group.method, str(group.calls), amount(group.moved), str(group.pieces),
+        amount(group.piece_bytes), str(group.rounds or ""), seconds_text(group.seconds),
+        rate_text(group.moved, group.seconds), *shares,
+    ]  # fmt: skip
+
+
+HINTS = ("cb_nodes", "cb_buffer_size")  # the hints of aggregators
+HEADS = (
+    "access", "method", "calls", "moved", "pieces", "mean piece", "rounds", "time", "MiB/s", "storage",
+    "copying", "waiting",
+)  # fmt: skip
+
+
+def _files(run: Run) -> str:
+    weighed = alike(run.files)
+    parts = []
+    for some in weighed[:FILES_MOST]:
+        first, paths = some[0], {file.location for file in some}
+        mount = file_system_of(first)
+        where = f"{mount.kind} on {mount.folder}" if mount else library_name(first)
+        hints = ", ".join(f"{key} {first.args['hints'][key]}" for key in HINTS if key in first.args["hints"])
+        more = f" and {len(paths) - 1} with other numbers" if len(paths) > 1 else ""
+        opened = f", opened {len(some)} times" if len(some) > len(paths) else ""
+        parts.append(
+            f"<h3>{text(first.path)}{more}</h3><p class=soft>{_counted(first.ranks, 'rank')} on "
+            f"{_counted(first.nodes, 'node')}{opened}; {text(where)}; {text(hints)}</p>"
+            + table(HEADS, [_row(group) for group in groups_of(*some)], left=2)
+        )
+    if len(weighed) > FILES_MOST:
+        rest = [file for some in weighed[FILES_MOST:] for file in some]
+        moved = amount(sum(access.args["moved"] for file in rest for access in file.accesses))
+        parts.append(f"<p>{len(rest)} more, which took less: {moved} together.</p>")
+    return (
+        "<h2>Files</h2><p>One row for accesses that are alike. Calls and time are of the rank that "
+        "had most, bytes and pieces of "
+        "all; shares are of the time of all ranks.</p>" + "".join(parts)
+    )
+
+
+def _decision(decision: Decision) -> str:
+    times = f" {decision.times} times" if decision.times > 1 else ""
+    name = decision.path.rpartition("/")[2]
+    lines = f"<summary>{text(name)}: {text(decision.access)}{times}: <code>{text(decision.method)}</code>, "
+    lines += f"{text(decision.why)}</summary>"
+    if decision.facts:
+        lines += table(["", ""], [list(pair) for pair in decision.facts.items()], left=2, words=(1,))
+    if decision.candidates:
+        known = sorted(decision.candidates, key=lambda one: (one.milliseconds is None, one.milliseconds or 0))
+        rows = [
+            [one.name, "" if one.milliseconds is None else f"{one.milliseconds:.3f}", one.reason]
+            for one in known
+        ]
+        best = next((i for i, one in enumerate(known) if one.name == decision.method), None)
+        lines += table(["method", "estimated ms", "why not"], rows, words=(2,), best=best)
+    return f"<details>{lines}</details>"
+
+
+def _why(run: Run) -> str:
+    known: dict[tuple[str, str, str, str], Decision] = {}
+    for decision in run.explained.decisions:
+        key = (likeness(decision.path), decision.access, decision.method, decision.why)
+        if key in known:
+            known[key].times += decision.times
+        else:
+            known[key] = replace(decision)  # a copy, because the times are added up only here
+    if not known:
+        return (
+            "<h2>Methods and why</h2><p>No explanations were recorded: <code>oratorio run "
+            "--report</code> records them, or "
+            "ORATORIO_EXPLAIN=FILE.json and then <code>oratorio report TRACE --explain FILE.json</code>.</p>"
+        )
+    shown = list(known.values())[:DECISIONS_MOST]
+    more = len(known) - len(shown)
+    note = f"<p>{more} more aren't shown.</p>" if more else ""
+    return "<h2>Methods and why</h2>" + "".join(map(_decision, shown)) + note
+
+
+def _limits(found: Sequence[Limits]) -> str:
+    parts = []
+    for one in found:
+        if not one.source:
+            parts.append(
+                f"<p>{text(one.file_system)}: no costs were measured here. In a checkout "
+                "<code>./oratorio calibrate --dir FOLDER</code> does that in 10 s, with a folder on "
+                "that file system; later "
+                "reports then have a comparison, and <code>auto</code> picks by it.</p>"
+            )
+            continue
+        rows = [
+            [limit.what, f"{limit.measured / MIB:.0f}", f"{limit.calibrated / MIB:.0f}",
+             f"{100 * limit.share:.0f} %", seconds_text(limit.seconds)]
+            for limit in one.limits
+        ]  # fmt: skip
+        heads = ["MiB/s of one rank", "this run", "calibrated", "share", "time, all ranks"]
+        parts.append(f"<p>{text(one.file_system)}, by {text(one.source)}</p>" + table(heads, rows))
+    return (
+        "<h2>Compared with the machine</h2><p>Bytes while a rank was storing, loading or copying, "
+        "beside what calibrate "
+        "measured in large calls. A smaller share: small calls, a busy machine, or a file system "
+        "that others use, too.</p>" + "".join(parts)
+    )
+
+
+def _remarks(run: Run) -> str:
+    lines = [*(f"{key}={value}" for key, value in sorted(run.environment.items())), *run.explained.remarks]
+    if not lines:
+        return ""
+    return "<h2>Settings and remarks</h2><ul>" + "".join(f"<li>{text(line)}" for line in lines) + "</ul>"
+
+
+def _foot(run: Run) -> str:
+    return (
+        f"<footer>Made by oratorio report, Oratorio {text(run.version)}. Times are of this run with "
+        f"its recording; "
+        "docs/user/trace.md tells what that costs.</footer>"
+    )
+
+
+def html_of(run: Run, environ: dict[str, str]) -> str:
+    """Returns the whole page."""
+    if not run.accesses:
+        why = NOTHING + (" Oratorio was switched off (ORATORIO_DISABLE)." if run.explained.off else "")
+        if run.explained.saw and run.explained.saw[0]:
+            why = UNCLOSED.format(*run.explained.saw)
+        return page("Oratorio: report", _head(run), f"<p>{text(why)}</p>", _remarks(run), _foot(run))
+    limits = limits_of(run, environ)
+    return page(
+        "Oratorio: report", _head(run), _figures(run), _advice(advise(run, limits)), _spending(run),
+        _when(run), _files(run), _why(run), _limits(limits), _remarks(run), _foot(run),
+    )  # fmt: skip
+
+
+def write(run: Run, out: Path) -> None:
+    """Writes the page atomically: whole or not at all. Raises OSError."""
+    write_page(html_of(run, dict(os.environ)), out)

@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs a command with a trace and explanations, and reads them after it has ended."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from oratorio.launch import launch
+from oratorio.report import explained
+from oratorio.report.facts import Run
+from oratorio.trace import trace
+
+EXPLAIN = "explain.json"
+RECORDING = ("ORATORIO_TRACE", "ORATORIO_EXPLAIN")
+GRACE_SECONDS = 10  # seconds from SIGTERM to SIGKILL
+Handler = Callable[[int, object], object] | int | None  # a handler as signal.signal takes it
+PASSED_ON = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
+
+
+class RecordError(Exception):
+    """Nothing could be recorded; the text says why and what to do."""
+
+
+@contextmanager
+def _place(folder: Path) -> Iterator[Path]:
+    """Yields a folder inside `folder`, so that all nodes see it, too; removes it afterwards."""
+    try:
+        made = Path(tempfile.mkdtemp(prefix=".oratorio-", dir=folder))
+    except OSError as error:
+        raise RecordError(
+            f"{folder} can't be written to: {error.strerror}; let the page be in another folder"
+        ) from None
+    try:
+        yield made
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
+
+
+@contextmanager
+def _signals_kept() -> Iterator[Callable[[Mapping[int, Handler]], None]]:
+    """Holds back signals until the job that starts is known: before that they can neither be passed on to it
+    nor end it.
+
+    `heard_by(handlers)` delivers signals, those held back first; a signal without an entry there keeps its
+    former handler. A signal that our parent made us ignore stays ignored, by the job, too.
+    """
+    early: list[int] = []
+    numbers = [n for n in (*PASSED_ON, signal.SIGINT) if signal.getsignal(n) != signal.SIG_IGN]
+    before = {n: signal.signal(n, lambda number, frame: early.append(number)) for n in numbers}
+
+    def heard_by(handlers: Mapping[int, Handler]) -> None:
+        for number, handler in before.items():
+            signal.signal(number, handlers.get(number, handler))
+        while early:
+            signal.raise_signal(early.pop(0))
+
+    try:
+        yield heard_by
+    finally:
+        heard_by({})
+
+
+def leave(number: int, frame: object) -> None:
+    """Ends this process by an exception, so that a job started by apart(), in a session of its own, is
+    ended, too."""
+    del frame
+    raise SystemExit(128 + number)
+
+
+def _end(job: subprocess.Popen) -> None:
+    """Ends a job with all its processes. SIGTERM comes first, because launchers pass it on to their ranks."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        with suppress(ProcessLookupError):
+            os.killpg(job.pid, number)
+        try:
+            job.wait(GRACE_SECONDS)
+            return
+        except subprocess.TimeoutExpired:
+            continue
+
+
+def _code(returned: int) -> int:
+    """Returns an exit code as a shell reports it."""
+    return 128 - returned if returned < 0 else returned
+
+
+def _environ(prepared: launch.Launch) -> dict[str, str]:
+    return {**os.environ, **prepared.env}
+
+
+def attached(prepared: launch.Launch) -> int:
+    """Runs a job in place of this process, with its terminal and signals; returns the exit code."""
+    with _signals_kept() as heard_by, subprocess.Popen(prepared.argv, env=_environ(prepared)) as job:
+
+        def pass_on(number: int, frame: object) -> None:
+            del frame
+            with suppress(ProcessLookupError):
+                job.send_signal(number)
+
+        # Signals sent to this process are meant for the job; the terminal's interrupt reaches the job by
+        # itself.
+        heard_by({**dict.fromkeys(PASSED_ON, pass_on), signal.SIGINT: lambda number, frame: None})
+        return _code(job.wait())
+
+
+def apart(prepared: launch.Launch, seconds_max: float, said: Path) -> int | None:
+    """Runs a job for at most this time, with its output in a file; returns its exit code, None if it was
+    ended."""
+    with said.open("wb") as out, _signals_kept() as heard_by:
+        job = subprocess.Popen(
+            prepared.argv, env=_environ(prepared), stdin=subprocess.DEVNULL, stdout=out,
+            stderr=subprocess.STDOUT, start_new_session=True,
+        )  # fmt: skip
+        try:
+            heard_by({signal.SIGTERM: leave, signal.SIGHUP: leave})
+            return _code(job.wait(seconds_max))
+        except subprocess.TimeoutExpired:
+            _end(job)
+            return None
+        except BaseException:
+            _end(job)
+            raise
+
+
+def read_run(trace_file: Path, explain_file: Path | None) -> Run:
+    """Reads what was recorded; a missing file counts as empty. Raises trace.TraceError."""
+    told = explained.Explained()
+    if explain_file and explain_file.exists():
+        told = explained.read(explain_file.read_text(errors="replace"))
+    if not trace_file.exists():
+        return Run([], told)
+    return Run(trace.read(trace_file), told, began=trace.began(trace_file))
+
+
+class Recorder:
+    """Runs jobs and records each one separately.
+
+    `folder` holds the recordings while a job runs; all nodes must see it.
+    """
+
+    def __init__(self, folder: Path, environ: Mapping[str, str]) -> None:
+        self._folder = folder
+        self._environ = environ
+
+    def attached(
+        self, words: Sequence[str], variables: Mapping[str, str], tell: Callable[[launch.Launch], None]
+    ) -> tuple[Run, str]:
+        """Runs a job in place of this process; returns the run and its explanations. Calls `tell` before it
+        begins."""
+        with _place(self._folder) as place:
+            # A trace that the user asked for is written where the user wants it, and read there.
+            own = self._environ.get("ORATORIO_TRACE", "0")
+            kept = {"0": None, "": None, "1": Path("oratorio-trace.json")}.get(own, Path(own))
+            trace_file = kept or place / "trace.json"
+            before = trace_file.stat().st_mtime_ns if trace_file.exists() else None
+            prepared = self._prepared(words, variables, trace_file, place)
+            tell(prepared)
+            run = self._recorded(prepared, lambda: attached(prepared), trace_file, place, before)
+            run.command = shlex.join(words)
+            explain_file = place / EXPLAIN
+            lines = explain_file.read_text(errors="replace") if explain_file.exists() else ""
+            return run, explained.text_of(lines)
+
+    def apart(
+        self, words: Sequence[str], variables: Mapping[str, str] | None, seconds_max: float
+    ) -> tuple[Run, str]:
+        """Runs a job on its own; returns the run and its output. The run has no exit code if it was ended
+        after that time.
+
+        With `variables` None the command runs as it stands, without Oratorio.
+        """
+        with _place(self._folder) as place:
+            said, trace_file = place / "said.txt", place / "trace.json"
+            prepared = launch.Launch(list(words), {"ORATORIO_DISABLE": "1"}, None, None, [])
+            if variables is not None:
+                prepared = self._prepared(words, variables, trace_file, place)
+            try:
+                run = self._recorded(
+                    prepared, lambda: apart(prepared, seconds_max, said), trace_file, place, None
+                )
+            except OSError as error:
+                raise RecordError(f"{words[0]} can't be started: {error.strerror}") from None
+            return run, said.read_text(errors="replace")
+
+    def _prepared(
+        self, words: Sequence[str], variables: Mapping[str, str], trace_file: Path, place: Path
+    ) -> launch.Launch:
+        recorded = {"ORATORIO_TRACE": str(trace_file.absolute()), "ORATORIO_EXPLAIN": str(place / EXPLAIN)}
+        return launch.prepare(words, {**variables, **recorded}, self._environ)
+
+    def _recorded(
+        self, prepared: launch.Launch, work: Callable[[], int | None], trace_file: Path, place: Path,
+        before: int | None,
+    ) -> Run:  # fmt: skip
+        began, clock = time.time(), time.monotonic()
+        code = work()
+        seconds = time.monotonic() - clock
+        is_new = trace_file.exists() and trace_file.stat().st_mtime_ns != before
+        run = read_run(trace_file if is_new else place / "none", place / EXPLAIN)
+        run.exit_code, run.wall_seconds, run.began = code, seconds, began
+        run.program = prepared.needs.reason if prepared.needs else ""
+        named = {key: value for key, value in self._environ.items() if key.startswith("ORATORIO_")}
+        run.environment = {key: value for key, value in named.items() if key not in RECORDING}
+        return run

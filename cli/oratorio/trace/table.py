@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A trace as tables: for each file a row per access; a collective access of all ranks is one row."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+from oratorio.trace.trace import Access, File
+
+MIB = 1 << 20
+PHASES = (
+    "planning", "awaiting_turn", "extending", "working", "passing_turn", "agreeing", "reporting",
+)  # fmt: skip
+DETAILS = ("storage", "copying", "waiting")
+ALWAYS = ("planning", "working", "agreeing", *DETAILS)
+
+
+@dataclass
+class Row:
+    """Accesses in one row: a collective one of all ranks, or similar independent ones of any ranks."""
+
+    name: str
+    accesses: list[Access]
+
+    @property
+    def calls(self) -> int:
+        """The accesses of the rank that made most."""
+        made: dict[int, int] = defaultdict(int)
+        for access in self.accesses:
+            made[access.rank] += 1
+        return max(made.values())
+
+    @property
+    def seconds(self) -> float:
+        """The time from the first start to the last end."""
+        return max(a.end for a in self.accesses) - min(a.begin for a in self.accesses)
+
+    @property
+    def moved(self) -> int:
+        return sum(access.args["moved"] for access in self.accesses)
+
+    def most(self, name: str) -> float:
+        """Returns the seconds in spans of that name, of the rank that spent most."""
+        spent: dict[int, float] = defaultdict(float)
+        for access in self.accesses:
+            spent[access.rank] += access.spent(name)
+        return max(spent.values())
+
+    def sum(self, counter: str) -> int:
+        return sum(access.count(counter) for access in self.accesses)
+
+
+def method_of(access: Access) -> str:
+    """Returns the method that did the access."""
+    return access.args.get("method", "at once")
+
+
+def rows_of(file: File) -> list[Row]:
+    """Returns the rows in the order of their first start."""
+    groups: dict[tuple, list[Access]] = defaultdict(list)
+    for access in file.accesses:
+        direction = access.args["direction"]
+        if access.collective is None:
+            key = ("independent " + direction, method_of(access))
+        else:
+            key = (f"collective {direction} {access.collective}",)
+        groups[key].append(access)
+    rows = [Row(key[0], accesses) for key, accesses in groups.items()]
+    return sorted(rows, key=lambda row: min(access.begin for access in row.accesses))
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
+def title_of(file: File) -> str:
+    """Returns the line above a file's table."""
+    begin = min((access.begin for access in file.accesses), default=0.0)
+    where = f"{_counted(file.ranks, 'rank')} on {_counted(file.nodes, 'node')}"
+    text = f"{file.path}: {where}, first access at {begin:.3f} s"
+    if file.dropped_accesses or file.dropped_spans:
+        text += f"; {file.dropped_accesses} accesses and {file.dropped_spans} spans were too many to be kept"
+    if file.dropped_layouts:
+        text += f"; {file.dropped_layouts} layouts were too many: those accesses can't be replayed"
+    return text
+
+
+def columns_of(rows: Sequence[Row]) -> list[str]:
+    """Returns the columns that are always shown, and those for which some row has a time."""
+    return [name for name in (*PHASES, *DETAILS) if name in ALWAYS or any(row.most(name) > 0 for row in rows)]
+
+
+def heads_of(rows: Sequence[Row]) -> list[str]:
+    """Returns the columns' names; times are in milliseconds."""
+    counts = ["calls", "MiB", "ms", "MiB/s", "rounds", "messages", "storage calls"]
+    return ["access", "method", *counts, *(name.replace("_", " ") for name in columns_of(rows))]
+
+
+def cells_of(row: Row, columns: Sequence[str]) -> list[str]:
+    """Returns the text of one row's cells."""
+    rate = f"{row.moved / MIB / row.seconds:.0f}" if row.seconds > 0 else ""
+    methods = dict.fromkeys(method_of(access) for access in row.accesses)
+    cells = [row.name, ", ".join(methods), str(row.calls), f"{row.moved / MIB:.3f}"]
+    cells += [f"{1e3 * row.seconds:.3f}", rate, str(max(a.args.get("rounds", 0) for a in row.accesses))]
+    cells += [str(row.sum("messages_sent")), str(row.sum("storage_calls"))]
+    return cells + [f"{1e3 * row.most(name):.3f}" for name in columns]
+
+
+def show(files: Sequence[File], console: Console) -> None:
+    """Prints the tables to a terminal."""
+    from rich.table import Table  # noqa: PLC0415  Markdown is also made where rich is not installed
+
+    for file in files:
+        rows = rows_of(file)
+        table = Table(title=title_of(file), title_justify="left")
+        for index, head in enumerate(heads_of(rows)):
+            table.add_column(head, justify="left" if index < 2 else "right")
+        for row in rows:
+            table.add_row(*cells_of(row, columns_of(rows)))
+        console.print(table)
+
+
+def markdown(files: Sequence[File]) -> str:
+    """Returns the same tables as Markdown."""
+    lines = []
+    for file in files:
+        rows = rows_of(file)
+        heads = heads_of(rows)
+        lines += [f"**{title_of(file)}**", "", "| " + " | ".join(heads) + " |"]
+        lines.append("|---|---|" + "---:|" * (len(heads) - 2))
+        lines += ["| " + " | ".join(cells_of(row, columns_of(rows))) + " |" for row in rows]
+        lines.append("")
+    return "\n".join(lines)

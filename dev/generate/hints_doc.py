@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Makes docs/user/hints.md from the library's description of its hints. With --check, fails if the page is not current."""
+
+import pathlib
+import sys
+
+from generated import keep
+
+from oratorio.library import description
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs/user/hints.md"
+
+INTRO = """# Hints
+
+This page is made by `dev/generate/hints_doc.py` from `src/hints/hints.def`; edit that table instead.
+
+A hint is a key and a value in the info of `MPI_File_open`, `MPI_File_set_view` or `MPI_File_set_info`. Hints also come from the
+environment; where a key is given more than once the later of these counts: the file named by `ROMIO_HINTS` (lines `key value`),
+`MPICH_MPIIO_HINTS` (`pattern:key=value:key=value,pattern2:...`, patterns are globs on the file name), `ORATORIO_HINTS`
+(`key=value;key=value`), the program's info. The values of rank 0 hold on all ranks. Numbers are decimal or, with `0x`,
+hexadecimal, without a unit. A value that is not understood or out of range is warned about once, and the warning tells the value
+used instead. Unknown keys are ignored. `oratorio explain` lists what was given, where each value came from and what is
+allowed.
+"""
+
+
+def values(hint):
+    """Returns the good values of a hint, for the reader."""
+    kind = hint["kind"]
+    if kind in ("bytes", "integer"):
+        high = "1 TiB" if hint["high"] == 1 << 40 else hint["high"]
+        return f"{hint['low']} to {high}{' bytes' if kind == 'bytes' else ''}"
+    if kind == "octal":
+        return f"octal {hint['low']:o} to 0{hint['high']:o}"
+    if kind == "memory":
+        return f"{hint['low']} bytes to what the machine can give"
+    if "words" in hint:
+        return ", ".join(f"`{word}`" for word in hint["words"])
+    return {
+        "method": "`auto` or a method's name",
+        "config_list": "`host:n,...`, `*` is any host",
+    }[kind]
+
+
+def table(heading, columns, lines):
+    head = "| " + " | ".join(columns) + " |\n|" + " --- |" * len(columns) + "\n"
+    return f"\n## {heading}\n\n{head}" + "".join("| " + " | ".join(line) + " |\n" for line in lines)
+
+
+def code(text):
+    return f"`{text}`"
+
+
+def page():
+    def of_role(role):
+        return [hint for hint in description.rows("hints") if hint["role"] == role]
+
+    def hints(role):
+        return [
+            [
+                code(hint["key"]),
+                values(hint),
+                code(hint["default"]) if hint["default"] else "",
+                hint["description"],
+            ]
+            for hint in of_role(role)
+        ]
+
+    def keys(role):
+        return [[code(hint["key"]), hint["description"]] for hint in of_role(role)]
+
+    means = [
+        [code(hint["key"]), "any", code(hint["target"]), hint["description"]] for hint in of_role("synonym")
+    ]
+    for hint in of_role("means"):
+        stands_for = f"{code(hint['target'])} = {code(hint['target_value'])}"
+        means.append([code(hint["key"]), code(hint["value"]), stands_for, hint["description"]])
+    columns = ["hint", "values", "default", "meaning"]
+    return (
+        INTRO
+        + table("Hints that act", columns, hints("acts"))
+        + table("Hints that are checked and reported, but used by nothing yet", columns, hints("kept"))
+        + table("Other names", ["hint", "value", "stands for", "where from"], means)
+        + table("Reported only", ["hint", "meaning"], keys("reported"))
+        + table("Accepted without effect", ["hint", "where from"], keys("accepted"))
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(keep(PAGE, page()))

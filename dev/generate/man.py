@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Writes docs/user/man/oratorio.1 from the commands' own options; --check reports whether it is current."""
+
+import argparse
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / name) for name in ("cli", "lab", "dev")]
+
+from generated import keep
+
+from oratorio import __version__, start
+
+PAGE = ROOT / "docs/user/man/oratorio.1"
+HEAD = r""".\" Made by dev/generate/man.py; edit cli/oratorio/start.py instead.
+.TH ORATORIO 1 "" "Oratorio {version}" "User Commands"
+.SH NAME
+oratorio \- the MPI I/O chapter as a library of its own, over any MPI
+.SH SYNOPSIS
+{synopsis}.SH DESCRIPTION
+Programs linked to MPICH, Open MPI or an MPI of the MPI-5 ABI run unchanged; their calls of MPI_File_* go to Oratorio.
+"""
+TAIL = r""".SH OTHER COMMANDS
+.B conformance
+finds what an MPI's file access does wrong:
+.BR "oratorio conformance mpiexec -n 4" .
+It needs the MPI's compiler and Python's typer.
+All others (bench, calibrate, demo, test, ...) need a checkout.
+.SH EXIT STATUS
+.BR run " and " explain
+become the command, so the status is its own; 2 if it was refused before anything started.
+Others: 0 done, 1 something isn't well, 2 refused.
+.SH ENVIRONMENT
+.TP
+.B ORATORIO_DISABLE=1
+every call goes to the host's own MPI-IO
+.TP
+.B ORATORIO_METHOD, ORATORIO_HINTS, ORATORIO_EXPLAIN, ORATORIO_QUIET
+method, hints, explanations and silence without a word on the command line; all variables are in docs/user/environment.md
+.SH FILES
+Nothing is written but what is asked for:
+.I $XDG_CACHE_HOME/oratorio
+holds a link where the library's path has characters that LD_PRELOAD breaks, and the rules that conformance has compiled.
+"""
+
+
+def escaped(text: str) -> str:
+    """Escapes plain text so that roff shows it unchanged."""
+    return text.replace("\\", "\\e").replace("-", "\\-").replace("'", "\\(aq")
+
+
+def words_of(action: argparse.Action) -> str:
+    """Returns the placeholder of a positional argument."""
+    return "COMMAND..." if action.dest == "command" else action.metavar
+
+
+def page() -> str:
+    """Returns the manual page."""
+    synopsis, body = "", ""
+    for name in start.COMMANDS:
+        parser = start.parser_of(name)
+        taken = "".join(f" {words_of(action)}" for action in parser._actions if not action.option_strings)
+        synopsis += f".B oratorio {name}\n[OPTION]...{taken}\n.br\n"
+        body += f".SS {name}\n{escaped(parser.description)}\n"
+        for action in parser._actions:
+            words = ", ".join(action.option_strings) or words_of(action)
+            value = (
+                ""
+                if action.nargs is not None or action.const
+                else f" {action.metavar or action.dest.upper()}"
+            )
+            body += f".TP\n.B {escaped(words + (value if action.option_strings else ''))}\n{escaped(action.help)}\n"
+    return HEAD.format(version=__version__, synopsis=synopsis) + ".SH COMMANDS\n" + body + TAIL
+
+
+if __name__ == "__main__":
+    sys.exit(keep(PAGE, page()))

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`oratorio mutations`: tests whether the oracle notices deliberate faults in the library.
+
+A copy of the sources is built with one mutation of tests/oracle/mutations.toml after the other. The first
+seed that fails with a mutation and passes without it kills the mutation; the seed's number says how many
+programs that took.
+"""
+
+import shutil
+import subprocess
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+
+from oratorio.paths import OUT, ROOT
+from oratorio_dev.soak import TARGET
+
+LIST = ROOT / "tests/oracle/mutations.toml"
+WORK = OUT / "mutations"
+COPIED = (
+    "CMakeLists.txt",
+    "cmake",
+    "src",
+    "tests",
+    "lab/calibrate",
+    "lab/count",
+    "cli/describe",
+    "lab/replay",
+    "cli/oratorio/__init__.py",
+)
+SECONDS = 600  # the limit of one run
+
+
+class MutationError(Exception):
+    """The sources cannot be built even without a mutation."""
+
+
+@dataclass(frozen=True)
+class Mutation:
+    """One deliberate fault; the head of the list describes the fields."""
+
+    name: str
+    file: str
+    old: str
+    new: str
+    options: tuple[str, ...] = ()
+
+    def apply(self, text: str) -> str | None:
+        """Returns the mutated text of the file; None unless the old text occurs exactly once."""
+        return text.replace(self.old, self.new) if text.count(self.old) == 1 else None
+
+
+@dataclass
+class Found:
+    """How a mutation was found, if it was."""
+
+    mutation: Mutation
+    outcome: str  # killed, survived, doesn't apply, doesn't build, crashed, fails without it
+    seed: int | None = None
+    kind: str = ""
+
+
+@dataclass
+class Bench:
+    """The copy of the sources that is built for each mutation."""
+
+    seeds: int
+
+    def prepare(self) -> None:
+        """Copies the sources, touching only files that differ, and configures."""
+        sources = WORK / "sources"
+        files = {
+            file for name in COPIED for file in [ROOT / name, *(ROOT / name).rglob("*")] if file.is_file()
+        }
+        for stale in sources.rglob("*"):
+            if stale.is_file() and ROOT / stale.relative_to(sources) not in files:
+                stale.unlink()
+        for file in sorted(files):
+            target = sources / file.relative_to(ROOT)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            if not target.exists() or target.read_bytes() != file.read_bytes():
+                target.write_bytes(file.read_bytes())
+        launcher = ["-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"] if shutil.which("ccache") else []
+        command = ["cmake", "-S", WORK / "sources", "-B", WORK / "build", "-G", "Ninja", "-DORATORIO_MPI=OFF"]
+        subprocess.run([*command, *launcher], check=True, stdout=subprocess.DEVNULL)
+        if not self.build():
+            raise MutationError(f"the sources don't build without a mutation: ninja -C {WORK}/build {TARGET}")
+        shutil.copy(WORK / "build/tests/oracle" / TARGET, WORK / "unharmed")
+
+    def build(self) -> bool:
+        """Returns whether the copy builds."""
+        command = ["ninja", "-C", WORK / "build", TARGET]
+        return subprocess.run(command, stdout=subprocess.DEVNULL, check=False).returncode == 0
+
+    def failure(self, program: Path, options: tuple[str, ...], seeds: range) -> tuple[int | None, str]:
+        """Returns the first seed that fails and its kind, or (None, how the program ended) if it ended
+        abnormally."""
+        command = [program, "--first", str(seeds.start), "--count", str(len(seeds)), "--no-shrink", "--list"]
+        try:
+            done = subprocess.run(
+                [*command, *options],
+                capture_output=True,
+                text=True,
+                errors="replace",
+                timeout=SECONDS,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            return None, f"no end in {SECONDS} s"
+        for line in done.stdout.splitlines():
+            if line.startswith("failed "):
+                return int(line.split()[1]), line.split()[2]
+        return None, "" if done.returncode == 0 else f"ended with {done.returncode}"
+
+    def find(self, mutation: Mutation) -> Found:
+        """Builds with the mutation and looks for a seed that fails."""
+        file = WORK / "sources/src" / mutation.file
+        text = file.read_text() if file.exists() else ""
+        mutated = mutation.apply(text)
+        if mutated is None:
+            return Found(mutation, "doesn't apply")
+        try:
+            file.write_text(mutated)
+            if not self.build():
+                return Found(mutation, "doesn't build")
+            program = WORK / "build/tests/oracle" / TARGET
+            seed, kind = self.failure(program, mutation.options, range(1, self.seeds + 1))
+        finally:
+            file.write_text(text)
+        if seed is None:
+            return Found(mutation, "crashed" if kind else "survived", kind=kind)
+        unharmed, _ = self.failure(WORK / "unharmed", mutation.options, range(seed, seed + 1))
+        return Found(mutation, "killed" if unharmed is None else "fails without it", seed, kind)
+
+
+def read_list(file: Path = LIST) -> list[Mutation]:
+    """Returns the mutations in the list's order."""
+    rows = tomllib.loads(file.read_text())["mutation"]
+    return [Mutation(**{**row, "options": tuple(row.get("options", ()))}) for row in rows]
+
+
+def row(found: Found) -> str:
+    """Returns a line of the table in docs/internals/oracle.md."""
+    mutation = found.mutation
+    by = (
+        f"seed {found.seed}, {found.kind}"
+        if found.outcome == "killed"
+        else f"{found.outcome} {found.kind}".strip()
+    )
+    return f"| {mutation.name} | `{mutation.file}` | `{' '.join(mutation.options)}` | {by} |"
+
+
+def run(seeds: int, match: str | None) -> bool:
+    """Prints the table; returns whether all mutations that apply were found."""
+    console = Console(highlight=False)
+    bench = Bench(seeds)
+    bench.prepare()
+    console.print("| what is wrong | in `src/` | options | found by |\n|---|---|---|---|", markup=False)
+    good = True
+    for mutation in read_list():
+        if match and match not in mutation.name:
+            continue
+        found = bench.find(mutation)
+        good = good and found.outcome in ("killed", "crashed")
+        console.print(row(found), markup=False, soft_wrap=True)
+    return good

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`oratorio docs`: makes a site of the pages with Sphinx (dev/site/conf.py), and checks all its links."""
+
+import shutil
+import subprocess
+import tempfile
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from oratorio.paths import PRIVATE, ROOT
+
+PYTHON = PRIVATE / "docs/bin/python"
+CONFIGURATION = ROOT / "dev/site"
+START = "README.html"
+MARK = ".buildinfo"  # a file that Sphinx leaves in each site
+
+
+class SiteError(Exception):
+    """The pages do not make a site, or it cannot be put into the folder."""
+
+
+class _Page(HTMLParser):
+    """A page's anchors, its links, and what a browser loads with it."""
+
+    def __init__(self, file: Path) -> None:
+        super().__init__()
+        self.anchors: set[str] = set()
+        self.links: list[str] = []
+        self.loads: list[str] = []
+        self.feed(file.read_text())
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        values = dict(attrs)
+        self.anchors.update(filter(None, (values.get("id"), values.get("name"))))
+        for key in ("href", "src"):
+            if values.get(key):
+                (self.links if tag == "a" else self.loads).append(values[key])
+
+
+def complaints(site: Path) -> list[str]:
+    """Returns links and anchors that lead nowhere, and what pages load from other hosts, as a site must work
+    offline."""
+    pages = {file: _Page(file) for file in sorted(site.rglob("*.html"))}
+    found = []
+    for file, page in pages.items():
+        name = file.relative_to(site)
+        found += [f"{name} loads {load}" for load in page.loads if urlsplit(load).netloc]
+        for link in page.links + page.loads:
+            parts = urlsplit(link)
+            if parts.scheme or parts.netloc:
+                continue
+            target = (file.parent / unquote(parts.path)).resolve() if parts.path else file
+            if not target.is_file() or not target.is_relative_to(site.resolve()):
+                found.append(f"{name} links to {link}, which isn't there")
+            elif parts.fragment and target in pages and unquote(parts.fragment) not in pages[target].anchors:
+                found.append(f"{name} links to {link}, whose anchor isn't there")
+    return found
+
+
+def _make(source: Path, site: Path, kept: Path) -> list[str]:
+    """Makes the site; returns the complaints of Sphinx and of complaints()."""
+    strict = ["-q", "--fail-on-warning", "--nitpicky", "--builder", "html"]
+    done = subprocess.run(
+        [PYTHON, "-m", "sphinx", *strict, "-c", CONFIGURATION, "-d", kept, source, site],
+        cwd=source, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    told = done.stderr.strip().splitlines()
+    if done.returncode or told:
+        return told or [f"Sphinx ended with {done.returncode}"]
+    # The start page has both names: links lead to the first, and servers look for the second.
+    shutil.copy(site / START, site / "index.html")
+    return complaints(site)
+
+
+def build(out: Path, source: Path = ROOT) -> None:
+    """Makes the site in `out`: a new folder, an empty one, or an old site, which is replaced."""
+    if not PYTHON.exists():
+        raise SiteError("Sphinx isn't there: run dev/setup.sh docs")
+    if out.exists() and not (out.is_dir() and ((out / MARK).exists() or not any(out.iterdir()))):
+        raise SiteError(f"{out} is there, and is no site")
+    with tempfile.TemporaryDirectory() as work:
+        site = Path(work).resolve() / "site"
+        found = _make(source, site, Path(work) / "doctrees")
+        if found:
+            raise SiteError("the site isn't made:\n" + "\n".join(found))
+        if out.exists():
+            shutil.rmtree(out)
+        out.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copytree(site, out)

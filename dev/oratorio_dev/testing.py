@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`oratorio test`: every kind of test, one summary, counts that add up.
+
+ctest and pytest run as they are; their output is followed line by line for the progress, kept in
+out/test/<part>.log, and counted from the JUnit files they write.
+"""
+
+import os
+import re
+import subprocess
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from xml.etree import ElementTree
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from oratorio.paths import OUT, ROOT
+from oratorio_dev import lint
+from oratorio_dev.testing_parts import BESIDE, Part
+
+LOGS = OUT / "test"
+CTEST_LINE = re.compile(r"^\s*(\d+)/(\d+) Test\s+#\d+: (\S+)")
+PYTEST_LINE = re.compile(r"^(\S+::.+?) (?:PASSED|FAILED|ERROR|SKIPPED).*\[\s*(\d+)%\]")
+# Where several files of tests run at the same time.
+XDIST_LINE = re.compile(r"^\[gw\d+\] \[\s*(\d+)%\] (?:PASSED|FAILED|ERROR|SKIPPED) (\S+::.+?)\s*$")
+QUIET_SECONDS = 20  # where no terminal shows a bar, a line at least this often
+
+
+@dataclass
+class Outcome:
+    """What a part came to."""
+
+    passed: int = 0
+    failures: list[str] = field(default_factory=list)
+    skips: list[tuple[str, str]] = field(default_factory=list)  # (test, reason)
+    seconds: float = 0
+
+    @property
+    def tests(self) -> int:
+        return self.passed + len(self.failures) + len(self.skips)
+
+
+Advance = Callable[[float, str], None]  # share done, name of the test
+
+
+def read_junit(file: Path) -> Outcome:
+    """Counts and names from the JUnit file of ctest or pytest."""
+    outcome = Outcome()
+    for case in ElementTree.parse(file).getroot().iter("testcase"):
+        name = ".".join(dict.fromkeys(filter(None, (case.get("classname"), case.get("name")))))
+        skipped = case.find("skipped")
+        if case.find("failure") is not None or case.find("error") is not None:
+            outcome.failures.append(name)
+        elif skipped is not None or case.get("status") in ("notrun", "disabled"):
+            reason = (skipped.get("message") if skipped is not None else None) or "disabled"
+            outcome.skips.append((name, " ".join(reason.split())))
+        else:
+            outcome.passed += 1
+    return outcome
+
+
+def follow(line: str) -> tuple[float, str] | None:
+    """(share done, test) if this line of ctest or pytest tells of a finished test."""
+    found = CTEST_LINE.match(line)
+    if found:
+        return int(found[1]) / int(found[2]), found[3]
+    found = XDIST_LINE.match(line)
+    if found:
+        return int(found[1]) / 100, found[2]
+    found = PYTEST_LINE.match(line)
+    return (int(found[2]) / 100, found[1]) if found else None
+
+
+TEST_ENVIRONMENT = {
+    "PYTHONPATH": ":".join(str(ROOT / name) for name in ("cli", "lab", "dev")),
+    "PYTHONUNBUFFERED": "1",
+    "UBSAN_OPTIONS": "print_stacktrace=1",
+}
+
+
+def _run_command(command: list[str], log: Path, advance: Advance) -> int:
+    env = os.environ | TEST_ENVIRONMENT
+    with log.open("w") as kept:
+        job = subprocess.Popen(
+            command, cwd=ROOT, env=env, text=True, errors="replace", stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        )  # fmt: skip
+        for line in job.stdout:
+            kept.write(line)
+            told = follow(line)
+            if told:
+                advance(*told)
+        return job.wait()
+
+
+def _run_lint() -> Outcome:
+    outcome = Outcome()
+    with (LOGS / "lint.log").open("w") as log:
+        for name, complaints in lint.outcomes().items():
+            log.write(f"== {name}\n{complaints}\n")
+            if complaints:
+                outcome.failures.append(name)
+            else:
+                outcome.passed += 1
+    return outcome
+
+
+def run_part(name: str, part: Part, match: str | None, advance: Advance) -> Outcome:
+    """Runs a part. One with fewer tests than it should have has failed, unless names were asked for."""
+    start = time.monotonic()
+    if part.command is None:
+        outcome = _run_lint()
+    else:
+        junit = LOGS / f"{name}.xml"
+        junit.unlink(missing_ok=True)
+        code = _run_command(part.command(junit, match), LOGS / f"{name}.log", advance)
+        outcome = read_junit(junit) if junit.exists() else Outcome()
+        # 5: pytest's word for "no test matches".
+        if code not in (0, 5) and not outcome.failures:
+            outcome.failures.append(f"the runner of part {name} itself (exit code {code})")
+    if not (match or outcome.failures or (outcome.passed and outcome.tests >= part.fewest)):
+        expected = f"passed {outcome.passed} of {outcome.tests} tests; it should have {part.fewest} or more"
+        outcome.failures.append(f"part {name} {expected}")
+    outcome.seconds = time.monotonic() - start
+    return outcome
+
+
+class _Lines:
+    """Progress for a log file: a line now and then."""
+
+    def __init__(self, console: Console, part: str) -> None:
+        self.console_, self.part_, self.told_ = console, part, time.monotonic()
+
+    def __call__(self, share: float, name: str) -> None:
+        if time.monotonic() - self.told_ > QUIET_SECONDS:
+            self.told_ = time.monotonic()
+            line = f"  {self.part_}: {share:4.0%}  {name}"
+            self.console_.print(line, markup=False, soft_wrap=True)
+
+
+def _with_progress(console: Console, name: str, part: Part, match: str | None) -> Outcome:
+    """Runs a part and shows how far it is."""
+    if not console.is_terminal:
+        console.print(f"{name} ...")
+        return run_part(name, part, match, _Lines(console, name))
+    columns = (TextColumn("{task.fields[part]:<9}"), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, TextColumn("{task.description}"), console=console, transient=True) as bar:
+        task = bar.add_task("", total=1.0, part=name)
+
+        def advance(share: float, test: str) -> None:
+            bar.update(task, completed=share, description=test[-60:])
+
+        return run_part(name, part, match, advance)
+
+
+def _untold(share: float, name: str) -> None:
+    """Progress of what runs beside: another part's is shown."""
+
+
+def _print_part(console: Console, part: str, outcome: Outcome) -> None:
+    counts = f"{outcome.passed} passed, {len(outcome.failures)} failed"
+    if outcome.skips:
+        counts += f", {len(outcome.skips)} skipped"
+    color = "red" if outcome.failures else "green"
+    console.print(f"[{color}]{part:<9}[/] {counts} in {outcome.seconds:.0f} s")
+    if outcome.failures:
+        log = (LOGS / f"{part}.log").read_text(errors="replace") if (LOGS / f"{part}.log").exists() else ""
+        console.print("\n".join(log.splitlines()[-120:]), markup=False, soft_wrap=True)
+
+
+def run(parts: Mapping[str, Part], match: str | None = None) -> bool:
+    """Runs the parts in their order; true if nothing failed."""
+    console = Console(highlight=False)
+    LOGS.mkdir(parents=True, exist_ok=True)
+    outcomes: dict[str, Outcome] = {}
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        beside: dict[str, Future[Outcome]] = {}
+        if BESIDE in parts and len(parts) > 1:
+            console.print(f"{BESIDE} ... (beside the others)")
+            beside[BESIDE] = pool.submit(run_part, BESIDE, parts[BESIDE], match, _untold)
+        for name, part in parts.items():
+            running = beside.get(name)
+            outcomes[name] = running.result() if running else _with_progress(console, name, part, match)
+            _print_part(console, name, outcomes[name])
+    _print_summary(console, outcomes)
+    return not any(outcome.failures for outcome in outcomes.values())
+
+
+def lines_of_skips(outcomes: Mapping[str, Outcome]) -> list[str]:
+    """Tells each reason once, with the number of tests that were skipped for it and one of them."""
+    tests: dict[str, list[str]] = {}
+    for part, outcome in outcomes.items():
+        for test, reason in outcome.skips:
+            tests.setdefault(reason, []).append(f"{part}: {test}")
+    by_number = sorted(tests.items(), key=lambda item: -len(item[1]))
+    return [f"skipped {len(names)}: {reason} (such as {names[0]})" for reason, names in by_number]
+
+
+def _print_summary(console: Console, outcomes: dict[str, Outcome]) -> None:
+    table = Table("part", "passed", "failed", "skipped", "seconds")
+    for part, outcome in outcomes.items():
+        counts = (outcome.passed, len(outcome.failures), len(outcome.skips))
+        table.add_row(part, *map(str, counts), f"{outcome.seconds:.0f}")
+    console.print(table)
+    for part, outcome in outcomes.items():
+        for name in outcome.failures:
+            console.print(f"failed: {part}: {name}", markup=False, soft_wrap=True)
+    for line in lines_of_skips(outcomes):
+        console.print(line, markup=False, soft_wrap=True)
+    console.print(f"logs: {LOGS.relative_to(ROOT)}/")
+    passed = sum(outcome.passed for outcome in outcomes.values())
+    failed = sum(len(outcome.failures) for outcome in outcomes.values())
+    skipped = sum(len(outcome.skips) for outcome in outcomes.values())
+    console.print(f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The parts of `oratorio test`: which tests each of them runs, and how many there are at least.
+
+The short command runs SHORT, `--all` runs all parts but those ON_REQUEST, `--only PART` runs single ones.
+"""
+
+import os
+import sys
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from pathlib import Path
+
+from oratorio.paths import BUILD, ROOT
+
+HANG_SECONDS = 900  # of one test, with what it builds or starts first; ctest has a limit for each of its own
+CORES = os.cpu_count() or 1
+# So many files of tests of programs run at the same time; each test may start several ranks.
+FILES_AT_ONCE = min(4, CORES)
+# A test that hangs ends its process of pytest. A new one would only run it again.
+DIVIDED = ("--dist", "loadfile", "--max-worker-restart=0")
+
+# The target thread_tests has those tests with ThreadSanitizer that the part `thread` runs.
+THREAD = ROOT / "build-thread"
+WHERE_THREADS_MEET = (
+    r"^unit\.[a-z]+\.(Bell|Reserve|ServedCounter|Strangers|Threaded)\.|^sim\.(methods/)?AtOnce"
+)
+NOT_MADE_FOR_IT = r"_NOT_BUILT$|^mpi\."
+
+# These start virtual machines and network namespaces, which mostly wait.
+MACHINES = [f"tests/programs/test_{name}.py" for name in ("failing_disk", "clients", "several_nodes")]
+# This one makes the whole site with Sphinx, which the short command does not install.
+SITE = "tests/tools/test_site.py"
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of the test command."""
+
+    # Returns the command for a JUnit file and a pattern of names. Lint runs in this process and has none.
+    command: Callable[[Path, str | None], list[str]] | None
+    # A run of all tests of the part with fewer tests than this has failed.
+    fewest: int = 1
+
+
+def _ctest(*selection: str, build: Path = BUILD, match: str | None = None, jobs: int = CORES) -> Callable:
+    """Returns the command of a part that ctest runs; `match` is for runs that were given no names."""
+
+    def command(junit: Path, names: str | None) -> list[str]:
+        chosen = ["-R", names or match] if names or match else []
+        output = ["--output-on-failure", "--no-tests=ignore", "--output-junit", str(junit)]
+        return ["ctest", "--test-dir", str(build), *selection, "-j", str(jobs), *chosen, *output]
+
+    return command
+
+
+def _pytest(*places: str, files_at_once: int = FILES_AT_ONCE) -> Callable:
+    """Returns the command of a part that pytest runs; tests of one file run one after the other."""
+
+    def command(junit: Path, names: str | None) -> list[str]:
+        chosen = ["-k", names] if names else []
+        quiet = ["-p", "no:cacheprovider", "--tb=short", "-v", "-rs"]
+        # A test that hangs ends its part, and the log tells where it was.
+        limit = ["-o", f"faulthandler_timeout={HANG_SECONDS}", "-o", "faulthandler_exit_on_timeout=true"]
+        beside = ["-n", str(files_at_once), *DIVIDED] if files_at_once > 1 else []
+        words = [*quiet, *limit, *beside, *chosen, f"--junitxml={junit}", *places]
+        return [sys.executable, "-m", "pytest", *words]
+
+    return command
+
+
+WITHOUT_MACHINES = ("tests/programs", *(f"--ignore={file}" for file in MACHINES))
+
+# ctest counts a test under mpiexec as so many processors as it has ranks. While ranks start, cores are idle.
+# So twice as many ranks run as there are cores.
+PARTS: dict[str, Part] = {
+    "lint": Part(None),
+    "tools": Part(_pytest("tests/tools"), fewest=600),
+    "unit": Part(_ctest("-LE", "mpi"), fewest=1900),
+    "plain": Part(_ctest("-L", "plain"), fewest=60),
+    "sanitize": Part(_ctest(build=ROOT / "build-sanitize"), fewest=1700),
+    "thread": Part(_ctest("-E", NOT_MADE_FOR_IT, build=THREAD, match=WHERE_THREADS_MEET), fewest=60),
+    "thread-all": Part(_ctest(build=THREAD), fewest=1600),
+    "mpi": Part(_ctest("-L", "mpi", jobs=2 * CORES), fewest=500),
+    "programs": Part(_pytest(*WITHOUT_MACHINES), fewest=350),
+    "machines": Part(_pytest(*MACHINES, files_at_once=1), fewest=40),
+}
+
+# The short command runs the tests that find most faults. Those under mpiexec are
+# marked by SHORT in tests/mpi, programs by @pytest.mark.short in tests/programs.
+SHORT: dict[str, Part] = {
+    "lint": PARTS["lint"],
+    "tools": Part(_pytest("tests/tools", f"--ignore={SITE}"), fewest=600),
+    "unit": PARTS["unit"],
+    "mpi": Part(_ctest("-L", "mpi", "-L", "short", jobs=2 * CORES), fewest=100),
+    "programs": Part(_pytest(*WITHOUT_MACHINES, "-m", "short"), fewest=60),
+}
+
+# This part leaves cores idle and shares nothing with the others, so it runs beside them.
+BESIDE = "machines"
+
+# `unit` has the tests of `sanitize` without sanitizers, and `plain` has a few of
+# them. `thread-all` takes minutes to build.
+ON_REQUEST = frozenset({"thread-all", "unit"})
+
+
+def parts_of(only: Collection[str] | None, everything: bool) -> dict[str, Part]:
+    """Returns the parts that a command runs, in the order in which they run."""
+    if only:
+        return {name: part for name, part in PARTS.items() if name in only}
+    if everything:
+        return {name: part for name, part in PARTS.items() if name not in ON_REQUEST}
+    return SHORT

@@ -1,0 +1,54 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Lays out the Python package `oratorio` of an installation: the commands that need no checkout.
+
+usage: package.py [--libraries PATH] FOLDER
+
+Replaces FOLDER/oratorio. PATH leads from there to the libraries. `cmake --install` and the wheel use this.
+"""
+
+import argparse
+import compileall
+import py_compile
+import shutil
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+OF_A_CHECKOUT = {"checkout.py", "terminal.py"}  # its command line, which needs more than Python
+
+
+def lay_out(folder: Path, libraries: str) -> Path:
+    """Replaces folder/oratorio by a new package and returns it."""
+    package = folder / "oratorio"
+    shutil.rmtree(package, ignore_errors=True)
+    installed = package / "installed"
+    installed.mkdir(parents=True)
+    for source in sorted((ROOT / "cli/oratorio").rglob("*.py")):
+        if source.name not in OF_A_CHECKOUT:
+            target = package / source.relative_to(ROOT / "cli/oratorio")
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(source, target)
+    shutil.copyfile(ROOT / "cli/oratorio/description.json", package / "description.json")
+    (installed / "libraries").write_text(libraries + "\n")
+    rules = installed / "conformance"
+    rules.mkdir()
+    for source in sorted((ROOT / "cli/conformance").glob("*.[ch]")):
+        shutil.copyfile(source, rules / source.name)
+    return package
+
+
+def main() -> None:
+    """Runs the command line."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--libraries", default="lib", help="where they are, seen from FOLDER/oratorio")
+    parser.add_argument("folder", type=Path)
+    options = parser.parse_args()
+    package = lay_out(options.folder, options.libraries)
+    # Compiled now because the installation may be read-only later. Checked by content, not by time, because
+    # packagers may change the files' times.
+    mode = py_compile.PycInvalidationMode.CHECKED_HASH
+    compileall.compile_dir(package, ddir="oratorio", quiet=1, invalidation_mode=mode)
+
+
+if __name__ == "__main__":
+    main()

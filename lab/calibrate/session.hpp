@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Session: one calibration. Runs probes, reports progress, and prints the results to standard
+// output, one line each: "step SHARE WHAT", "measured NAME NANOSECONDS", "kept NAME REASON", with
+// tabs between the fields. lab/oratorio_lab/calibrate.py reads them.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "timing.hpp"
+
+namespace oratorio::calibrate {
+
+struct Scale {
+    /// Size of a file and of a user's buffer: too large for any cache.
+    Bytes data = 128 << 20;
+    int repeats = 7;
+    int turns = 2000;  ///< repeats of a step that is too quick to be timed once
+    /// Time for a group of probes: on slow storage it isn't repeated after that.
+    Nanoseconds enough = 10e9;
+};
+
+struct Probe {
+    std::string_view what;
+    /// Measures its own time, so that it may prepare unmeasured.
+    std::function<Result<Nanoseconds>()> run;
+};
+
+class Session {
+  public:
+    /// `groups` is the number of calls of medians() to come.
+    Session(const Scale& scale, int groups) : scale_(scale), groups_(groups) {}
+
+    [[nodiscard]] const Scale& scale() const { return scale_; }
+    /// Returns the median of each probe, in the order of `probes`. The probes take turns, so that
+    /// other load on the machine affects all of them. A first pass isn't counted: it brings memory
+    /// and file pages in. One pass counts however long it takes.
+    Result<std::vector<Nanoseconds>> medians(std::span<const Probe> probes);
+    void measured(std::string_view name, Nanoseconds value);
+    /// Reports a constant that can't be measured here and keeps its value.
+    void kept(std::string_view name, std::string_view reason);
+
+  private:
+    void tell(double share_of_group, std::string_view what) const;
+
+    Scale scale_;
+    int groups_;
+    int group_ = 0;
+};
+
+/// Each function measures the constants that its name says. None needs MPI.
+Result<void> measure_files(Session& session, const std::string& folder);
+Result<void> measure_several(Session& session, const std::string& folder);
+Result<void> measure_direct(Session& session, const std::string& folder);
+Result<void> measure_copies(Session& session);
+Result<void> measure_processes(Session& session);
+inline constexpr int kGroups = 7;
+
+/// The reason why constants of mappings are kept.
+inline constexpr std::string_view kUnmappable = "files aren't mapped there";
+
+}  // namespace oratorio::calibrate

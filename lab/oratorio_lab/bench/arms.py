@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The arms of a comparison: Oratorio's methods, the host MPI's own MPI-IO with several sets of hints, and
+raw POSIX I/O."""
+
+import os
+from collections.abc import Mapping, Sequence
+
+from oratorio.library.method_table import methods
+from oratorio_lab.bench.workloads import BenchError
+
+RAW = ("raw", "raw_direct")
+BY_HAND = "by_hand"  # two-phase as users write it by hand; for workloads with a row of ranks
+Hints = Mapping[str, str]
+
+
+def is_host(arm: str) -> bool:
+    return arm == "host" or arm.startswith("host_")
+
+
+def is_oratorios(arm: str) -> bool:
+    return not is_host(arm) and arm not in (*RAW, BY_HAND)
+
+
+def method_of(arm: str) -> str:
+    """Returns the method of an Oratorio arm. METHOD@WORD names an arm with hints of its own."""
+    return arm.partition("@")[0]
+
+
+def _collective(**more: str) -> Hints:
+    """Returns hints for two-phase I/O (collective buffering) with one aggregator for each core."""
+    cores = str(len(os.sched_getaffinity(0)))
+    return {
+        "romio_cb_write": "enable",
+        "romio_cb_read": "enable",
+        "cb_config_list": f"*:{cores}",
+        "cb_nodes": cores,
+        **more,
+    }
+
+
+def _independent(sieving: str) -> Hints:
+    """Returns hints for independent access by each rank, with or without data sieving."""
+    keys = ("romio_cb_write", "romio_cb_read", "romio_ds_write", "romio_ds_read")
+    return dict(zip(keys, ("disable", "disable", sieving, sieving), strict=True))
+
+
+# The names are hints of MPICH's MPI-IO; Open MPI's own MPI-IO knows only cb_nodes and cb_buffer_size.
+TUNINGS: dict[str, Hints] = {
+    "host_cb": _collective(),
+    "host_cb_small": _collective(cb_buffer_size=str(1 << 20)),
+    "host_cb_large": _collective(cb_buffer_size=str(128 << 20)),
+    "host_pieces": _independent("disable"),
+    "host_sieve": _independent("enable"),
+}
+# The fastest tunings with 4 ranks and MPICH 5 on tmpfs: workload -> (tuning for writes, tuning for reads).
+BEST = {
+    "coll_perf": ("host_pieces", "host_pieces"),
+    "tile": ("host_sieve", "host_pieces"),
+    "flash": ("host_cb_large", "host_sieve"),
+    "hpio": ("host_cb", "host_sieve"),
+    "discontig": ("host_cb_small", "host_pieces"),
+    "sparse": ("host_pieces", "host_pieces"),
+    "mar": ("host_pieces", "host_pieces"),
+    "ship": ("host_pieces", "host_pieces"),
+    "array": ("host_pieces", "host_pieces"),
+    "array of small pieces": ("host_cb_small", "host_sieve"),
+    "btio": ("host_pieces", "host_pieces"),
+    "s3d": ("host_pieces", "host_pieces"),
+    "lattice": ("host_pieces", "host_pieces"),
+    "transposed": ("host_cb", "host_pieces"),
+    "e3sm_f": ("host_sieve", "host_sieve"),
+    "e3sm_g": ("host_cb", "host_sieve"),
+    "vec8": ("host_sieve", "host_sieve"),
+}
+SMALL_PIECE = 1024
+
+
+def _best(workload: str, parameters: Mapping[str, object]) -> Hints:
+    small = workload == "array" and parameters["dist"] != "block" and parameters["block"] < SMALL_PIECE
+    write, read = (TUNINGS[name] for name in BEST["array of small pieces" if small else workload])
+    of_writes = {key: value for key, value in write.items() if not key.endswith("read")}
+    of_reads = {key: value for key, value in read.items() if not key.endswith("write")}
+    return of_reads | of_writes
+
+
+def arm_hints(
+    arm: str,
+    workload: str,
+    parameters: Mapping[str, object],
+    given: Sequence[tuple[str, str, str]],
+    direct: bool,
+) -> Hints:
+    """Returns an arm's info keys in a workload: the hints given for it, else its tuning; and the keys for
+    direct I/O."""
+    own = {key: value for name, key, value in given if name == arm}
+    if arm in (*RAW, BY_HAND):
+        return own
+    past_cache = {"direct_read": "true", "direct_write": "true"} if direct else {}
+    tuning = _best(workload, parameters) if arm == "host_tuned" else TUNINGS.get(arm, {})
+    return past_cache | (own or tuning)
+
+
+def expand(text: str | None, with_oratorio: bool, direct: bool) -> tuple[str, ...]:
+    """Returns the arms that --arms names. Raises BenchError."""
+    default = "host,host_tuned,auto,raw" if with_oratorio else "host,host_tuned,raw"
+    groups = {
+        "methods": methods(),
+        "hosts": ["host", "host_tuned", *TUNINGS],
+        "raw": ["raw_direct" if direct else "raw"],
+    }
+    words = [word for word in (default if text is None else text).split(",") if word]
+    arms = list(dict.fromkeys(arm for word in words for arm in groups.get(word, [word])))
+    if not arms:
+        raise BenchError("--arms names no arm")
+    missing = [arm for arm in arms if is_oratorios(arm)]
+    if missing and not with_oratorio:
+        raise BenchError(f"no Oratorio library is built, so there is no arm {', '.join(missing)}")
+    strangers = {method_of(arm) for arm in missing} - set(methods())
+    if strangers:
+        raise BenchError(f"no arm {', '.join(sorted(strangers))}; the methods are {', '.join(methods())}")
+    return tuple(arms)
+
+
+def parse_hints(texts: Sequence[str], arms: Sequence[str]) -> tuple[tuple[str, str, str], ...]:
+    """Returns (arm, key, value) of each `[ARM:]key=value`. Raises BenchError."""
+    hints = []
+    for text in texts:
+        left, equals, value = text.partition("=")
+        arm, colon, key = left.rpartition(":")
+        if not (key and equals):
+            raise BenchError(f"a hint is [ARM:]key=value, not {text}")
+        hints.append((arm if colon else "host_tuned", key, value))
+    strangers = {arm for arm, _, _ in hints} - set(arms)
+    if strangers:
+        raise BenchError(f"a hint for an arm that is not run: {', '.join(sorted(strangers))}")
+    named = {"host", "host_tuned", *TUNINGS} | {arm for arm, _, _ in hints}
+    bare = [arm for arm in arms if is_host(arm) and arm not in named]
+    if bare:
+        raise BenchError(f"arm {', '.join(bare)} has no hints; give it some with --hint {bare[0]}:key=value")
+    return tuple(hints)

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`oratorio bench calls`: small records written one by one, and computation that overlaps a write."""
+
+import dataclasses
+import statistics
+import subprocess
+from pathlib import Path
+
+from rich.table import Table
+
+from oratorio.launch.hosts import Host, run_ranks
+from oratorio.paths import BUILD, ROOT
+from oratorio_lab.bench.workloads import BenchError
+
+SOURCE = ROOT / "lab/bench/calls/calls.c"
+TIMEOUT_SECONDS = 300
+GATHERED = {"ORATORIO_HINTS": "oratorio_shared_write_behind=1048576"}
+
+
+def build(host: Host) -> Path:
+    """Builds the program for the host's MPI and returns its path. Raises BenchError if it does not
+    compile."""
+    program = BUILD / "programs" / f"calls-{host.name}"
+    if program.exists() and program.stat().st_mtime > SOURCE.stat().st_mtime:
+        return program
+    program.parent.mkdir(parents=True, exist_ok=True)
+    done = subprocess.run(
+        [host.mpicc, "-O2", SOURCE, "-o", program], capture_output=True, text=True, check=False
+    )
+    if done.returncode != 0:
+        raise BenchError(f"{SOURCE} doesn't compile: {done.stderr[-2000:]}")
+    return program
+
+
+@dataclasses.dataclass(frozen=True)
+class Arm:
+    """What the program does and which MPI-IO it uses."""
+
+    kind: str
+    preload: bool = False
+    gathered: bool = False
+
+
+def run(host: Host, arm: Arm, amount: float, ranks: int, folder: Path) -> list[float]:
+    """Runs the program and returns the figures that it prints: seconds of a call, or of computing, writing
+    and both."""
+    kind = arm.kind
+    file = folder / "oratorio-calls.dat"
+    command = [build(host), file, kind, f"{amount:g}"]
+    try:
+        done = run_ranks(
+            host,
+            ranks,
+            command,
+            preload=arm.preload,
+            env=GATHERED if arm.gathered else None,
+            timeout_seconds=TIMEOUT_SECONDS,
+        )
+    except subprocess.TimeoutExpired as late:
+        raise BenchError(f"{kind}: no end within {TIMEOUT_SECONDS} seconds") from late
+    finally:
+        file.unlink(missing_ok=True)
+    if done.returncode != 0:
+        raise BenchError(f"{kind}: exit code {done.returncode}: {done.stderr[-2000:]}")
+    return [float(word) for word in done.stdout.split()]
+
+
+# How a record is written: the routine, and how many times as many records take about as long.
+ROUTINES = {
+    "shared": ("write_shared", 10),
+    "ordered": ("write_ordered", 1),
+    "all": ("write_at_all", 2),
+    "iall": ("iwrite_at_all and MPI_Wait", 2),
+}
+
+
+def measure(host: Host, ranks: int, repeats: int, records: int, folder: Path, disk: Path) -> Table:
+    """Measures all kinds of access with the arms interleaved. The table has medians and, for records, the
+    speed relative to the host's MPI-IO."""
+    title = f"{host.name}, medians of {repeats}"
+    table = Table("what", "pwrite(2)", "host's MPI-IO", "Oratorio", "ratio", "gathered", "ratio", title=title)
+    few = [(kind, count) for count in (1, 2) for kind in ("all", "iall")]
+    for kind, count in [("shared", ranks), ("ordered", ranks), *few]:
+        routine, times = ROUTINES[kind]
+        amount = max(1, records * times // 10)
+        arms = [Arm("raw"), Arm(kind), Arm(kind, preload=True)]
+        if kind == "shared":
+            arms.append(Arm(kind, preload=True, gathered=True))
+        seconds: dict[Arm, list[float]] = {arm: [] for arm in arms}
+        for _ in range(repeats):
+            for arm, found in seconds.items():
+                found.extend(run(host, arm, amount, count, folder))
+        raw, own, *ours = (1e6 * statistics.median(found) for found in seconds.values())
+        what = f"{routine}, {count} ranks x {amount} records of 100 B, microseconds a call"
+        told = [text for each in ours for text in (f"{each:.1f}", f"{own / each:.1f}x")]
+        table.add_row(what, f"{raw:.1f}", f"{own:.1f}", *told)
+    for count in (1, 2):
+        own, ours = (
+            min((run(host, arm, 1, count, disk) for _ in range(repeats)), key=lambda s: s[2])
+            for arm in (Arm("overlap"), Arm("overlap", preload=True))
+        )
+        what = f"iwrite_all beside computing, {count} ranks: seconds of computing, writing, both"
+        texts = [" ".join(f"{second:.2f}" for second in told) for told in (own, ours)]
+        table.add_row(what, "", *texts)
+    return table

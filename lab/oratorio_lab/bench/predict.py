@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Compares the time that the library's cost model predicts for a benchmark's passes with the time that they
+took."""
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from statistics import median
+
+from rich.table import Table
+
+from oratorio.machine.costs import costs_folder, in_force
+from oratorio_lab import calibrate
+from oratorio_lab.bench.arms import is_oratorios
+from oratorio_lab.bench.run import Run, Settings
+
+MILLI = 1e-3
+BUILT_IN = "those built in (src/plan/costs.def)"
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """An arm's measured passes in one direction; medians, in seconds."""
+
+    workload: str
+    ranks: int
+    arm: str
+    direction: str
+    seconds: float  # predicted by the plans of the accesses before they ran
+    took: float  # measured from the first rank's start to the last rank's end
+    farthest: float  # % by which the farthest pass is from that median
+
+    @property
+    def error(self) -> float:
+        """Returns the error in % of the measured time; negative if the pass took longer than predicted."""
+        return 100 * (self.seconds / self.took - 1)
+
+
+def predicted(run: Run, arm: str, direction: str) -> Predicted | None:
+    """Returns None if the arm has no successful pass with planned accesses."""
+    samples = [s for s in run.measured(arm, direction) if s["account"].get("estimated_time")]
+    if not samples:
+        return None
+    # Every rank adds the time of the whole collective access, so the mean over ranks is the time of one pass.
+    seconds = median(s["account"]["estimated_time"] for s in samples) * MILLI / run.ranks
+    times = [s["seconds"] for s in samples]
+    took = median(times)
+    farthest = 100 * max(abs(time / took - 1) for time in times)
+    return Predicted(run.label, run.ranks, arm, direction, seconds, took, farthest)
+
+
+def all_predicted(runs: Sequence[Run], settings: Settings) -> list[Predicted]:
+    """Returns the predictions for Oratorio's arms in all runs and directions."""
+
+    def each() -> Iterator[Predicted | None]:
+        for run in runs:
+            for direction in settings.directions:
+                for arm in filter(is_oratorios, settings.arms):
+                    yield predicted(run, arm, direction)
+
+    return [one for one in each() if one]
+
+
+def constants(settings: Settings) -> str:
+    """Returns the source of the cost constants that the library uses for the test files.
+
+    Simulated nodes (namespaces) have host names of their own, so files of costs of a single node are not
+    used there.
+    """
+    try:
+        place = calibrate.place_of(calibrate.build_program(), settings.folder)
+    except calibrate.CalibrateError as error:
+        return f"unknown: {error}"
+    names = place.names[1:] if settings.nodes > 1 else place.names
+    return in_force(costs_folder(os.environ), names)[1] or BUILT_IN
+
+
+def summary(runs: Sequence[Run], settings: Settings) -> str:
+    """Summarises how far off the predictions are, and which constants they used."""
+    found = all_predicted(runs, settings)
+    if not found:
+        return "nothing was predicted"
+    errors = [abs(one.error) for one in found]
+    spread = [one.farthest for one in found]
+    return (
+        f"{len(found)} predictions, off by {median(errors):.0f} % in the median and {max(errors):.0f} % "
+        f"at worst; the passes alone are {median(spread):.0f} and {max(spread):.0f} % from their own median. "
+        f"Constants: {constants(settings)}"
+    )
+
+
+def table(runs: Sequence[Run], settings: Settings) -> Table:
+    """Returns a table with a row for each of Oratorio's arms in each direction."""
+    title = "Milliseconds of a pass, as the cost model predicts them and as they were measured"
+    shown = Table(title=title, title_justify="left")
+    for name in ("workload", "ranks", "direction", "arm", "predicted", "took", "error %", "farthest pass %"):
+        shown.add_column(name, justify="left" if name in ("workload", "direction", "arm") else "right")
+    for one in all_predicted(runs, settings):
+        shown.add_row(
+            one.workload, str(one.ranks), one.direction, one.arm, f"{one.seconds / MILLI:.2f}",
+            f"{one.took / MILLI:.2f}", f"{one.error:+.0f}", f"{one.farthest:.0f}",
+        )  # fmt: skip
+    return shown
+
+
+def record(runs: Sequence[Run], settings: Settings) -> dict | None:
+    """Returns the predictions for a file of results; None if they were not requested."""
+    if not settings.predict:
+        return None
+    found = all_predicted(runs, settings)
+    errors = [abs(one.error) for one in found]
+    return {
+        "constants": constants(settings),
+        "median_error": median(errors) if errors else None,
+        "worst_error": max(errors, default=None),
+        "each": [asdict(one) | {"error": one.error} for one in found],
+    }

@@ -1,0 +1,255 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Builds the benchmark program for an MPI, and runs it."""
+
+import concurrent.futures
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from oratorio.launch import hosts
+from oratorio.launch.hosts import Host
+from oratorio.launch.launch import launcher_kind
+from oratorio.paths import PRIVATE, ROOT
+from oratorio_lab.bench import e3sm
+from oratorio_lab.bench.arms import arm_hints, is_oratorios, method_of
+from oratorio_lab.bench.workloads import WORKLOADS, BenchError
+
+SOURCES = ROOT / "lab/bench"
+COMPILE_OPTIONS = ("-O2", "-std=c++20")
+POLL_SECONDS = 0.5  # seldom, because the ranks need the cores
+DIRECTIONS = ("write", "read")
+Progress = Callable[[int, str], None]  # number of samples so far, description of the current one
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The settings that all runs of one command share."""
+
+    host: Host
+    arms: tuple[str, ...]
+    hints: tuple[tuple[str, str, str], ...]  # arm, key, value
+    repeats: int
+    folder: Path
+    timeout_seconds: float
+    overwrite: bool = False
+    sync: bool = False
+    direct: bool = False
+    cold: bool = False
+    malloc: bool = False  # the user's memory is where malloc puts it, not at the start of a page
+    library: Path | None = None  # Oratorio's library; None: not preloaded
+    directions: tuple[str, ...] = DIRECTIONS
+    profile: bool = False  # record Oratorio's counts and times of each pass
+    predict: bool = False  # record the time that Oratorio's cost model predicts for each pass
+    nodes: int = 1
+    link: str = ""  # impairment of what a node sends (oratorio_lab.nodes)
+    # overrides the number of ranks that Oratorio takes to share a node; 0: the real number
+    ranks_of_node: int = 0
+    rate: str = ""  # bandwidth of the storage (oratorio_lab.bench.paced)
+    store: Path | None = None  # folder of the test files; None: `folder`
+
+    @property
+    def accounts(self) -> bool:
+        """Whether the library reports on each pass."""
+        return self.profile or self.predict
+
+    @property
+    def passes(self) -> int:
+        """The number of passes of one run, the unmeasured ones included."""
+        return (self.repeats + 1) * len(self.arms) * len(self.directions)
+
+    @property
+    def reference(self) -> str:
+        """The arm that counts as 100 %."""
+        return "raw_direct" if self.direct else "raw"
+
+
+@dataclass
+class Run:
+    """One workload at one number of ranks, and its results."""
+
+    label: str
+    workload: str
+    parameters: Mapping[str, object]
+    ranks: int
+    map_file: Path | None = None  # a real decomposition of E3SM
+    setup: dict = field(default_factory=dict)
+    samples: list[dict] = field(default_factory=list)
+    failure: str = ""  # the reason if the program broke off
+    # by direction, if the storage has a limited bandwidth
+    store_mib_per_s: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def title(self) -> str:
+        return f"{self.label}, {self.ranks} ranks"
+
+    def passes(self, arm: str, direction: str) -> list[dict]:
+        """Returns all passes, the first one and failed ones included."""
+        return [s for s in self.samples if s["arm"] == arm and s["direction"] == direction]
+
+    def measured(self, arm: str, direction: str) -> list[dict]:
+        """Returns the successful passes without the first, unmeasured one."""
+        return [s for s in self.passes(arm, direction) if s["repeat"] >= 0 and s["verified"]]
+
+
+def oratorio_library() -> Path | None:
+    """Returns ORATORIO_PRELOAD, or the library of this checkout's build; None if it is not built."""
+    library = Path(os.environ.get("ORATORIO_PRELOAD") or hosts.preload_library())
+    return library.resolve() if library.is_file() else None
+
+
+def _host_in(prefix: Path) -> Host:
+    """Returns the MPI that is installed in a folder."""
+    mpicc, mpicxx, mpiexec = (prefix / "bin" / tool for tool in ("mpicc", "mpicxx", "mpiexec"))
+    if not (mpicxx.is_file() and mpiexec.is_file()):
+        raise BenchError(f"no bin/mpicxx and bin/mpiexec in {prefix}")
+    launcher = launcher_kind(str(mpiexec))
+    hydra = launcher == "hydra"
+    env = hosts.MPICH_OVERSUBSCRIBED if hydra else {}
+    flavour = "mpich" if hydra else "ompi"
+    return Host(prefix.name, flavour, mpicc, mpicxx, mpiexec, "", launcher, env=env)
+
+
+def find_mpi(name: str) -> Host:
+    """Finds an MPI by a host's name (`mpich5`), by the start of one (`mpich`), or by its folder."""
+    if "/" in name:
+        return _host_in(Path(name).resolve())
+    found = [host for host in hosts.find_hosts() if host.name.startswith(name)]
+    if not found:
+        there = ", ".join(host.name for host in hosts.find_hosts()) or "none"
+        raise BenchError(f"no MPI named {name} here; there are: {there}")
+    return found[0]
+
+
+def build(host: Host, announce: Callable[[str], None] = lambda _: None) -> Path:
+    """Returns the benchmark program for this MPI. Builds (and announces) it if a source or the MPI has
+    changed."""
+    sources = sorted(SOURCES.glob("*.cpp"))
+    stamps = [(file.name, file.stat().st_mtime_ns) for file in sorted(SOURCES.glob("*.[ch]pp"))]
+    key = hashlib.sha256(repr((host.mpicxx, stamps, COMPILE_OPTIONS)).encode()).hexdigest()[:16]
+    program = PRIVATE / "bench" / f"bench-{host.name}-{key}"
+    if program.exists():
+        return program
+    announce(f"building the benchmark for {host.name}")
+    program.parent.mkdir(parents=True, exist_ok=True)
+    for old in program.parent.glob(f"bench-{host.name}-*"):
+        old.unlink(missing_ok=True)
+    with tempfile.TemporaryDirectory(dir=program.parent) as folder:
+        made = Path(folder) / "bench"
+        command = [host.mpicxx, *COMPILE_OPTIONS, *sources, "-o", made, "-ldl"]
+        told = subprocess.run(command, capture_output=True, text=True, check=False)
+        if told.returncode != 0:
+            raise BenchError(f"{host.mpicxx} can't build the benchmark:\n{told.stderr[-2000:]}")
+        made.rename(program)
+    return program
+
+
+def _program_parameters(run: Run, folder: Path) -> Mapping[str, object]:
+    """Returns the program's parameters; for E3SM that is a file with the pieces of all ranks."""
+    case = WORKLOADS[run.workload].case if run.workload in WORKLOADS else ""
+    if not case:
+        return run.parameters
+    run_file = folder / "pieces.runs"
+    if run.map_file:
+        e3sm.write_real(run.map_file, run_file, run.parameters["variables"])
+    else:
+        e3sm.write_made_up(e3sm.CASES[case], run.parameters, run.ranks, run_file)
+    return {"runs": run_file}
+
+
+def hints_of(run: Run, settings: Settings, arm: str) -> Mapping[str, str]:
+    """Returns the info keys that an arm passes in this run."""
+    return arm_hints(arm, run.workload, run.parameters, settings.hints, settings.direct)
+
+
+def _arguments(run: Run, settings: Settings, folder: Path, out: Path) -> list[str]:
+    words = ["--workload", run.workload, "--repeats", str(settings.repeats)]
+    words += ["--dir", str(settings.store or folder), "--out", str(out)]
+    for key, value in _program_parameters(run, folder).items():
+        words += ["--param", f"{key}={value}"]
+    for arm in settings.arms:
+        words += ["--arm", arm]
+        for key, value in hints_of(run, settings, arm).items():
+            words += ["--hint", f"{arm}:{key}={value}"]
+    words += ["--only", settings.directions[0]] if len(settings.directions) == 1 else []
+    flags = ("overwrite", "sync", "cold", "malloc")
+    return words + [f"--{flag}" for flag in flags if getattr(settings, flag)]
+
+
+def _account(rows: str) -> dict[str, float]:
+    """Parses what the library reported at close: rows "name value unit", times in milliseconds."""
+    words = rows.split()
+    return {name: float(value) for name, value in zip(words[::3], words[1::3], strict=True)}
+
+
+def _take_lines(run: Run, out: Path) -> tuple[int, str]:
+    """Takes over what the program has reported so far. Returns the number of samples and the current pass."""
+    text = out.read_text() if out.exists() else ""
+    records = [json.loads(line) for line in text.splitlines(keepends=True) if line.endswith("\n")]
+    by_kind = {kind: [r for r in records if r["kind"] == kind] for kind in ("setup", "begin", "sample")}
+    run.setup = (by_kind["setup"] or [{}])[0]
+    run.samples = [sample | {"account": _account(sample["account"])} for sample in by_kind["sample"]]
+    if not by_kind["begin"]:
+        return 0, "warming up"
+    now = by_kind["begin"][-1]
+    return len(run.samples), f"{now['arm']} {now['direction']}"
+
+
+def _check_served(run: Run, settings: Settings) -> None:
+    """Marks as failed what Oratorio did not serve, or served by another method: such figures would
+    mislead."""
+    used = Path(run.setup.get("io_library", "")).name
+    ours = [arm for arm in settings.arms if is_oratorios(arm)]
+    if ours and run.setup and "oratorio" not in used:
+        run.failure = f"MPI_File_open is in {used}: Oratorio was not in the ranks"
+    for sample in run.samples:
+        if sample["arm"] in ours and sample["served_as"] not in ("", method_of(sample["arm"])):
+            sample |= {"verified": False, "error": "the library doesn't know this method"}
+
+
+def _last_words(done: subprocess.CompletedProcess[str]) -> str:
+    """Returns the program's own error message, or else the end of the job's output."""
+    own = [line.partition("bench: ")[2] for line in done.stderr.splitlines() if "bench: " in line]
+    return own[0] if own else (done.stderr.strip() or done.stdout.strip() or "it said nothing")[-600:]
+
+
+def measure(run: Run, settings: Settings, progress: Progress) -> None:
+    """Runs the program; calls `progress` while it works.
+
+    Records every failure in `run`, with the samples taken before it.
+    """
+    program = build(settings.host)
+    folder = Path(tempfile.mkdtemp(prefix="oratorio-bench-", dir=settings.folder))
+    out = folder / "samples.json"
+    env = {"LD_PRELOAD": str(settings.library)} if settings.library else {}
+    if settings.ranks_of_node:
+        env["ORATORIO_RANKS_PER_NODE"] = str(settings.ranks_of_node)
+    if settings.accounts:
+        env["ORATORIO_EXPLAIN"] = str(folder / "explain.txt")
+    try:
+        with concurrent.futures.ThreadPoolExecutor(max_workers=1) as pool:
+            job = pool.submit(
+                hosts.run_ranks,
+                settings.host,
+                run.ranks,
+                [program, *_arguments(run, settings, folder, out)],
+                env=env,
+                timeout_seconds=settings.timeout_seconds,
+            )
+            while concurrent.futures.wait([job], timeout=POLL_SECONDS).not_done:
+                samples, now = _take_lines(run, out)
+                progress(samples, f"{run.title}: {now}")
+            _, last_pass = _take_lines(run, out)
+            done = job.result()
+        _check_served(run, settings)
+        if done.returncode != 0:
+            run.failure = f"exit code {done.returncode} while {last_pass}: {_last_words(done)}"
+    except subprocess.TimeoutExpired:
+        run.failure = f"not ended after {settings.timeout_seconds:.0f} s, while {_take_lines(run, out)[1]}"
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,269 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The benchmark's workloads and their parameters. The program in lab/bench knows the shapes; all defaults
+are here, and docs/research/workloads.md names their sources."""
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
+
+
+class BenchError(Exception):
+    """The reason for which a benchmark cannot run."""
+
+
+def numbers(text: str, option: str) -> tuple[int, ...]:
+    """Parses an option with a list of numbers. Raises BenchError."""
+    counts = tuple(int(count) if count.isdecimal() else 0 for count in text.split(","))
+    if min(counts) < 1:
+        raise BenchError(f"--{option} wants numbers above zero, as in 2,4,8, not {text}")
+    return counts
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A number by which a workload is scaled, or one of a few words."""
+
+    name: str
+    default: int | str
+    smoke: int | str  # a small value, for tests that only check that everything works
+    help: str
+    least: int = 1
+    choices: tuple[str, ...] = ()
+
+    def parse(self, text: str) -> int | str:
+        """Parses an option's value. Raises BenchError."""
+        if self.choices:
+            if text not in self.choices:
+                raise BenchError(f"--{self.option} is one of {', '.join(self.choices)}, not {text}")
+            return text
+        found = re.fullmatch(r"(\d+)\s*([kmg]?)(i?b)?", text.strip().lower())
+        if not found or int(found.group(1)) * UNITS[found.group(2)] < self.least:
+            raise BenchError(f"--{self.option} is a whole number of at least {self.least}, not {text}")
+        return int(found.group(1)) * UNITS[found.group(2)]
+
+    @property
+    def option(self) -> str:
+        return self.name.replace("_", "-")
+
+
+@dataclass(frozen=True)
+class Workload:
+    """A layout of data in memory and in the file."""
+
+    name: str
+    help: str
+    parameters: tuple[Parameter, ...]
+    square: bool = False  # needs a square number of ranks
+    case: str = ""  # the E3SM case that the decomposition belongs to
+
+    def values(self, given: Mapping[str, str | None], smoke: bool) -> dict[str, int | str]:
+        """Returns a value for each parameter: the given one, else the default or the smoke value."""
+        values = {}
+        for p in self.parameters:
+            text = given.get(p.name)
+            values[p.name] = p.parse(str(text)) if text is not None else (p.smoke if smoke else p.default)
+        return values
+
+    def refusal(self, ranks: int) -> str:
+        """Returns why the workload cannot run on this number of ranks; empty if it can."""
+        if self.square and math.isqrt(ranks) ** 2 != ranks:
+            return f"{self.name} needs a square number of ranks (1, 4, 9, 16 ...), not {ranks}"
+        return ""
+
+
+SEED = Parameter("seed", 1, 1, "Seed of the random order.")
+GAPS = ("gaps", "contiguous")
+VARIABLES = Parameter("variables", 1000, 2, "Take at most so many variables of each map.")
+
+WORKLOADS = {
+    workload.name: workload
+    for workload in (
+        Workload(
+            "coll_perf",
+            "An n^3 array of ints distributed in 3-D blocks; contiguous memory.",
+            (Parameter("n", 320, 37, "Edge of the array; 600 in the paper."),),
+        ),
+        Workload(
+            "tile",
+            "Overlapping tiles of an image, a call for each frame. Writes leave the overlap to one rank.",
+            (
+                Parameter("width", 1024, 64, "Pixels of a tile, of 3 bytes."),
+                Parameter("height", 768, 48, "Pixels of a tile."),
+                Parameter("overlap_x", 270, 17, "Pixels two tiles share side by side.", least=0),
+                Parameter("overlap_y", 128, 8, "Pixels two tiles share one above the other.", least=0),
+                Parameter("frames", 8, 3, "Images in the file; 1 in the paper."),
+            ),
+        ),
+        Workload(
+            "flash",
+            "FLASH checkpoint: variables interleaved in memory, one after another in the file.",
+            (
+                Parameter("blocks", 80, 4, "Blocks of a rank."),
+                Parameter("nxb", 8, 4, "Cells along a block's edge, ghosts excluded; 8 to 36 in the paper."),
+                Parameter("guard", 4, 2, "Ghost cells on each side.", least=0),
+                Parameter("nvar", 24, 6, "Variables of a cell."),
+            ),
+        ),
+        Workload(
+            "hpio",
+            "HPIO: regions with a gap after each, in memory and in the file.",
+            (
+                Parameter("region", 488, 488, "Bytes of a region."),
+                Parameter("space", 256, 256, "Bytes of the gap after a region.", least=0),
+                Parameter("count", 32000, 200, "Regions of a rank; 1 GiB of them in the paper."),
+                Parameter("memory", "gaps", "gaps", "Memory with gaps or contiguous.", choices=GAPS),
+                Parameter("file", "gaps", "gaps", "File with gaps or contiguous.", choices=GAPS),
+            ),
+        ),
+        Workload(
+            "discontig",
+            "Blocks dealt to the ranks at random, tiling the file; a view and a call for each region.",
+            (
+                Parameter("block", 1024, 512, "Bytes of a block."),
+                Parameter("region", 64 << 20, 32 << 10, "Bytes of a region; 1 GiB in the paper."),
+                Parameter("regions", 2, 3, "Regions of the file."),
+                SEED,
+            ),
+        ),
+        Workload(
+            "sparse",
+            "Stripes with room for a block of each rank, of which a rank uses a few at random.",
+            (
+                Parameter("block", 16 << 10, 4 << 10, "Bytes of a block."),
+                Parameter("count", 512, 20, "Blocks of a rank."),
+                Parameter("sparsity", 25, 25, "Per cent of the stripes a rank uses; 100, 50, 25, 10, 1."),
+                SEED,
+            ),
+        ),
+        Workload(
+            "mar",
+            "File blocks dealt to the ranks at random, and of each of them some random pieces.",
+            (
+                Parameter("block", 256 << 10, 16 << 10, "Bytes of a file block."),
+                Parameter("blocks", 100, 5, "File blocks of a rank."),
+                Parameter("pieces", 32, 7, "Pieces of a file block."),
+                Parameter("piece", 4096, 1024, "Bytes of a piece."),
+                SEED,
+            ),
+        ),
+        Workload(
+            "ship",
+            "Blocks of each rank at random in a file with room for more; each rank calls for itself.",
+            (
+                Parameter("block", 4096, 512, "Bytes of a block."),
+                Parameter("blocks", 2000, 40, "Blocks of a rank; 10 000 in the paper."),
+                Parameter("at_once", 10, 4, "Blocks moved in a call."),
+                Parameter("room", 4, 4, "Blocks of the file for each that is moved."),
+                SEED,
+            ),
+        ),
+        Workload(
+            "array",
+            "An array distributed BLOCK, CYCLIC, in 3-D blocks or at random; contiguous memory.",
+            (
+                Parameter(
+                    "dist", "cyclic", "cyclic", "Distribution; block is one piece for each rank.",
+                    choices=("block", "cyclic", "block3d", "random"),
+                ),
+                Parameter("block", 1024, 128, "Bytes of a piece; 128 B to 1 MiB in the paper."),
+                Parameter("bytes", 16 << 20, 64 << 10, "Bytes of a rank."),
+                SEED,
+            ),
+        ),
+        Workload(
+            "btio",
+            "Diagonal multi-partition of the NAS benchmark BT; ghost points in memory.",
+            (
+                Parameter("n", 64, 13, "Edge of the array in points; 512 in the paper."),
+                Parameter("components", 5, 5, "Doubles of a point."),
+                Parameter("variables", 10, 3, "Arrays in the file; 40 in the paper."),
+                Parameter("ghost", 2, 2, "Ghost points on each side of a cell in memory.", least=0),
+            ),
+            square=True,
+        ),
+        Workload(
+            "s3d",
+            "Checkpoint of four variables in 3-D blocks, with 11, 3, 1 and 1 components; a call for each.",
+            (Parameter("n", 100, 13, "Edge of the mesh; 800 in the paper."),),
+        ),
+        Workload(
+            "lattice",
+            "A 4-D lattice in lexicographic order, distributed in 4-D blocks; contiguous memory.",
+            (
+                Parameter("n", 24, 6, "Edge of the lattice in sites."),
+                Parameter("site", 576, 24, "Bytes of a site; four 3x3 complex matrices of doubles."),
+            ),
+        ),
+        Workload(
+            "transposed",
+            "Pieces of all ranks in turn through a vector view, as IOR's transposed access.",
+            (
+                Parameter("block", 4096, 128, "Bytes of a piece."),
+                Parameter("count", 4096, 50, "Pieces of a rank; 16 384 in the report."),
+            ),
+        ),
+        Workload(
+            "e3sm_f",
+            "E3SM, atmosphere: 387 variables of scattered columns in one call; --map for a real one.",
+            (
+                VARIABLES,
+                Parameter("columns", 144, 12, "Columns of a rank without --map; 36 in the paper."),
+                Parameter("levels", 72, 4, "Levels of the 3-D variables without --map."),
+                SEED,
+            ),
+            case="F",
+        ),
+        Workload(
+            "e3sm_g",
+            "E3SM, ocean: 41 variables of scattered cells in one call; --map for a real one.",
+            (
+                VARIABLES,
+                Parameter("columns", 387, 12, "Cells of a rank without --map; 387 in the paper."),
+                Parameter("levels", 100, 4, "Levels of the 3-D variables without --map."),
+                SEED,
+            ),
+            case="G",
+        ),
+        Workload(
+            "vec8",
+            "8-byte pieces on both sides: every P-th double of the file, 16 bytes apart in memory.",
+            (Parameter("count", 512 << 10, 4 << 10, "Doubles of a rank."),),
+        ),
+    )
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One group of bars of the suite."""
+
+    label: str
+    workload: str
+    given: Mapping[str, str]
+
+
+SUITE = (
+    Figure("contiguous", "array", {"dist": "block"}),
+    Figure("coll_perf", "coll_perf", {}),
+    Figure("tile", "tile", {}),
+    Figure("flash", "flash", {}),
+    Figure("hpio", "hpio", {}),
+    Figure("discontig", "discontig", {}),
+    Figure("sparse", "sparse", {}),
+    Figure("mar", "mar", {}),
+    Figure("ship", "ship", {}),
+    Figure("array 128 B", "array", {"block": "128"}),
+    Figure("array 4 KiB", "array", {"block": "4KiB"}),
+    Figure("array 64 KiB", "array", {"block": "64KiB"}),
+    Figure("array 1 MiB", "array", {"block": "1MiB"}),
+    Figure("btio", "btio", {}),
+    Figure("s3d", "s3d", {}),
+    Figure("lattice", "lattice", {}),
+    Figure("transposed", "transposed", {}),
+    Figure("e3sm_f", "e3sm_f", {}),
+    Figure("e3sm_g", "e3sm_g", {}),
+    Figure("vec8", "vec8", {}),
+)

@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Lets one process build in a checkout at a time, and prints a line while another has to wait."""
+
+import fcntl
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from oratorio.paths import PRIVATE
+
+
+@contextmanager
+def alone() -> Iterator[None]:
+    """Holds the build lock of this checkout; dev/setup.sh takes the same lock."""
+    PRIVATE.mkdir(exist_ok=True)
+    with (PRIVATE / "lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            print("oratorio: waiting for another ./oratorio that builds here ...", file=sys.stderr)
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield

@@ -1,0 +1,350 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`oratorio calibrate`: measures the constants of the cost model (src/plan/costs.def) for this machine and
+the file system of a folder, and writes them where the library looks for them (src/bind/process.cpp)."""
+
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from oratorio.conformance.conformance import ConformanceError, find_mpicc
+from oratorio.launch.hosts import KILLED, TIMED_OUT, Host, find_hosts, mpiexec_command
+from oratorio.machine.costs import costs_folder, in_force, names_of
+from oratorio.paths import BUILD, PRIVATE, ROOT
+from oratorio_lab import targets
+from oratorio_lab.bench.run import find_mpi
+from oratorio_lab.bench.workloads import BenchError
+
+SOURCES = ROOT / "lab/calibrate"
+TARGET = "oratorio_calibrate"
+LIBRARIES = ("exchange", "plan", "stats", "type", "base")  # libraries that messages.cpp links, in link order
+LONGEST_SECONDS = 600  # enough for a slow file system on a busy machine
+MESSAGE_SOURCES = ("messages.cpp", "network.cpp")
+MESSAGE_NAMES = (
+    "message_byte", "message_piece", "message", "far_message", "far_byte", "beside_message", "beside_byte",
+    "endpoint_message",
+)  # fmt: skip
+BETWEEN_NODES = ("far_message", "far_byte", "beside_message", "beside_byte", "endpoint_message")
+SHARE_OF_MESSAGES = 0.1  # share of the whole time that measuring messages takes
+LINE = re.compile(r"(?P<name>\w+)\s+(?P<value>\S+)\s+# (?P<meaning>.*)")
+
+Told = Callable[[float, str], None]  # share done, current step
+
+
+class CalibrateError(Exception):
+    """A sentence for the user."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """A machine and a file system, by the names that the library uses for the files of costs."""
+
+    machine: str
+    file_system: str
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """The files that the library reads, the more specific one first."""
+        return names_of(self.machine, self.file_system)
+
+
+@dataclass(frozen=True)
+class Constant:
+    """One row of costs.def, in nanoseconds."""
+
+    value: float
+    meaning: str
+
+
+@dataclass
+class Found:
+    """The measured constants, and the reasons for which others were not measured."""
+
+    values: dict[str, float] = field(default_factory=dict)
+    kept: dict[str, str] = field(default_factory=dict)
+
+    def take(self, words: list[str]) -> None:
+        """Takes a line that one of the measuring programs printed."""
+        match words:
+            case ["measured", name, value]:
+                self.values[name] = float(value)
+            case ["kept", name, reason]:
+                self.kept[name] = reason
+
+
+def build_program() -> Path:
+    """Returns the program of lab/calibrate; rebuilds it if a source has changed."""
+    try:
+        return targets.build(TARGET, "lab/calibrate")
+    except targets.TargetError as error:
+        raise CalibrateError(str(error)) from None
+
+
+@dataclass(frozen=True)
+class Sender:
+    """An MPI to measure messages of, and the command that starts its ranks."""
+
+    name: str
+    mpicxx: Path
+    launcher: tuple[str, ...]
+
+
+def sender_of(host: Host) -> Sender:
+    """Returns a sender that starts two ranks of an MPI of this machine."""
+    return Sender(host.name, host.mpicxx, tuple(mpiexec_command(host, 2, preload=False)))
+
+
+def sender_by(launcher: Sequence[str], mpicxx: Path | None) -> Sender:
+    """Returns a sender for a user's launcher, such as mpiexec -n 2 --hosts a,b."""
+    try:
+        mpicc = None if mpicxx else find_mpicc(launcher[0])
+    except ConformanceError as error:
+        raise CalibrateError(str(error).replace("mpicc", "mpicxx")) from None
+    compiler = mpicxx or mpicc.with_name(mpicc.name.replace("mpicc", "mpicxx"))
+    if not shutil.which(compiler):
+        raise CalibrateError(f"{compiler} can't be started; name another with --mpicxx")
+    return Sender(Path(launcher[0]).name, compiler, tuple(launcher))
+
+
+def build_messages(sender: Sender) -> Path:
+    """Returns the program that measures messages, built for this MPI."""
+    libraries = [BUILD / f"liboratorio_{name}.a" for name in LIBRARIES]
+    stamps = [file.stat().st_mtime_ns for file in (*sorted(SOURCES.iterdir()), *libraries)]
+    key = hashlib.sha256(repr((sender.mpicxx, stamps)).encode()).hexdigest()[:16]
+    program = PRIVATE / "calibrate" / f"messages-{sender.name}-{key}"
+    if program.exists():
+        return program
+    program.parent.mkdir(parents=True, exist_ok=True)
+    for old in program.parent.glob(f"messages-{sender.name}-*"):
+        old.unlink(missing_ok=True)
+    includes = [f"-I{ROOT / 'src'}", f"-I{SOURCES}"]
+    with tempfile.TemporaryDirectory(dir=program.parent) as folder:
+        made = Path(folder) / "messages"
+        options = ["-O2", "-std=c++20", *includes]
+        sources = [SOURCES / name for name in MESSAGE_SOURCES]
+        command = [sender.mpicxx, *options, *sources, *libraries, "-o", made]
+        told = subprocess.run(command, capture_output=True, text=True, check=False)
+        if told.returncode != 0:
+            raise CalibrateError(f"{sender.mpicxx} can't build the messages:\n{told.stderr[-2000:]}")
+        made.rename(program)
+    return program
+
+
+def _ask(program: Path, *words: str | Path, text: str = "") -> subprocess.CompletedProcess[str]:
+    done = subprocess.run([program, *words], input=text, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise CalibrateError(f"{program.name} failed: {done.stderr.strip() or done.returncode}")
+    return done
+
+
+def place_of(program: Path, folder: Path) -> Place:
+    return Place(*_ask(program, "place", folder).stdout.rstrip("\n").split("\t"))
+
+
+def read_costs(program: Path, file_system: str, text: str) -> tuple[dict[str, Constant], list[str]]:
+    """Returns all constants in force on the file system if its cost file contains `text`, as the library
+    reads it, and the library's warnings."""
+    done = _ask(program, "costs", file_system, text=text)
+    lines = filter(None, map(LINE.fullmatch, done.stdout.splitlines()))
+    constants = {line["name"]: Constant(float(line["value"]), line["meaning"]) for line in lines}
+    return constants, done.stderr.splitlines()
+
+
+def measure(program: Path, folder: Path, quick: bool, told: Told) -> Found:
+    """Measures everything but messages."""
+    found = Found()
+    command = [
+        "timeout",
+        "--foreground",
+        str(LONGEST_SECONDS),
+        program,
+        "measure",
+        folder,
+        *(["--quick"] if quick else []),
+    ]
+    with subprocess.Popen(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as job:
+        for line in job.stdout:
+            words = line.rstrip("\n").split("\t")
+            if words[0] == "step":
+                told(float(words[1]), words[2])
+            found.take(words)
+        complaint = job.stderr.read().strip()
+    if job.returncode != 0:
+        raise CalibrateError(f"measuring failed: {complaint or f'exit code {job.returncode}'}")
+    return found
+
+
+def measure_messages(sender: Sender, quick: bool) -> Found:
+    """Measures messages between ranks of this MPI; a failure leaves the constants as they are."""
+    found = Found()
+    size = ("1048576", "1") if quick else ("67108864", "5")
+    problem = ""
+    try:
+        command = ["timeout", "--kill-after=10", str(LONGEST_SECONDS), *sender.launcher]
+        done = subprocess.run(
+            [*command, build_messages(sender), *size], stdin=subprocess.DEVNULL,
+            capture_output=True, text=True, errors="replace", check=False,
+        )  # fmt: skip
+        for line in done.stdout.splitlines():
+            found.take(line.split("\t"))
+        problem = done.stderr.strip()[-300:] or f"exit code {done.returncode}"
+        if done.returncode in (TIMED_OUT, KILLED):
+            problem = f"not ended after {LONGEST_SECONDS} s"
+    except CalibrateError as error:
+        problem = str(error)
+    for name in MESSAGE_NAMES:
+        if name not in found.values:
+            found.kept.setdefault(name, f"{sender.name}: {problem}")
+    return found
+
+
+def find_sender(mpi: str | None, launcher: Sequence[str], mpicxx: Path | None) -> Sender | None:
+    """Returns the launcher's MPI, or the one named, or the first one found; None if there is none."""
+    if launcher:
+        return sender_by(launcher, mpicxx)
+    try:
+        host = find_mpi(mpi) if mpi else next(iter(find_hosts()), None)
+    except BenchError as error:
+        raise CalibrateError(str(error)) from None
+    return sender_of(host) if host else None
+
+
+def check_writable(folder: Path) -> None:
+    """Raises CalibrateError if a write fails, which shows permissions, a read-only file system and a full
+    disk."""
+    if not folder.is_dir():
+        raise CalibrateError(f"{folder} is not a folder")
+    try:
+        with tempfile.TemporaryFile(dir=folder) as file:
+            file.write(b"1")
+    except OSError as error:
+        raise CalibrateError(f"{folder} can't be written to: {error.strerror}") from None
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise CalibrateError(f"{folder}, for the costs, can't be made: {error.strerror}") from None
+    check_writable(folder)
+
+
+def write_costs(path: Path, found: Found, meanings: Mapping[str, Constant]) -> None:
+    """Replaces the file atomically, because programs may be reading it. Leaves out what was not measured."""
+    lines = [
+        f"{name:<16} {found.values[name]:>12.4g}  # {constant.meaning}\n"
+        for name, constant in meanings.items()
+        if name in found.values
+    ]
+    head = (
+        "# Measured by `oratorio calibrate`; nanoseconds. Remove this file to get the built-in values back.\n"
+    )
+    part = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        part.write_text(head + "".join(lines))
+        part.replace(path)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise CalibrateError(f"{path} can't be written: {error.strerror}") from None
+
+
+def keep_those_between_nodes(found: Found, file: Path) -> None:
+    """Keeps what an earlier calibration measured between nodes, if this one ran on a single node."""
+    try:
+        lines = [line.partition("#")[0].split() for line in file.read_text().splitlines()]
+    except OSError:
+        return
+    for name, value in (words for words in lines if len(words) == 2):
+        if name in BETWEEN_NODES and name not in found.values:
+            with suppress(ValueError):  # the library ignores such lines, too
+                found.values[name] = float(value)
+
+
+def _out() -> Console:
+    return Console(highlight=False, width=None if sys.stdout.isatty() else 140)
+
+
+def _value(constant: float | None) -> str:
+    return "-" if constant is None else f"{constant:.4g}"
+
+
+def table(built_in: Mapping[str, Constant], values: Mapping[str, float], column: str) -> Table:
+    shown = Table("constant", title_justify="left")
+    shown.add_column("built-in", justify="right")
+    shown.add_column(column, justify="right")
+    shown.add_column("ns for ...", overflow="fold")
+    for name, constant in built_in.items():
+        shown.add_row(name, _value(constant.value), _value(values.get(name)), constant.meaning)
+    return shown
+
+
+def show(folder: Path) -> None:
+    """Prints the costs in force for files in `folder`."""
+    if not folder.is_dir():
+        raise CalibrateError(f"{folder} is not a folder")
+    program = build_program()
+    place = place_of(program, folder)
+    built_in, _ = read_costs(program, place.file_system, "")
+    text, source = in_force(costs_folder(os.environ), place.names)
+    constants, warnings = read_costs(program, place.file_system, text)
+    out = _out()
+    out.print(table(built_in, {name: c.value for name, c in constants.items()}, "in force"))
+    origin = source or "built in: `oratorio calibrate` has not been run for this file system"
+    out.print(f"{place.machine}, {place.file_system}: {origin}", markup=False, soft_wrap=True)
+    for warning in warnings:
+        Console(stderr=True).print(f"oratorio: {warning}", markup=False, soft_wrap=True)
+
+
+def _measure_all(program: Path, folder: Path, sender: Sender | None, quick: bool, told: Told) -> Found:
+    own = 1 - SHARE_OF_MESSAGES
+    found = measure(program, folder, quick, lambda share, what: told(share * own, what))
+    if sender is None:
+        found.kept |= dict.fromkeys(MESSAGE_NAMES, "no MPI is here")
+        return found
+    told(own, f"messages of {sender.name}")
+    messages = measure_messages(sender, quick)
+    return Found(found.values | messages.values, found.kept | messages.kept)
+
+
+def _with_progress(stderr: Console, work: Callable[[Told], Found]) -> Found:
+    if not stderr.is_terminal:
+        stderr.print("measuring, about 10 s, minutes where storage is slow ...")
+        return work(lambda share, what: None)
+    columns = (BarColumn(), TimeElapsedColumn(), TextColumn("{task.description}", markup=False))
+    with Progress(*columns, console=stderr, transient=True) as bar:
+        task = bar.add_task("", total=1.0)
+        return work(lambda share, what: bar.update(task, completed=share, description=what))
+
+
+def run(folder: Path, sender: Sender | None, quick: bool) -> None:
+    """Measures, writes the file of costs, and prints what has changed."""
+    folder = folder.resolve()
+    check_writable(folder)
+    costs = costs_folder(os.environ)
+    _make_folder(costs)
+    stderr = Console(stderr=True, highlight=False)
+    program = build_program()
+    place = place_of(program, folder)
+    built_in, _ = read_costs(program, place.file_system, "")
+    found = _with_progress(stderr, lambda told: _measure_all(program, folder, sender, quick, told))
+    file = costs / place.names[0]
+    keep_those_between_nodes(found, file)
+    write_costs(file, found, built_in)
+    out = _out()
+    out.print(table(built_in, found.values, "measured"))
+    for name in built_in:
+        if name not in found.values:
+            reason = found.kept.get(name, "not measured")
+            stderr.print(f"{name} stays as built in: {reason}", markup=False, soft_wrap=True)
+    out.print(f"{place.machine}, {place.file_system}: written to {file}", markup=False, soft_wrap=True)

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`oratorio clients`: sets up kinds of clients, runs the checks there, and renews the table in the
+documentation."""
+
+from __future__ import annotations
+
+import datetime
+import os
+import platform
+import shutil
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from oratorio import __version__
+from oratorio.launch.hosts import Host, find_host
+from oratorio.paths import OUT, ROOT
+from oratorio_lab.clients.checks import Check, Verdict, checks_of, kills_of, script_of
+from oratorio_lab.clients.kinds import KINDS, Kind, find_kind
+from oratorio_lab.clients.rig import RANKS, Clients
+
+PAGE = ROOT / "docs/user/network-file-systems.md"
+BEGIN, END = "<!-- begin: oratorio clients --write -->\n", "<!-- end -->\n"
+COLUMNS = ("locks", "loss", "handles", "appended", "rules", "oracle", "views")
+HEAD = (
+    "| kind | date, MPI | locks seen: posix / OFD / flock | "
+    + " | ".join(COLUMNS[1:])
+    + " | kills | minutes |\n"
+    "|---|---|---|" + (len(COLUMNS) + 1) * "---|" + "\n"
+)
+KILL = "kill-"  # prefix of the names of checks that kill a client
+SETUP_SECONDS = 400  # time limit to boot, make the file system and mount it, before the checks
+
+
+class _Progress:
+    """Prints the verdict of each check as soon as its exit code is there."""
+
+    def __init__(self, console: Console, checks: Sequence[Check]) -> None:
+        self.console_, self.left_, self.verdicts = console, list(checks), {}
+        self.begin_ = time.monotonic()
+
+    def __call__(self, rig: Path) -> None:
+        if (rig / "ready").exists() and "ready" not in self.verdicts:
+            self._tell("ready", Verdict(True, "mounted on both clients"))
+        while self.left_ and (rig / f"{self.left_[0].name}.code").exists():
+            check = self.left_.pop(0)
+            code = int((rig / f"{check.name}.code").read_text())
+            output = (rig / f"{check.name}.log").read_text(errors="replace")
+            self._tell(check.name, check.judge(code, output))
+
+    def ended(self) -> dict[str, Verdict]:
+        """Returns all verdicts; a check without an exit code did not end."""
+        for check in self.left_:
+            self._tell(check.name, Verdict(False, "did not end"))
+        return self.verdicts
+
+    def _tell(self, name: str, verdict: Verdict) -> None:
+        self.verdicts[name] = verdict
+        now = time.monotonic()
+        color, word = ("green", "right") if verdict.is_right else ("red", "wrong")
+        line = f"  [{color}]{word}[/] {name:<9} {now - self.begin_:6.1f} s  {escape(verdict.detail)}"
+        self.console_.print(line, soft_wrap=True)
+        self.begin_ = now
+
+
+def _row(kind: Kind, host: Host, verdicts: dict[str, Verdict], seconds: float) -> str:
+    """Returns the kind's row of the table, in Markdown."""
+    today = datetime.datetime.now(datetime.UTC).date().isoformat()
+    cells = [verdicts[name].detail if name in verdicts else "not run" for name in COLUMNS]
+    kills = {name.removeprefix(KILL): one for name, one in verdicts.items() if name.startswith(KILL)}
+    bad = [f"{name}: {one.detail}" for name, one in kills.items() if not one.is_right]
+    cells.append("; ".join(bad) or (f"{len(kills)} survived" if kills else "not run"))
+    told = [f"`{kind.name}`", f"{today}, `{host.name}`", *cells, f"{seconds / 60:.0f}"]
+    return "| " + " | ".join(cell.replace("|", "/") for cell in told) + " |\n"
+
+
+def page_with(text: str, rows: dict[str, str], machine: str) -> str:
+    """Returns the page with these rows in place of the old rows of the same kinds."""
+    before, _, rest = text.partition(BEGIN)
+    made, _, after = rest.partition(END)
+    kept = {line.split("`")[1]: line + "\n" for line in made.splitlines() if line.startswith("| `")}
+    kept |= rows
+    table = HEAD + "".join(kept[kind.name] for kind in KINDS if kind.name in kept)
+    return f"{before}{BEGIN}{machine}\n{table}{END}{after}"
+
+
+def machine() -> str:
+    """Returns the line above the table."""
+    return (
+        f"`./oratorio clients KIND... --write`, {RANKS} ranks, {RANKS // 2} on each client; last with "
+        f"Oratorio {__version__}, {platform.machine()}, {os.cpu_count()} cores, Linux {platform.release()}.\n"
+    )
+
+
+def show() -> None:
+    """Lists the kinds."""
+    table = Table("kind", "file system", "clients")
+    frames = {
+        "two": "two Linux kernels in user mode",
+        "namespaces": "two mounts in FUSE, no further kernel",
+    }
+    for kind in KINDS:
+        table.add_row(kind.name, kind.title, frames[kind.frame])
+    Console().print(table)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What runs on each kind."""
+
+    mpi: str
+    seeds: int
+    only: Sequence[str] = ()  # names of checks; empty: all
+
+
+def _run_one(console: Console, kind: Kind, choice: Choice) -> tuple[bool, str]:
+    """Returns whether all checks of a kind passed, and its row. Raises what Clients and the checks raise."""
+    folder = OUT / "clients" / kind.name
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    console.print(f"{kind.name}: {kind.title}; logs in {folder.relative_to(ROOT)}/")
+    clients, host = Clients(kind.name, folder), find_host(choice.mpi)
+    begin, verdicts = time.monotonic(), {}
+    for boot in (checks_of(clients, host, choice.seeds), *([check] for check in kills_of(clients, host))):
+        chosen = [check for check in boot if not choice.only or check.name in choice.only]
+        if not chosen:
+            continue
+        progress = _Progress(console, chosen)
+        limit = SETUP_SECONDS + sum(check.seconds for check in chosen)
+        clients.run(script_of(chosen), limit, watch=progress)
+        verdicts |= progress.ended()
+    is_right = all(verdict.is_right for verdict in verdicts.values())
+    return is_right, _row(kind, host, verdicts, time.monotonic() - begin)
+
+
+def run(names: Sequence[str], choice: Choice, with_write: bool) -> bool:
+    """Returns whether all checks passed. Raises LookupError and what Clients and the checks raise."""
+    if choice.only and with_write:
+        raise LookupError("--write renews whole rows: leave --only out")
+    kinds = [find_kind(name) for name in names]
+    console, is_right = Console(highlight=False), True
+    for kind in kinds:
+        is_good, row = _run_one(console, kind, choice)
+        is_right = is_right and is_good
+        if with_write:
+            PAGE.write_text(page_with(PAGE.read_text(), {kind.name: row}, machine()))
+    return is_right

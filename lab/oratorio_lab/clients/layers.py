@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Unpacks Debian's packages where they are used, without installing them, and compiles the library for
+user-mode Linux."""
+
+from __future__ import annotations
+
+import subprocess
+import tempfile
+from pathlib import Path
+
+from oratorio.paths import PRIVATE
+from oratorio_lab.clients.kinds import PACKAGES
+
+HOME = PRIVATE / "clients"
+# dpkg's own unpacking replaces the links /bin and /lib; an overlay of / keeps them.
+UNPACK = """
+packages=$1 layer=$2
+mount -t tmpfs -o size=90% tmpfs /mnt
+mkdir /mnt/upper /mnt/work /mnt/root
+mount -t overlay overlay -o lowerdir=/,upperdir=/mnt/upper,workdir=/mnt/work /mnt/root
+for package in "$packages"/*.deb; do
+    dpkg-deb --fsys-tarfile "$package" | tar -x --keep-directory-symlink -C /mnt/root
+done
+cp -a /mnt/upper/. "$layer/"
+"""
+
+
+class NoClientsError(Exception):
+    """The reason for which this machine cannot have such clients."""
+
+
+def checked(*words: str | Path, cwd: Path | None = None) -> str:
+    """Returns the output of a command. Raises NoClientsError if it fails."""
+    done = subprocess.run(words, cwd=cwd, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise NoClientsError(f"{words[0]} fails: {done.stderr.strip()[-300:]}")
+    return done.stdout
+
+
+def _download(packages: tuple[str, ...], folder: Path) -> None:
+    """Fetches the packages and the packages they need that are not installed here."""
+    told = checked("apt-get", "install", "--simulate", "--no-install-recommends", *packages)
+    missing = [line.split()[1] for line in told.splitlines() if line.startswith("Inst ")]
+    # Fetches installed ones, too, because apt-get download needs at least one name.
+    checked("apt-get", "download", "-q", *dict.fromkeys([*missing, *packages]), cwd=folder)
+
+
+def layer(name: str) -> Path:
+    """Returns the folder of the unpacked packages, laid out to be mounted over the root; makes it once.
+    Raises NoClientsError."""
+    made = HOME / name
+    if made.exists():
+        return made
+    HOME.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as fetched, tempfile.TemporaryDirectory(dir=HOME) as unfinished:
+        packages, place = Path(fetched), Path(unfinished) / name
+        place.mkdir()
+        try:
+            _download(PACKAGES[name], packages)
+        except NoClientsError:
+            checked("apt-get", "-q", "update")
+            _download(PACKAGES[name], packages)
+        checked("unshare", "--mount", "bash", "-e", "-o", "pipefail", "-c", UNPACK, "sh", packages, place)
+        try:
+            place.rename(made)
+        except OSError:  # another run has just made the same layer
+            if not made.exists():
+                raise
+    return made
+
+
+def xstate_library() -> Path:
+    """Returns the library to preload into user-mode Linux (see uml_xstate.c); compiles it after a change."""
+    source, target = Path(__file__).with_name("uml_xstate.c"), HOME / "uml_xstate.so"
+    if target.exists() and target.stat().st_mtime > source.stat().st_mtime:
+        return target
+    HOME.mkdir(parents=True, exist_ok=True)
+    # Another run may load or compile it at the same time, so the finished file is moved into place.
+    with tempfile.TemporaryDirectory(dir=HOME) as folder:
+        fresh = Path(folder) / target.name
+        checked("cc", "-O2", "-Wall", "-shared", "-fPIC", "-o", fresh, source)
+        fresh.rename(target)
+    return target

@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Boots the machines of a kind (`kinds`), runs a command on the first of them, and ends them all.
+
+Nothing is installed, and everything ends with the first process (setup/frame.sh). If this machine cannot
+have such clients, NoClientsError is raised before anything starts. If a machine was started and does not
+come up, GuestError is raised with its console, after at most a minute. A command finds the common folder as
+$CLIENT. The words that Clients.launcher() returns start its ranks: the lower half on the first client and
+the upper half on the second.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import shlex
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from oratorio.launch.hosts import Host, mpiexec_command
+from oratorio.paths import ROOT
+from oratorio_lab.clients import layers
+from oratorio_lab.clients.kinds import Kind, find_kind
+from oratorio_lab.clients.layers import NoClientsError
+from oratorio_lab.nodes import DIALECTS
+
+__all__ = ["FOLDER", "RANKS", "Clients", "Ended", "GuestError", "NoClientsError", "shell"]
+
+HERE = Path(__file__).resolve().parent
+SETUP = HERE / "setup"
+FOLDER = "/client"
+RANKS = 4
+UP_SECONDS = 60  # time limit until the first process of every guest runs
+POLL_SECONDS = 0.2
+# With a process namespace nothing outlives the command, and with a mount namespace only the command sees the
+# mounts.
+NAMESPACES = {
+    "kernel": ("--mount", "--pid"),
+    "namespaces": ("--mount", "--pid", "--net", "--uts", "--ipc"),
+    "two": ("--mount", "--pid", "--net", "--uts", "--ipc"),
+}
+FIRST = {"namespaces": "namespaces.sh", "two": "node.sh"}  # a single kernel starts the kind's own script
+MARKS = {"kernel": ("up1",), "namespaces": ("up1",), "two": ("up1", "up2")}
+
+
+class GuestError(Exception):
+    """A kernel or a set of namespaces was started and did not come up; the text has its console."""
+
+
+@dataclass(frozen=True)
+class Ended:
+    """The result of a command, and the folder that it had as $RIG."""
+
+    code: int
+    output: str
+    folder: Path
+
+
+def _require(kind: Kind) -> None:
+    """Raises NoClientsError if this machine cannot have the kind's clients."""
+    if os.geteuid() != 0:
+        raise NoClientsError("mounting file systems needs root")
+    if not shutil.which("apt-get"):
+        raise NoClientsError("the packages are Debian's, and this isn't Debian")
+    if kind.has_kernel and platform.machine() != "x86_64":
+        raise NoClientsError("Linux in user mode is for x86_64")
+    if not kind.has_kernel and not Path("/dev/fuse").exists():
+        raise NoClientsError("this kernel has no FUSE")
+    if kind.frame == "two" and not Path("/dev/net/tun").exists():
+        raise NoClientsError("this kernel has no /dev/net/tun")
+    layers.checked("unshare", *NAMESPACES[kind.frame], "--fork", "mount", "-t", "tmpfs", "tmpfs", "/mnt")
+
+
+class Clients:
+    """The clients of a kind. `first` replaces the script of the first process. Raises NoClientsError."""
+
+    def __init__(self, name: str, folder: Path, first: Path | None = None) -> None:
+        self.kind = find_kind(name)
+        _require(self.kind)
+        self.folder_ = folder
+        self.layer_ = layers.layer(self.kind.layer)
+        self.xstate_ = layers.xstate_library() if self.kind.has_kernel else ""
+        self.first_ = first or SETUP / FIRST.get(self.kind.frame, f"{self.kind.script}.sh")
+
+    def launcher(
+        self, host: Host, env: Mapping[str, str] | None = None, *, preload: bool = True
+    ) -> list[str]:
+        """Returns the words to put before a program, which start RANKS ranks of it on both clients."""
+        env = dict(env or {})
+        if self.kind.frame != "two":
+            nodes = {"ORATORIO_RANKS_PER_NODE": str(RANKS // 2)}
+            return [*mpiexec_command(host, RANKS, preload, nodes | env), str(SETUP / "rank.sh")]
+        words = DIALECTS[host.name].format(
+            remote=HERE / "remote_shell.py", ranks=RANKS // 2, head="vec0", network="vec0",
+            names="first,second", slots=f"first:{RANKS // 2},second:{RANKS // 2}",
+        )  # fmt: skip
+        if host.launcher == "hydra":
+            env = {"FI_PROVIDER": "tcp"} | env
+        mpiexec, *rest = mpiexec_command(host, RANKS, preload, env)
+        return [mpiexec, *words.split(), *rest]
+
+    def run(
+        self, command: str, seconds: int, network: str = "", watch: Callable[[Path], None] = lambda rig: None
+    ) -> Ended:
+        """Sets everything up, runs a shell command, and ends everything. Raises GuestError.
+
+        `network` holds arguments of tc netem. `watch` is called several times a second with the folder $RIG.
+        """
+        rig = Path(tempfile.mkdtemp(dir=self.folder_))
+        script = rig / "command"
+        script.write_text(f"#!/bin/sh\nexec >{rig}/output 2>&1\nexport RANKS={RANKS}\n{command}\n")
+        script.chmod(0o755)
+        (rig / "network").write_text(network)
+        namespaces = NAMESPACES[self.kind.frame]
+        words = ["setpriv", "--pdeathsig", "TERM", "timeout", "--kill-after=5", str(seconds)]
+        words += ["unshare", *namespaces, "--fork", "--kill-child"]
+        with (rig / "console").open("wb") as kept:
+            job = subprocess.Popen(
+                [*words, SETUP / "frame.sh"], env=self._environment(rig), stdin=subprocess.DEVNULL,
+                stdout=kept, stderr=kept,
+            )  # fmt: skip
+            try:
+                trouble = _wait(job, [rig / mark for mark in MARKS[self.kind.frame]], lambda: watch(rig))
+            finally:
+                job.terminate()
+        return _ended(rig, trouble, seconds)
+
+    def _environment(self, rig: Path) -> dict[str, str]:
+        """Returns the variables of setup/frame.sh."""
+        return {
+            "PATH": os.environ["PATH"], "HOME": "/root", "CLIENT": FOLDER, "RIG": str(rig),
+            "CHECKOUT": str(ROOT), "FRAME": self.kind.frame, "LAYER": str(self.layer_),
+            "XSTATE": str(self.xstate_), "FIRST": str(self.first_), "OPTIONS": self.kind.options,
+            "SETUP": str(SETUP / f"{self.kind.script}.sh"),
+        }  # fmt: skip
+
+
+def _wait(job: subprocess.Popen, marks: list[Path], watch: Callable[[], None]) -> str:
+    """Waits for the job and returns why it never came up, or "". Ends the job if the marks do not appear in
+    time."""
+    deadline = time.monotonic() + UP_SECONDS
+    is_up = False
+    while True:
+        try:
+            job.wait(POLL_SECONDS)
+            break
+        except subprocess.TimeoutExpired:
+            watch()
+            is_up = is_up or all(mark.exists() for mark in marks)
+            if not is_up and time.monotonic() > deadline:
+                job.terminate()
+                job.wait()
+                return f"the first process did not run within {UP_SECONDS} s"
+    watch()
+    if all(mark.exists() for mark in marks):
+        return ""
+    return f"the guest ended with {job.returncode} before its first process ran"
+
+
+def consoles(rig: Path) -> str:
+    """Returns the end of what the machines printed."""
+    files = sorted(rig.glob("console*"))
+    return "\n".join(f"{file.name}:\n{file.read_text(errors='replace')[-4000:]}" for file in files)
+
+
+def _ended(rig: Path, trouble: str, seconds: int) -> Ended:
+    """Returns the result of a run, from the files in its folder. Raises GuestError."""
+    output, why, code = (rig / name for name in ("output", "why", "code"))
+    if why.exists() and why.read_text().strip() != "ended":
+        trouble = why.read_text().strip()
+    if trouble:
+        raise GuestError(f"{trouble}; {consoles(rig)}")
+    text = output.read_text(errors="replace") if output.exists() else ""
+    if not code.exists():
+        return Ended(124, f"{text}\nno end within {seconds} s\n{consoles(rig)[-1000:]}", rig)
+    return Ended(int(code.read_text()), text, rig)
+
+
+def shell(words: list[str | Path]) -> str:
+    """Quotes words as one line of a shell."""
+    return shlex.join(map(str, words))

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Tests with code between a program and its MPI, such as profilers, and with programs in which Oratorio
+cannot be put."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from oratorio.launch.hosts import Host, preload_library
+from oratorio.launch.programs import needs_of
+from oratorio_lab.interop.model import RANKS, MissingError, WrongError
+from oratorio_lab.interop.sessions import SECONDS, patiently
+from oratorio_lab.interop.trial import accesses, both_ways, compiled, host_of, oratorio_says, run
+
+Run = Callable[[Path], str]
+BLOCK_BYTES = 4000
+COUNTED = f"profiler: 1 opens, 1 collective writes, {BLOCK_BYTES} bytes by pwrite"
+BYPASSED = "this program's file access was not Oratorio's"
+# The environment that `oratorio run` needs if root starts Open MPI on few cores.
+OPENMPI = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+OPENMPI |= {"OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_hwloc_base_binding_policy": "none"}
+
+
+def gio_is_told(program: Path) -> str:
+    """Checks that `oratorio run` names GIO and the hint, and nothing if the hint is set. Raises
+    WrongError."""
+    _, said = oratorio_says("run", "--dry-run", program)
+    _, with_hint = oratorio_says("run", "--dry-run", program, env={"PNETCDF_HINTS": "nc_driver=mpiio"})
+    if "nc_driver=mpiio" not in said or "GIO" in with_hint:
+        raise WrongError("`oratorio run` says nothing of GIO")
+    return "`oratorio run` says so"
+
+
+def _profiler(host: Host) -> Path:
+    return compiled(host, "profiler_next.c", "", "-shared", "-fPIC", "-ldl", name="libprofiler_next.so")
+
+
+def _profiled(host: Host, program: Path, preload: Sequence[Path], folder: Path) -> str:
+    """Runs `oratorio run` with these libraries preloaded. Raises WrongError unless the profiler's counts are
+    right on all ranks."""
+    env = {**OPENMPI, **host.env, "LD_PRELOAD": ":".join(map(str, preload))}
+    code, said = oratorio_says("explain", host.mpiexec, "-n", str(RANKS), program, folder, env=env)
+    if code:
+        raise WrongError(f"exit code {code}: {said.strip().splitlines()[-1]}")
+    if said.count(COUNTED) != RANKS or not accesses(said):
+        raise WrongError(f"the profiler counted {said.count(COUNTED)} of {RANKS} ranks right")
+    return f"its counts are right (opens, writes, bytes by pwrite), {accesses(said)} accesses seen"
+
+
+def profiler_before(place: str) -> Run:
+    def trial(folder: Path) -> str:
+        host = host_of(place)
+        return _profiled(host, compiled(host, "written_block.c"), [_profiler(host)], folder)
+
+    return trial
+
+
+def profiler_behind(place: str) -> Run:
+    def trial(folder: Path) -> str:
+        host = host_of(place)
+        program, order = compiled(host, "written_block.c"), [preload_library(), _profiler(host)]
+        mended = _profiled(host, program, order, folder)
+        # Without `oratorio run` the order stays wrong, and Oratorio must warn.
+        env = {"LD_PRELOAD": ":".join(map(str, order))}
+        said = run(host, [program, folder], preload=False, env=env)
+        if "profiler:" in said or "is loaded behind Oratorio" not in said:
+            raise WrongError("without `oratorio run` nothing is said of the order")
+        return f"`oratorio run` puts it before: {mended}; by hand: a warning"
+
+    return trial
+
+
+def profiler_linked(place: str) -> Run:
+    def trial(folder: Path) -> str:
+        host = host_of(place)
+        library = _profiler(host)
+        flags = ["-Wl,--no-as-needed", str(library), f"-Wl,-rpath,{library.parent}"]
+        program = compiled(host, "written_block.c", "", *flags, name="profiled_block")
+        if needs_of(program).profilers != (library,):
+            raise WrongError("`oratorio run` doesn't notice the profiler")
+        return f"`oratorio run` puts it before: {_profiled(host, program, [], folder)}"
+
+    return trial
+
+
+def _sessions(host: Host, words: Sequence, preload: bool) -> str:
+    return patiently(lambda: run(host, words, preload=preload, seconds=SECONDS))
+
+
+def sessions(place: str) -> Run:
+    def trial(folder: Path) -> str:
+        host = host_of(place)
+        program = compiled(host, "sessions.c", "", "-rdynamic", "-ldl", "-pthread")
+        said = _sessions(host, [program, folder, "session"], preload=True)
+        numbers = b"".join(rank.to_bytes(4, sys.byteorder) for rank in range(RANKS))
+        if (folder / "numbers.dat").read_bytes() != numbers or not accesses(said):
+            raise WrongError(f"the bytes aren't right, or not Oratorio's: {accesses(said)} accesses seen")
+        seen = f"right bytes, {accesses(said)} accesses seen"
+        try:
+            _sessions(host, [program, folder, "session"], preload=False)
+        except WrongError as wrong:
+            return f"{seen}; without Oratorio: {str(wrong).rpartition(': ')[2]} fails"
+        return seen
+
+    return trial
+
+
+def own_choice(place: str) -> Run:
+    def trial(folder: Path) -> str:
+        host = host_of(place)
+        program = compiled(host, "own_choice.c", "", "-Wl,--as-needed", "-ldl")
+
+        def words(out: Path, library: str) -> list:
+            return [program, library, out, "lazy", "write"]
+
+        if both_ways(host, lambda out: words(out, "libmpi.so.12"), folder / "mpi"):
+            raise WrongError("Oratorio saw accesses, which were not expected")
+        said = run(host, words(folder, "libmpi.so.12"), preload=True)
+        if BYPASSED not in said:
+            raise WrongError("it is not told that Oratorio was passed by")
+        return "same bytes, none seen; that is told when the program ends"
+
+    return trial
+
+
+def both_named(place: str) -> Run:
+    """Returns a run in which names are looked up in a library that needs Oratorio's and the MPI's, in this
+    order."""
+
+    def trial(folder: Path) -> str:
+        host = host_of(place)
+        program = compiled(host, "own_choice.c", "", "-Wl,--as-needed", "-ldl")
+        ours = preload_library()
+        flags = ["-shared", "-Wl,--no-as-needed", str(ours), f"-Wl,-rpath,{ours.parent}"]
+        library = compiled(host, "own_choice_both.c", "", *flags, name="libmpi_oratorio.so")
+        said = run(host, [program, library, folder, "lazy", "write"], preload=False)
+        numbers = b"".join(rank.to_bytes(4, sys.byteorder) for rank in range(RANKS))
+        if (folder / "own.dat").read_bytes() != numbers or not accesses(said):
+            raise WrongError(f"the bytes aren't right, or not Oratorio's: {accesses(said)} accesses seen")
+        return f"right bytes, {accesses(said)} access seen"
+
+    return trial
+
+
+def static(place: str) -> Run:
+    def trial(folder: Path) -> str:
+        folder.mkdir(parents=True, exist_ok=True)
+        source, program = folder / "program.c", folder / "program"
+        source.write_text("int main(void) { return 0; }\n")
+        done = subprocess.run(["cc", "-static", "-o", program, source], capture_output=True, check=False)
+        if done.returncode:
+            raise MissingError("cc can't link statically here")
+        code, said = oratorio_says("run", host_of(place).mpiexec, "-n", "2", program, env=OPENMPI)
+        if code != 2 or "is linked statically" not in said:
+            raise WrongError(f"exit code {code}: {said}")
+        return "`oratorio run` refuses it and says why"
+
+    return trial

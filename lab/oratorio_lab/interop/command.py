@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`oratorio neighbours`: runs the neighbours, prints the table, and writes it into
+docs/user/neighbours.md."""
+
+from __future__ import annotations
+
+import datetime
+import os
+import platform
+import shutil
+from collections.abc import Iterable, Sequence
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from oratorio import __version__
+from oratorio.paths import ROOT
+from oratorio_lab.interop import releases, rust
+from oratorio_lab.interop.model import OK, SKIPPED, WRONG, MissingError, Neighbour, Outcome, WrongError
+from oratorio_lab.interop.table import ABSENT, NEIGHBOURS
+
+PAGE = ROOT / "docs/user/neighbours.md"
+BEGIN, END = "<!-- begin: oratorio neighbours --write -->\n", "<!-- end -->\n"
+COLORS = {OK: "green", SKIPPED: "yellow", WRONG: "red"}
+
+
+def look(neighbour: Neighbour) -> Outcome:
+    """Runs a neighbour in an empty folder, which is removed afterwards."""
+    folder = releases.HOME / "scratch" / str(os.getpid())
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    version = ""
+    try:
+        version = neighbour.version()
+        return Outcome(neighbour, OK, version, neighbour.run(folder))
+    except MissingError as missing:
+        return Outcome(neighbour, SKIPPED, version, str(missing))
+    except WrongError as wrong:
+        return Outcome(neighbour, WRONG, version, str(wrong))
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def chosen(match: str | None) -> list[Neighbour]:
+    """Returns the neighbours with `match` in their name or MPI; all if there is none."""
+    return [one for one in NEIGHBOURS if not match or match.lower() in f"{one.name} {one.mpi}".lower()]
+
+
+def fetch() -> None:
+    """Fetches what the registries have: 1.1 GB of packages of two releases of Debian, and libclang."""
+    for release in releases.RELEASES:
+        releases.fetch(release)
+    rust.fetch()
+
+
+def table_of(outcomes: Iterable[Outcome]) -> str:
+    """Returns the table in Markdown."""
+    lines = ["| neighbour | version | from | MPI | what ran | with Oratorio |", "|---|---|---|---|---|---|"]
+    lines += [
+        f"| {one.neighbour.name} | {one.version} | {one.neighbour.had} | `{one.neighbour.mpi}` "
+        f"| {one.neighbour.tried} | {'' if one.state == OK else one.state + ': '}{one.says} |"
+        for one in outcomes
+    ]
+    lines += ["", "| can't be had here | why | instead |", "|---|---|---|"]
+    lines += [f"| {one.name} | {one.why} | {one.instead} |" for one in ABSENT]
+    return "\n".join(lines) + "\n"
+
+
+def page_with(text: str, made: str) -> str:
+    """Returns the page with `made` between its marks."""
+    before, _, rest = text.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    return f"{before}{BEGIN}{made}{END}{after}"
+
+
+def _mpis(outcomes: Sequence[Outcome]) -> str:
+    """Returns name and version of each MPI that was used."""
+    used = dict.fromkeys(one.neighbour.mpi for one in outcomes if one.state != SKIPPED)
+    names = {release.name: release.host for release in releases.RELEASES}
+    told = []
+    for name in used:
+        host = names[name]() if name in names else next(h for h in _hosts() if h.name == name)
+        kind = "Open MPI" if host.flavour == "ompi" else "MPICH"
+        told.append(
+            f"`{name}` {kind} {host.version}" + (", the standard ABI" if host.flavour == "abi" else "")
+        )
+    return "; ".join(told)
+
+
+def _hosts():
+    from oratorio.launch.hosts import find_hosts  # noqa: PLC0415
+
+    return find_hosts()
+
+
+def write(outcomes: Sequence[Outcome]) -> None:
+    """Renews the page."""
+    today = datetime.datetime.now(datetime.UTC).date().isoformat()
+    machine = f"{platform.machine()}, Linux {platform.release()}"
+    made = f"`./oratorio neighbours --write`, {today}, Oratorio {__version__}, {machine}, three ranks.\n"
+    made += f"The MPIs: {_mpis(outcomes)}.\n\n"
+    PAGE.write_text(page_with(PAGE.read_text(), made + table_of(outcomes)))
+
+
+def run(match: str | None, with_fetch: bool, with_write: bool) -> bool:
+    """Runs the neighbours; returns whether none is wrong. Raises SourceError."""
+    if with_fetch:
+        fetch()
+    console, outcomes = Console(highlight=False), []
+    for neighbour in chosen(match):
+        outcomes.append(look(neighbour))
+        one = outcomes[-1]
+        place = f"{neighbour.name} {one.version} on {neighbour.mpi}"
+        color = COLORS[one.state]
+        console.print(f"[{color}]{one.state:<7}[/] {escape(place)}: {escape(one.says)}", soft_wrap=True)
+    table = Table("can't be had here", "why", "instead")
+    for absent in ABSENT:
+        table.add_row(absent.name, absent.why, escape(absent.instead))
+    console.print(table)
+    if with_write:
+        write(outcomes)
+    return all(one.state != WRONG for one in outcomes)

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Other releases of Debian, for libraries that are newer than this machine's.
+
+Their packages are unpacked into a folder and nothing is installed. Programs are compiled here against the
+release's headers, and run with that folder as their root. Oratorio has the same path there as here.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from oratorio.launch.hosts import Host
+from oratorio.paths import PRIVATE, ROOT
+from oratorio_lab.interop.model import MissingError
+from oratorio_lab.suites.sources import apt_line, call, debian_targets, private_apt
+
+HOME = PRIVATE / "neighbours"
+LIBRARIES = f"usr/lib/{os.uname().machine}-linux-gnu"
+# The alternatives, which only an installation links.
+SEARCHED = ":".join(f"/{LIBRARIES}/{name}" for name in ("blas", "lapack"))
+# Only the files of these packages are needed, not the compilers and libraries that they depend on.
+LOOSE = ("libopenmpi-dev", "libhdf5-openmpi-dev", "libpnetcdf-dev", "libnetcdf-mpi-dev")
+LOOSE += ("python3-h5py", "python3-adios2", "libgfortran5")
+WANTED = ("openmpi-bin", "python3-h5py-mpi", "python3-adios2-mpi")
+# Names that end in the number of an ABI, which only the release knows.
+NUMBERED = ("libhdf5-openmpi-", "libpnetcdf", "libnetcdf-mpi-")
+LEFT_OUT = re.compile(r"(.*-doc|tzdata|locales.*)_")
+
+ENTER = """\
+#!/bin/sh
+# {command} of {title}, with the folder of its packages as root.
+exec unshare --mount {user}sh -c '
+    root=$1; shift
+    for folder in /proc /dev /sys /tmp {checkout}; do
+        mkdir -p "$root$folder" && mount --rbind "$folder" "$root$folder" || exit 1
+    done
+    exec chroot "$root" "$@"' sh '{root}' {command} "$@"
+"""
+
+
+@dataclass(frozen=True)
+class Release:
+    """A release of Debian."""
+
+    name: str
+    title: str
+    suite: str  # its name in the archive
+
+    @property
+    def root(self) -> Path:
+        return HOME / self.name
+
+    @property
+    def mpiexec(self) -> Path:
+        return HOME / f"{self.name}.mpiexec"
+
+    def version(self, package: str) -> str:
+        """Returns the version of the package that has this name and perhaps a number. Raises MissingError."""
+        self._require()
+        for line in (self.root / "packages").read_text().splitlines():
+            name, _, version = line.partition(" ")
+            if re.fullmatch(re.escape(package) + r"[0-9.]*", name):
+                return version
+        raise MissingError(f"{self.title} came without {package}")
+
+    def host(self) -> Host:
+        """Returns the release's Open MPI. Raises MissingError."""
+        self._require()
+        version = upstream(self.version("openmpi-bin"))
+        cc = Path(shutil.which("cc") or "cc")
+        return Host(
+            self.name, "ompi", cc, cc, self.mpiexec, version, "openmpi",
+            python=Path("/usr/bin/python3"), env={"LD_LIBRARY_PATH": SEARCHED},
+        )  # fmt: skip
+
+    def _require(self) -> None:
+        if not (self.root / "packages").exists():
+            raise MissingError(f"`oratorio neighbours --fetch` brings the packages of {self.title}")
+
+
+RELEASES = (Release("debian13", "Debian 13", "trixie"), Release("sid", "Debian sid", "sid"))
+
+
+def upstream(version: str) -> str:
+    """Returns the project's own version: without Debian's epoch and revision."""
+    return re.sub(r"[+-].*$", "", version.rpartition(":")[2]).replace("~", "")
+
+
+def root_of(host: Host) -> Path:
+    """Returns the root of the host's headers and libraries."""
+    return next((release.root for release in RELEASES if release.name == host.name), Path("/"))
+
+
+def _numbered(options: list[str]) -> list[str]:
+    """Returns the newest package for each name in NUMBERED."""
+    found = []
+    for name in NUMBERED:
+        told = call("apt-cache", *options, "search", "--names-only", f"^{name}[0-9]+$")
+        numbers = sorted(int(line.split()[0].removeprefix(name)) for line in told.splitlines())
+        found += [f"{name}{number}" for number in numbers[-1:]]
+    return found
+
+
+def _download(release: Release) -> Path:
+    """Downloads the release's packages and returns their folder. Raises SourceError."""
+    folder = HOME / "apt" / release.suite
+    mirror = next(uri for uri, suite, _ in debian_targets() if "-" not in suite)
+    options = private_apt(folder, {apt_line("deb", mirror, release.suite, "main")})
+    (folder / "status").touch()
+    options += ["-o", f"Dir::State::status={folder / 'status'}"]
+    call("apt-get", *options, "update")
+    wanted = [*WANTED, *_numbered(options)]
+    call("apt-get", *options, "-y", "--no-install-recommends", "--download-only", "install", *wanted)
+    call("apt-get", *options, "download", *LOOSE, cwd=folder / "archives")
+    return folder / "archives"
+
+
+def _packages(archives: Path) -> list[Path]:
+    return [file for file in sorted(archives.glob("*.deb")) if not LEFT_OUT.match(file.name)]
+
+
+def fetch(release: Release) -> None:
+    """Fetches and unpacks a release, 100 MiB or more, unless it is here. Raises SourceError."""
+    if (release.root / "packages").exists():
+        return
+    packages = _packages(_download(release))
+    fresh = release.root.with_name(f"{release.name}.new")
+    shutil.rmtree(fresh, ignore_errors=True)
+    fresh.mkdir(parents=True)
+    for folder in ("bin", "sbin", "lib", "lib64"):
+        (fresh / folder).symlink_to(f"usr/{folder}")
+    lines = []
+    for file in packages:
+        call("dpkg-deb", "-x", str(file), str(fresh))
+        name, version, _ = file.name.split("_")
+        lines.append(f"{name} {version.replace('%3a', ':')}\n")
+    for name in ("passwd", "group", "hosts"):
+        shutil.copy(Path("/etc") / name, fresh / "etc" / name)
+    (fresh / "packages").write_text("".join(lines))
+    shutil.rmtree(release.root, ignore_errors=True)
+    fresh.rename(release.root)
+    user = "" if os.geteuid() == 0 else "--map-root-user "
+    release.mpiexec.write_text(
+        ENTER.format(
+            command="mpiexec.openmpi", title=release.title, root=release.root, checkout=ROOT, user=user
+        )
+    )
+    release.mpiexec.chmod(0o755)
+    shutil.rmtree(HOME / "apt" / release.suite)

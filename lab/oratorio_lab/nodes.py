@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Makes nodes on one machine from Linux namespaces; needs no ssh and leaves no trace.
+
+A node has a network, a host name, processes and shared memory of its own, and reaches other nodes by TCP
+alone. All nodes share the file system, and optionally one folder of /dev/shm. A launcher starts ranks there
+with a stand-in for ssh. Everything ends with a node's first process, which reads a pipe from this process,
+so nothing is left even if this process is killed.
+"""
+
+import os
+import subprocess
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+from oratorio.launch.hosts import Host
+
+HEAD_ADDRESS = "10.77.0.254"
+HEAD = f"""
+mount --bind "$1" /etc/hosts
+ip link set lo up
+ip link add bridge0 type bridge
+ip address add {HEAD_ADDRESS}/24 dev bridge0
+ip link set bridge0 up
+echo $$
+exec cat
+"""
+# The first line runs while /proc is still the machine's, so it reads the number of this process outside of
+# its namespace.
+NODE = """
+read -r number rest < /proc/self/stat
+hostname "$1"
+mount -t proc proc /proc
+if [ -n "$2" ]; then mount --bind "$2" "$3"; fi
+mount -t tmpfs tmpfs /dev/shm
+mkdir /dev/shm/tmp
+if [ -n "$2" ]; then
+    mkdir -p "$2"
+    mount --bind "$3" "$2"
+fi
+echo "$number"
+exec cat
+"""
+NODE_NAMESPACES = ("--net", "--mount", "--uts", "--ipc", "--pid")
+HEAD_NAMESPACES = ("--net", "--mount", "--uts")
+
+# Options for each launcher: the command that starts ranks on other nodes, and the network over which ranks
+# talk. The launcher itself runs in `head`.
+OPENMPI_NETWORK = (
+    "--mca mpi_yield_when_idle 1 --mca pml ob1 --mca btl self,{shared},tcp --mca btl_tcp_if_include {network}"
+)
+HYDRA = "-launcher ssh -launcher-exec {remote} -iface {head} -hosts {names} -ppn {ranks}"
+DIALECTS = {
+    "mpich4": HYDRA,
+    "mpich5": HYDRA,
+    "openmpi4": "--mca plm_rsh_agent {remote} --host {slots} " + OPENMPI_NETWORK.replace("{shared}", "vader"),
+    "openmpi5": "--prtemca plm_ssh_agent {remote} --host {slots} "
+    + OPENMPI_NETWORK.replace("{shared}", "sm"),
+}
+
+
+class NoNodesError(Exception):
+    """This machine does not let us make nodes; the text says why."""
+
+
+def _run(inside: tuple[str, ...], command: str) -> None:
+    done = subprocess.run([*inside, *command.split()], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise NoNodesError(f"{command}: {done.stderr.strip()}")
+
+
+def _script(file: Path, *lines: str) -> Path:
+    file.write_text("\n".join(("#!/bin/sh", *lines)) + "\n")
+    file.chmod(0o755)
+    return file
+
+
+class Nodes:
+    """A context manager that makes `count` nodes and a head, where launchers run; `folder` is for its
+    scripts.
+
+    `common` is a folder in /dev/shm that all nodes see. `link` holds netem's arguments for what a node
+    sends, as in "delay 50us rate 10gbit".
+    """
+
+    def __init__(self, folder: Path, count: int = 2, *, common: Path | None = None, link: str = "") -> None:
+        self._folder, self._count, self._common, self._link = folder, count, common, link
+        self._processes: list[subprocess.Popen] = []
+        self._numbers: dict[str, str] = {}  # name -> number of its first process
+
+    @property
+    def names(self) -> list[str]:
+        return [f"node{index}" for index in range(self._count)]
+
+    def __enter__(self) -> "Nodes":
+        """Makes the nodes. Raises NoNodesError."""
+        if os.geteuid() != 0:
+            raise NoNodesError("making network namespaces needs root")
+        try:
+            self._make()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        for process in reversed(self._processes):
+            process.communicate()  # closes the pipe, which ends the process
+
+    def host(self, host: Host, ranks_per_node: int, more: str = "") -> Host:
+        """Returns that MPI with an mpiexec that starts this many ranks on each node, the first ones on the
+        first.
+
+        `more` are further words for mpiexec.
+        """
+        words = DIALECTS[host.name].format(
+            remote=self._folder / "remote-shell", ranks=ranks_per_node, names=",".join(self.names),
+            head="bridge0", network="eth0",
+            slots=",".join(f"{name}:{ranks_per_node}" for name in self.names),
+        )  # fmt: skip
+        place = Path(tempfile.mkdtemp(dir=self._folder))
+        enter = f"nsenter --target {self._numbers['head']} {' '.join(HEAD_NAMESPACES)}"
+        return_there = """sh -c 'cd "$0" && exec "$@"' "$PWD" """
+        line = f'exec {enter} {return_there} {host.mpiexec} {words} {more} "$@"'
+        return replace(host, mpiexec=_script(place / host.mpiexec.name, line))
+
+    def cut(self, name: str) -> None:
+        """Drops everything that goes to or comes from a node, until it is joined again."""
+        self._of_port(name, "nomaster")
+
+    def join(self, name: str) -> None:
+        self._of_port(name, "master bridge0")
+
+    def give_up_early(self) -> None:
+        """Makes connections fail after some seconds without an answer, not after a quarter of an hour."""
+        for number in self._numbers.values():
+            _run(("nsenter", "--target", number, "--net"), "sysctl -w net.ipv4.tcp_retries2=4")
+
+    def _of_port(self, name: str, words: str) -> None:
+        inside = ("nsenter", "--target", self._numbers["head"], *HEAD_NAMESPACES)
+        _run(inside, f"ip link set to-{name} {words}")
+
+    def _make(self) -> None:
+        addresses = {name: f"10.77.0.{index + 1}" for index, name in enumerate(self.names)}
+        table = self._folder / "hosts"
+        told = {"localhost": "127.0.0.1", os.uname().nodename: HEAD_ADDRESS} | addresses
+        table.write_text("".join(f"{address}\t{name}\n" for name, address in told.items()))
+        head = self._begin("head", (), HEAD_NAMESPACES, HEAD, str(table))
+        beside = self._folder / "common"
+        beside.mkdir()
+        shared = (str(self._common), str(beside)) if self._common else ("", "")
+        inside = ("nsenter", "--target", head, *HEAD_NAMESPACES)
+        for name, address in addresses.items():
+            node = self._begin(name, inside, ("--fork", *NODE_NAMESPACES), NODE, name, *shared)
+            port = f"to-{name}"
+            _run(inside, f"ip link add {port} type veth peer name eth0 netns {node}")
+            _run(inside, f"ip link set {port} master bridge0 up")
+            at_node = ("nsenter", "--target", node, "--net")
+            for words in (f"address add {address}/24 dev eth0", "link set eth0 up", "link set lo up"):
+                _run(at_node, f"ip {words}")
+            if self._link:
+                _run(at_node, f"tc qdisc add dev eth0 root netem {self._link}")
+        self._write_remote_shell()
+
+    def _begin(self, name: str, inside: tuple, namespaces: tuple, script: str, *arguments: str) -> str:
+        """Starts a node's first process and returns its number."""
+        words = [*inside, "unshare", *namespaces, "sh", "-e", "-c", script, "sh", *arguments]
+        process = subprocess.Popen(
+            ["timeout", "3600", *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        self._processes.append(process)
+        self._numbers[name] = process.stdout.readline().strip()
+        if not self._numbers[name]:
+            raise NoNodesError(f"{name} can't be made: {process.communicate()[1].strip()}")
+        return self._numbers[name]
+
+    def _write_remote_shell(self) -> None:
+        """Writes `remote-shell [-OPTION]... NODE WORD...`, which runs the words in the environment of a
+        fresh login."""
+        enter = " ".join(("nsenter", "--target", "$number", *NODE_NAMESPACES))
+        cases = [f"{name}) number={self._numbers[name]};;" for name in self.names]
+        _script(
+            self._folder / "remote-shell",
+            'while [ "${1#-}" != "$1" ]; do shift; done',
+            'case "$1" in',
+            *cases,
+            '*) echo "no node named $1" >&2; exit 255;;',
+            "esac",
+            "shift",
+            f'exec {enter} env -i HOME="$HOME" PATH="$PATH" TMPDIR=/dev/shm/tmp sh -c "$*"',
+        )

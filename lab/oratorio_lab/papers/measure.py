@@ -1,0 +1,392 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Draws figures of papers again for this machine, next to the papers' claims about them.
+lab/oratorio_lab/papers/figures.py lists them."""
+
+import os
+import textwrap
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.table import Table
+
+from oratorio.library.method_table import methods
+from oratorio_lab.bench import plot, report, styles
+from oratorio_lab.bench.arms import BY_HAND, RAW, is_host, is_oratorios, method_of
+from oratorio_lab.bench.run import Run, Settings
+from oratorio_lab.bench.workloads import UNITS, WORKLOADS, BenchError, Parameter, Workload
+from oratorio_lab.papers.claims import Rates, Verdict
+from oratorio_lab.papers.figures import PAPERS, RANKS, RANKS_OF_NODE, Paper, Sweep
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+MODES = ("buffered", "direct")
+WRAPPED = 136  # characters of a line above a picture
+LEGEND = 100  # characters of a line of its legend
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How much of a paper is measured, and how large."""
+
+    ranks: tuple[int, ...]
+    arms: tuple[str, ...] = ()  # arms that replace the figures' own
+    # parameters; the one that is swept may have several values
+    given: Mapping[str, tuple[str, ...]] | None = None
+    full: bool = False  # sizes as in the paper
+    smoke: bool = False  # sizes so small that a run only shows that everything works
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Runs in one direction over one swept value: the lines of a panel."""
+
+    sweep: Sweep
+    mode: str
+    direction: str
+    arms: tuple[str, ...]
+    points: tuple[tuple[str, Run, Settings], ...]  # value on the axis, run, settings
+
+    @property
+    def title(self) -> str:
+        return f"{self.direction}, {self.mode}: {self.sweep.title}"
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Everything that is drawn of a paper."""
+
+    paper: Paper
+    settings: Settings
+    curves: tuple[Curve, ...]
+    skipped: tuple[str, ...]  # reasons for which sweeps were left out
+
+
+def settings_of(mode: str, settings: Settings) -> Settings:
+    """Returns the settings of a mode. The raw arm bypasses the page cache if the methods do. If the host's
+    MPI-IO cannot bypass the cache, its reads must not find the data there, so direct mode is also cold."""
+    direct = mode == "direct"
+    raw = "raw_direct" if direct else "raw"
+    arms = tuple(raw if arm.startswith("raw") else arm for arm in settings.arms)
+    cold = settings.cold or (direct and not report.is_in_memory(settings.folder))
+    return replace(settings, direct=direct, cold=cold, arms=arms)
+
+
+def modes_of(paper: Paper, folder: Path) -> tuple[str, ...]:
+    """Returns the paper's modes; on a file system in memory only buffered ones, as there is no storage below
+    the page cache."""
+    in_memory = report.is_in_memory(folder)
+    return tuple(mode for mode in paper.modes if mode == "buffered" or not in_memory)
+
+
+def check_words(text: str, known: Sequence[str], option: str) -> tuple[str, ...]:
+    """Splits an option into words; no words mean all known ones. Raises BenchError."""
+    words = tuple(word for word in text.split(",") if word)
+    if strangers := sorted(set(words) - set(known)):
+        raise BenchError(f"--{option} names {', '.join(known)}, not {', '.join(strangers)}")
+    return words or tuple(known)
+
+
+def parse_parameters(texts: Sequence[str], paper: Paper) -> dict[str, tuple[str, ...]]:
+    """Parses each `name=value[,value]` into name -> values. Raises BenchError."""
+    known = {sweep.over for sweep in paper.sweeps} | {
+        p.name
+        for sweep in paper.sweeps if sweep.workload in WORKLOADS
+        for p in WORKLOADS[sweep.workload].parameters
+    }  # fmt: skip
+    given = {}
+    for text in texts:
+        name, equals, values = text.partition("=")
+        if not (equals and values):
+            raise BenchError(f"a parameter is NAME=VALUE[,VALUE], not {text}")
+        if name not in known:
+            raise BenchError(f"no workload of the {paper.year} paper has a parameter {name}")
+        given[name] = tuple(values.split(","))
+    return given
+
+
+def arms_of(sweep: Sweep, scale: Scale) -> tuple[str, ...]:
+    """Returns the arms of a sweep without methods that are not built yet."""
+    known = set(methods())
+    wanted = scale.arms or sweep.arms
+    return tuple(arm for arm in wanted if not is_oratorios(arm) or method_of(arm) in known)
+
+
+def _swept(workload: Workload, name: str) -> Parameter | None:
+    return next((p for p in workload.parameters if p.name == name), None)
+
+
+def _values(sweep: Sweep, workload: Workload, scale: Scale) -> tuple[str, ...]:
+    """Returns the values that are swept."""
+    parameter = _swept(workload, sweep.over)
+    chosen = (scale.given or {}).get(sweep.over)
+    if chosen:
+        return chosen
+    if sweep.over == RANKS:
+        return tuple(str(count) for count in scale.ranks)
+    values = (sweep.full if scale.full else ()) or sweep.values
+    if sweep.over == RANKS_OF_NODE:
+        values = tuple(count for count in values if int(count) <= max(scale.ranks))
+    if scale.smoke and parameter:
+        return str(parameter.smoke), str(2 * int(parameter.smoke))
+    texts = tuple(str(value) for value in values)
+    return (texts[0], texts[-1]) if scale.smoke else texts
+
+
+def _given(sweep: Sweep, workload: Workload, scale: Scale) -> dict[str, str]:
+    """Returns the parameters that stay constant."""
+    words = {} if scale.smoke else dict(sweep.given)
+    if "dist" in sweep.given:
+        words["dist"] = sweep.given["dist"]
+    if scale.full:
+        words |= sweep.full_given
+    own = {p.name for p in workload.parameters}
+    return words | {name: values[0] for name, values in (scale.given or {}).items() if name in own}
+
+
+def _hint_value(text: str) -> str:
+    """Returns a size as a plain number, because info keys know no units."""
+    number, unit = text.rstrip("iB"), ""
+    if number and number[-1].lower() in UNITS:
+        number, unit = number[:-1], number[-1].lower()
+    return str(int(number) * UNITS[unit]) if number.isdecimal() else text
+
+
+def _hints(sweep: Sweep, arms: Sequence[str], value: str) -> tuple[tuple[str, str, str], ...]:
+    """Returns (arm, key, value) at one value of the sweep, for all arms that are an MPI-IO."""
+    own = dict(sweep.hints)
+    if not (sweep.over in (RANKS, RANKS_OF_NODE) or _swept(WORKLOADS[sweep.workload], sweep.over)):
+        own[sweep.over] = _hint_value(value)
+    files = [arm for arm in arms if arm not in (*RAW, BY_HAND)]
+    # Hints replace the tuning of a host arm, so a key that only Oratorio knows must not be given to it.
+    hints = [
+        (arm, key, text)
+        for arm in files
+        for key, text in own.items()
+        if not (is_host(arm) and key.startswith("oratorio_"))
+    ]
+    return (*hints, *(hint for hint in sweep.arm_hints if hint[0] in arms))
+
+
+def _point(sweep: Sweep, scale: Scale, settings: Settings, value: str) -> tuple[str, Run, Settings]:
+    """Returns the run at one value of the axis, with its settings."""
+    workload = WORKLOADS[sweep.workload]
+    words = _given(sweep, workload, scale)
+    if _swept(workload, sweep.over):
+        words[sweep.over] = value
+    ranks = int(value) if sweep.over == RANKS else max(scale.ranks)
+    of_node = int(value) if sweep.over == RANKS_OF_NODE else sweep.ranks_of_node
+    run = Run(f"{sweep.figure} {value}", workload.name, workload.values(words, scale.smoke), ranks)
+    hints = (*_hints(sweep, settings.arms, value), *settings.hints)
+    return value, run, replace(settings, hints=hints, ranks_of_node=of_node)
+
+
+def _curves_of(sweep: Sweep, scale: Scale, mode: str, settings: Settings) -> list[Curve]:
+    arms = arms_of(sweep, scale)
+    settings = settings_of(mode, replace(settings, arms=arms))
+    directions = tuple(d for d in settings.directions if d in sweep.directions)
+    settings = replace(settings, directions=directions)
+    workload = WORKLOADS[sweep.workload]
+    points = tuple(_point(sweep, scale, settings, v) for v in _values(sweep, workload, scale))
+    able = tuple(point for point in points if not workload.refusal(point[1].ranks))
+    return [Curve(sweep, mode, direction, settings.arms, able) for direction in directions if able]
+
+
+def _why_not(sweep: Sweep, scale: Scale) -> str:
+    """Returns the reason for which a sweep cannot be measured here; empty if it can."""
+    if sweep.workload not in WORKLOADS:
+        return f"{sweep.figure}: there is no workload {sweep.workload}"
+    if not scale.arms:
+        gone = [a for a in sweep.arms if is_oratorios(a) and method_of(a) not in methods()]
+        if gone and not any(is_oratorios(a) and a != "auto" for a in arms_of(sweep, scale)):
+            return f"{sweep.figure}: there is no method {', '.join(gone)}"
+    if sweep.over != RANKS:
+        return WORKLOADS[sweep.workload].refusal(max(scale.ranks))
+    return ""
+
+
+def plan(
+    paper: Paper, figures: Sequence[str], modes: Sequence[str], scale: Scale, settings: Settings
+) -> Measured:
+    """Returns what will be measured; nothing has run yet."""
+    curves, skipped = [], []
+    for sweep in paper.sweeps:
+        if sweep.figure not in figures:
+            continue
+        if reason := _why_not(sweep, scale):
+            skipped.append(reason)
+            continue
+        for mode in modes:
+            curves += _curves_of(sweep, scale, mode, settings)
+    return Measured(paper, settings, tuple(curves), tuple(dict.fromkeys(skipped)))
+
+
+def jobs(measured: Measured) -> list[tuple[Run, Settings]]:
+    """Returns each run once."""
+    found = {id(run): (run, settings) for curve in measured.curves for _, run, settings in curve.points}
+    return list(found.values())
+
+
+def rates_of(curve: Curve) -> Rates:
+    """Returns the MiB/s of each arm at each value."""
+    by_point = [
+        {s.arm: s.mib_per_s for s in report.summarise(run, settings) if s.direction == curve.direction}
+        for _, run, settings in curve.points
+    ]
+    return {arm: [rates.get(arm) for rates in by_point] for arm in curve.arms}
+
+
+def verdicts(measured: Measured) -> list[Verdict]:
+    """Returns a verdict on each claim about a measured figure. Of two modes the one that bypasses the page
+    cache decides, as in the papers."""
+    modes = list(dict.fromkeys(curve.mode for curve in measured.curves))
+    found = []
+    for claim in measured.paper.claims:
+        rates = [
+            rates_of(curve)
+            for curve in measured.curves
+            if curve.sweep.figure == claim.figure and curve.direction == claim.direction
+            and curve.mode == modes[-1]
+        ]  # fmt: skip
+        if rates:
+            found.append(Verdict(claim, claim.measure(rates)))
+    return found
+
+
+def figure_names(measured: Measured) -> list[str]:
+    """Returns the names of all figures with curves, in the paper's order."""
+    return list(dict.fromkeys(curve.sweep.figure for curve in measured.curves))
+
+
+def point_tables(measured: Measured) -> list[Table]:
+    """Returns a table for each figure: a row for each value, a column for each arm."""
+    tables = []
+    for name in figure_names(measured):
+        curves = [curve for curve in measured.curves if curve.sweep.figure == name]
+        arms = list(dict.fromkeys("raw" if arm in RAW else arm for curve in curves for arm in curve.arms))
+        shown = Table(title=f"{measured.paper.year}, {name}: MiB/s", title_justify="left")
+        for column in ("panel", "mode", "direction", "over", "at"):
+            shown.add_column(column)
+        for arm in arms:
+            shown.add_column(arm, justify="right")
+        for curve in curves:
+            rates = {"raw" if arm in RAW else arm: values for arm, values in rates_of(curve).items()}
+            for place, (at, _, _) in enumerate(curve.points):
+                cells = [_cell(rates.get(arm), place) for arm in arms]
+                over = curve.sweep.axis
+                shown.add_row(curve.sweep.title, curve.mode, curve.direction, over, at, *cells)
+        tables.append(shown)
+    return tables
+
+
+def _cell(values: list[float | None] | None, place: int) -> str:
+    value = values[place] if values else None
+    return "-" if value is None else f"{value:.0f}"
+
+
+def claim_table(measured: Measured) -> Table:
+    """Returns a table of the paper's claims and of whether they hold here."""
+    shown = Table(title=f"What the {measured.paper.year} paper says", title_justify="left", show_lines=True)
+    for column in ("the paper", "figure", "direction", "measured here", "found", "so"):
+        shown.add_column(column)
+    for verdict in verdicts(measured):
+        claim = verdict.claim
+        shown.add_row(claim.said, claim.figure, claim.direction, claim.measured, verdict.found, verdict.word)
+    return shown
+
+
+def _pipes(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    return [f"| {' | '.join(words)} |" for words in (header, ["---"] * len(header), *rows)]
+
+
+def markdown(measured: Measured, page: Path, pictures: Mapping[str, Path], command: str) -> str:
+    """Returns the Markdown of `page`: the claims, then for each figure its picture, if there is one, and its
+    values."""
+    paper = measured.paper
+    about = report.machine(measured.settings.folder)
+    where = f"{plot.place(measured.settings)}, {about['processor']}, {about['date'][:10]}"
+    lines = [f"# {paper.year}: {paper.title}", "", f"{where}:", "", "```sh", command, "```", ""]
+    lines += _pipes(
+        ["the paper", "figure", "measured here", "found", "so"],
+        [[v.claim.said, f"{v.claim.figure}, {v.claim.direction}", v.claim.measured, v.found, v.word]
+         for v in verdicts(measured)],
+    )  # fmt: skip
+    for name, table in zip(figure_names(measured), point_tables(measured), strict=True):
+        if name in pictures:
+            lines += ["", f"![{paper.year}, {name}]({os.path.relpath(pictures[name], page.parent)})"]
+        columns = [list(column.cells) for column in table.columns]
+        rows = [list(map(str, row)) for row in zip(*columns, strict=True)]
+        lines += ["", f"{table.title}", "", *_pipes([str(c.header) for c in table.columns], rows)]
+    return "\n".join([*lines, ""])
+
+
+def draw(file: Path, measured: Measured) -> dict[str, Path]:
+    """Draws a picture of each figure: FILE with the figure's name before its suffix. Returns the files."""
+    files = {}
+    for name in figure_names(measured):
+        files[name] = file.with_name(f"{file.stem}-{name}{file.suffix or '.png'}")
+        plot.save(figure_of(name, measured), files[name])
+    return files
+
+
+def _heading(name: str, measured: Measured) -> str:
+    """Returns the figure's name, the place of measurement, and each claim with its outcome."""
+    where = plot.place(measured.settings)
+    lines = [f"{measured.paper.year} paper, {name}, for this machine ({where})"]
+    for verdict in verdicts(measured):
+        claim = verdict.claim
+        if claim.figure == name:
+            here = f"{claim.measured}: {verdict.found}, {verdict.word}" if verdict.found else verdict.word
+            lines.append(f"{claim.direction}: “{claim.said}”. Here {here}.")
+    return "\n".join(line for text in lines for line in textwrap.wrap(text, WRAPPED))
+
+
+def figure_of(name: str, measured: Measured) -> "Figure":
+    """Draws the curves of a figure: directions or modes side by side, sweeps one below the other."""
+    curves = [curve for curve in measured.curves if curve.sweep.figure == name]
+    columns = min(2, len(curves))
+    rows = -(-len(curves) // columns)
+    if len({curve.mode for curve in curves}) > 1:  # sort so that modes are side by side
+        curves.sort(key=lambda curve: (measured.paper.sweeps.index(curve.sweep), curve.direction != "write"))
+    heading = _heading(name, measured)
+    height = 1.4 + 2.8 * rows + 0.15 * heading.count("\n")
+    pyplot = plot.pyplot()
+    with pyplot.rc_context(plot.STYLE):
+        figure, axes = pyplot.subplots(
+            rows, columns, figsize=(styles.PAGE_INCHES, height), squeeze=False, layout="constrained"
+        )
+        for panel, curve in zip(axes.flat, curves, strict=False):
+            _draw_panel(panel, curve)
+        for panel in axes.flat[len(curves) :]:
+            panel.set_visible(False)
+        figure.suptitle(heading, x=0.01, ha="left", fontsize=8)
+        handles, words = _legend(axes)
+        columns = max(1, min(5, LEGEND // (max(map(len, words)) + 8)))
+        figure.legend(handles, words, loc="outside lower left", ncols=columns, frameon=False)
+    return figure
+
+
+def _draw_panel(panel: "Axes", curve: Curve) -> None:
+    plot.draw_lines(panel, [at for at, _, _ in curve.points], rates_of(curve))
+    panel.set_title(curve.title, loc="left", fontsize=9, fontweight="bold")
+    panel.set_xlabel(curve.sweep.axis)
+    panel.set_ylabel("MiB/s")
+
+
+def _legend(axes: Any) -> tuple[list, list[str]]:
+    """Returns each arm once, even if several panels show it."""
+    found = {}
+    for panel in axes.flat:
+        for handle, word in zip(*panel.get_legend_handles_labels(), strict=True):
+            found.setdefault(word, handle)
+    return list(found.values()), list(found)
+
+
+def paper_of(year: str) -> Paper:
+    """Returns the paper of that year. Raises BenchError."""
+    if year not in PAPERS:
+        raise BenchError(f"no paper {year}; there are {', '.join(PAPERS)}")
+    return PAPERS[year]

@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`oratorio simulate`: predicts the time of a collective access on a machine from the library's own plans."""
+
+import itertools
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from oratorio.library import method_table
+from oratorio_lab.simulate import report, s4u, smpi
+from oratorio_lab.simulate import search as sim_search
+from oratorio_lab.simulate import trace as sim_trace
+from oratorio_lab.simulate.machine import Machine, SimulateError, known, load, with_value
+from oratorio_lab.simulate.model import predict, sensitivities
+from oratorio_lab.simulate.report import Answer
+from oratorio_lab.simulate.schedule import (
+    DIRECTIONS,
+    WORKLOADS,
+    Arm,
+    Planner,
+    Schedule,
+    Workload,
+    workload_of,
+)
+
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+stderr = Console(stderr=True, highlight=False)
+
+PICTURES = (".png", ".svg", ".pdf")
+ENGINES = {"closed": (), "s4u": ("oratorio_replay",), "smpi": ("oratorio_replay", smpi.TARGET)}
+ALL_ROUNDS = 10**6  # all rounds of a small workload
+RANKS_OF_NODE = (1, 2, 4, 16)  # numbers of local aggregators for each node that are tried by default
+
+
+def default_methods(ranks: int, nodes: int) -> list[str]:
+    """Returns two-phase, and two-layer with four numbers of local aggregators, as far as there are ranks."""
+    numbers = sorted({min(ranks, nodes * each) for each in RANKS_OF_NODE})
+    return ["two_phase", *(f"two_layer:{number}" for number in numbers)]
+
+
+def own_hints(machine: Machine, hints: Sequence[str]) -> dict[str, str]:
+    """Returns hints for as many aggregators as storage targets and file domains cut at stripes, unless
+    `hints` differ.
+
+    Raises SimulateError.
+    """
+    told = {"cb_nodes": str(machine.storage.targets), "striping_unit": str(machine.storage.stripe_bytes)}
+    for hint in hints:
+        key, equals, value = hint.partition("=")
+        if not (key and equals) or ";" in value:
+            raise SimulateError(f"a hint is key=value, without ';': {hint}")
+        told[key] = value
+    return told
+
+
+def arm_hints(arm: str, machine: Machine, hints: Sequence[str]) -> dict[str, str]:
+    """Returns the hints of an arm `method` or `method:local aggregators`. Raises SimulateError."""
+    method, _, number = arm.partition(":")
+    if complaint := method_table.complaint(method):
+        raise SimulateError(complaint)
+    if number and (not number.isdigit() or int(number) < 1):
+        raise SimulateError(f"{arm}: behind the colon is a number of local aggregators")
+    told = own_hints(machine, hints) | {"oratorio_method": method}
+    return told | ({"oratorio_local_aggregators": number} if number else {})
+
+
+def nodes_of(machine: Machine, ranks: int, nodes: int | None) -> int:
+    """Returns the number of nodes of a job; by default each core has a rank. Raises SimulateError."""
+    chosen = nodes or -(-ranks // machine.cores)
+    if chosen > machine.nodes:
+        raise SimulateError(f"{ranks} ranks take {chosen} nodes; {machine.name} has {machine.nodes}")
+    if ranks % chosen:
+        raise SimulateError(f"{ranks} ranks can't be spread evenly over {chosen} nodes")
+    return chosen
+
+
+def fitting(arms: Sequence[str], ranks: int, nodes: int) -> list[str]:
+    """Drops arms with more local aggregators than ranks, or fewer than nodes."""
+
+    def fits(number: str) -> bool:
+        return not number.isdigit() or nodes <= int(number) <= ranks
+
+    return [arm for arm in arms if fits(arm.partition(":")[2])]
+
+
+@dataclass(frozen=True)
+class Ask:
+    """What is simulated, apart from the number of ranks."""
+
+    machine: Machine
+    workload: Workload | sim_trace.Recorded
+    rounds: int
+    engine: str
+    direction: str = DIRECTIONS[0]
+
+
+def answer(planner: Planner, ask: Ask, job: tuple[int, int], arms: list[Arm]) -> Answer:
+    """Returns the answer for a job of (ranks, nodes). Raises SimulateError."""
+    schedules = planner.schedules(ask.workload, job, arms, ask.rounds, ask.direction)
+    predictions = [predict(schedule, ask.machine) for schedule in schedules]
+    replayed, written = [], []
+    if ask.engine != "closed":
+        replayed = [s4u.replay(schedule, ask.machine) for schedule in schedules]
+    if ask.engine == "smpi":
+        given = planner.given(ask.workload)
+        written = [
+            smpi.write(given, hints, schedule, ask.machine)
+            for (_, hints), schedule in zip(arms, schedules, strict=True)
+        ]
+    changed = sensitivities(schedules, ask.machine)
+    return Answer(ask.machine, ask.workload.name, schedules, predictions, changed, replayed, written)
+
+
+def seek(planner: Planner, ask: Ask, job: tuple[int, int], hints: Sequence[str], file: Path) -> Table:
+    """Writes the best hints and returns a table of the search. Raises SimulateError, OSError."""
+
+    def plan(tried: Sequence[Mapping[str, str]]) -> list[Schedule]:
+        arms = [(str(number), one) for number, one in enumerate(tried)]
+        return planner.schedules(ask.workload, job, arms, ask.rounds, ask.direction)
+
+    start = own_hints(ask.machine, hints) | {"oratorio_method": "two_phase"}
+    steps = sim_search.search(plan, ask.machine, start, sim_search.choices(ask.machine, *job))
+    title = f"{ask.workload.name}, {job[0]} ranks on {job[1]} nodes of {ask.machine.name}"
+    sim_search.write(file, title, steps[-1])
+    return report.search_table(title, steps)
+
+
+def check_files(plot: Path | None, others: Sequence[Path | None]) -> None:
+    """Checks early what would fail only after all the work. Raises SimulateError."""
+    if plot and plot.suffix not in PICTURES:
+        raise SimulateError(f"--plot {plot}: a picture ends in {', '.join(PICTURES)}")
+    for file in (plot, *others):
+        if file and not file.parent.is_dir():
+            raise SimulateError(f"{file}: there is no folder {file.parent}")
+
+
+def _given(machine: Machine, values: Sequence[str]) -> Machine:
+    for value in values:
+        key, equals, text = value.partition("=")
+        try:
+            number: object = int(text) if text.lstrip("-").isdigit() else float(text)
+        except ValueError:
+            number = text
+        if not equals:
+            raise SimulateError(f"--set is KEY=VALUE, not {value}")
+        machine = with_value(machine, key, number)
+    return machine
+
+
+def _recorded(
+    given: Path | None,
+    file: str | None,
+    map_file: Path | None,
+    ranks: Sequence[int] | None,
+    direction: str,
+) -> sim_trace.Job | None:
+    """Returns the job of the trace, if one is given."""
+    if given is None:
+        if file is not None:
+            raise SimulateError("--file is a file of a trace: it goes with --trace")
+        return None
+    if map_file is not None:
+        raise SimulateError("a trace is a workload of its own: --trace doesn't go with --map")
+    return sim_trace.job_of(given, file, ranks, direction)
+
+
+@app.command()
+def simulate(
+    machine: Annotated[str, typer.Option(help=f"A machine file, or one of {', '.join(known())}.")] = "theta",
+    workload: Annotated[str, typer.Option(help=f"One of {', '.join(WORKLOADS)}.")] = "e3sm_f",
+    ranks: Annotated[list[int] | None, typer.Option(min=2, help="Of the job; repeatable. 16384.")] = None,
+    nodes: Annotated[int | None, typer.Option(min=1, help="A rank on each core if not given.")] = None,
+    methods: Annotated[
+        str | None,
+        typer.Option(
+            help="two_phase,two_layer:256,...: behind a colon local aggregators, of nodes to ranks."
+        ),
+    ] = None,
+    hints: Annotated[
+        list[str] | None, typer.Option(metavar="KEY=VALUE", help="An info key for all methods; repeatable.")
+    ] = None,
+    values: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Another value of the machine's.")
+    ] = None,
+    map_file: Annotated[
+        Path | None, typer.Option("--map", help="Of a real run, for e3sm_f and e3sm_g.")
+    ] = None,
+    direction: Annotated[str, typer.Option(help="write or read.")] = DIRECTIONS[0],
+    trace: Annotated[
+        Path | None, typer.Option(help="Not a workload, but the collective accesses ORATORIO_TRACE told of.")
+    ] = None,
+    file: Annotated[
+        str | None, typer.Option(help="Of the trace: whose path has this in it; the one with most data.")
+    ] = None,
+    rounds: Annotated[int, typer.Option(min=1, help="At most so many are walked; they stand for all.")] = 3,
+    engine: Annotated[
+        str, typer.Option(help="closed; s4u: SimGrid's beside it; smpi: the library's own, in a small size.")
+    ] = "closed",
+    search: Annotated[
+        Path | None, typer.Option(help="Look for the best hints and write them: ROMIO_HINTS=PATH.")
+    ] = None,
+    plot: Annotated[Path | None, typer.Option(help="A picture of the phases.")] = None,
+    markdown: Annotated[Path | None, typer.Option(help="The tables as a page.")] = None,
+) -> None:
+    """Predict the time of a collective write or read on a machine, from the library's own plans."""
+    console = Console(width=None if os.isatty(1) else 160, highlight=False)
+    try:
+        described = _given(load(machine), values or [])
+        if engine not in ENGINES:
+            raise SimulateError(f"there is no engine {engine}; there are {', '.join(ENGINES)}")
+        if direction not in DIRECTIONS:
+            raise SimulateError(f"there is no direction {direction}; there are {', '.join(DIRECTIONS)}")
+        for target in ENGINES[engine]:
+            s4u.build(target)
+        check_files(plot, (markdown, search))
+        small = engine == "smpi"
+        recorded = _recorded(trace, file, map_file, ranks, direction)
+        asked = recorded.accesses if recorded else [workload_of(workload, map_file, small)]
+        walked = ALL_ROUNDS if small else rounds
+        asks = [Ask(described, one, walked, engine, direction) for one in asked]
+        if recorded:
+            ranks, nodes = [recorded.file.ranks], nodes or recorded.nodes
+        jobs = [(count, nodes_of(described, count, nodes)) for count in ranks or [16384]]
+        answers = []
+        with Planner() as planner:
+            for job, ask in itertools.product(jobs, asks):
+                named = fitting(methods.split(","), *job) if methods else default_methods(*job)
+                arms = [(arm, arm_hints(arm, described, hints or [])) for arm in named]
+                answers.append(answer(planner, ask, job, arms))
+                report.show(console, answers[-1])
+            if recorded:
+                sim_trace.show(console, recorded, answers)
+            if search:
+                ask = asks[recorded.most if recorded else 0]
+                console.print(seek(planner, ask, jobs[-1], hints or [], search))
+        if markdown:
+            pages = [report.page(one) for one in answers]
+            pages += [sim_trace.page(recorded, answers)] if recorded else []
+            markdown.write_text("\n".join(pages))
+        if plot:
+            report.draw(plot, answers)
+    except (SimulateError, OSError) as error:
+        stderr.print(f"oratorio: {error}", markup=False, soft_wrap=True)
+        raise typer.Exit(2) from None

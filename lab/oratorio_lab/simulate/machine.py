@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Machines for `oratorio simulate`: TOML files of lab/machines, or the user's own."""
+
+import math
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any
+
+from oratorio.paths import ROOT
+
+FOLDER = ROOT / "lab/machines"
+KINDS = ("one-switch", "fat-tree", "dragonfly")
+
+
+class SimulateError(Exception):
+    """A sentence for the user."""
+
+
+@dataclass(frozen=True)
+class Links:
+    """The links between nodes, and between ranks of a node (`near`). MB are 10^6 bytes."""
+
+    latency_us: float
+    rate_mbs: float  # bandwidth into a node, and the same out of it
+    near_latency_us: float
+    memory_rate_mbs: float  # bandwidth of a core that copies
+
+
+@dataclass(frozen=True)
+class Topology:
+    """The network between the nodes."""
+
+    kind: str
+    taper: float  # share of the nodes' total rate that can cross the middle at once
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """The cost of a message at its ends, in addition to its bytes."""
+
+    send_us: float  # o_s
+    receive_us: float  # o_r
+    queue_ns: float  # t_q: an entry of the message queue that is examined
+    disorder: float  # share of the queue that is examined for a message
+
+
+@dataclass(frozen=True)
+class Work:
+    """The cost of a contiguous piece for a core."""
+
+    piece_ns: float  # per piece, to describe or to place it
+    merge_ns: float  # per piece, for each level of a merge
+
+
+@dataclass(frozen=True)
+class Storage:
+    """The targets over which a file is striped."""
+
+    targets: int
+    rate_mbs: float  # bandwidth of a target
+    client_rate_mbs: float  # bandwidth of an aggregator
+    latency_us: float  # of each call
+    lock_us: float  # for taking over a target to which others write, too
+    stripe_bytes: int
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What a prediction knows of a machine."""
+
+    name: str
+    nodes: int
+    cores: int
+    links: Links
+    topology: Topology
+    endpoint: Endpoint
+    work: Work
+    storage: Storage
+    sources: Mapping[str, str] = field(default_factory=dict)  # key -> the source of its value
+
+    @property
+    def assumed(self) -> list[str]:
+        """The keys with values that nobody has measured or published."""
+        return [key for key, source in self.sources.items() if source.startswith("assumed")]
+
+
+TABLES = {"links": Links, "topology": Topology, "endpoint": Endpoint, "work": Work, "storage": Storage}
+MAY_BE_ZERO = {"send_us", "receive_us", "queue_ns", "disorder", "piece_ns", "merge_ns", "latency_us",
+               "near_latency_us", "lock_us"}  # fmt: skip
+SHARES = {"endpoint.disorder", "topology.taper"}
+# Larger than any existing machine; beyond these limits a prediction would only run out of memory.
+MOST = {"nodes": 10**7, "cores": 10**5, "storage.targets": 10**6, "storage.stripe_bytes": 10**12}
+
+
+def _checked(key: str, kind: type, value: Any) -> Any:
+    """Returns the value of that key. Raises SimulateError if it is not valid."""
+    if kind is str:
+        if not isinstance(value, str):
+            raise SimulateError(f"{key} has to be a text, not {value!r}")
+        return value
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_number or not math.isfinite(value) or (kind is int and not isinstance(value, int)):
+        raise SimulateError(f"{key} has to be {'an integer' if kind is int else 'a number'}, not {value!r}")
+    zero = key.rpartition(".")[2] in MAY_BE_ZERO
+    if value < 0 or (value == 0 and not zero):
+        raise SimulateError(f"{key} has to be {'at least' if zero else 'above'} 0, not {value}")
+    if key in SHARES and value > 1:
+        raise SimulateError(f"{key} is a share, at most 1, not {value}")
+    if value > MOST.get(key, math.inf):
+        raise SimulateError(f"{key} is at most {MOST[key]}, not {value}")
+    return value if kind is int else float(value)
+
+
+def _table(kind: type, prefix: str, given: Any) -> Any:
+    if not isinstance(given, dict):
+        raise SimulateError(f"[{prefix[:-1]}] isn't there" if given is None else f"{prefix[:-1]} is no table")
+    known = {one.name: one.type for one in fields(kind)}
+    for key in given:
+        if key not in known:
+            raise SimulateError(f"{prefix}{key} is nothing that a machine has; known: {', '.join(known)}")
+    for key in known:
+        if key not in given:
+            raise SimulateError(f"{prefix}{key} isn't given")
+    return kind(**{key: _checked(prefix + key, known[key], value) for key, value in given.items()})
+
+
+def _contradictions(machine: Machine) -> None:
+    links, storage = machine.links, machine.storage
+    if machine.topology.kind not in KINDS:
+        raise SimulateError(f"topology.kind is one of {', '.join(KINDS)}, not {machine.topology.kind}")
+    if machine.topology.kind == "one-switch" and machine.topology.taper != 1:
+        raise SimulateError("topology.taper has to be 1 where topology.kind is one-switch: it has no middle")
+    if machine.nodes > 1 and machine.topology.taper * machine.nodes < 1:
+        raise SimulateError(
+            f"topology.taper ({machine.topology.taper:g}) of {machine.nodes} nodes lets less through the "
+            "middle than the link of one node does"
+        )
+    if links.near_latency_us > links.latency_us:
+        raise SimulateError(
+            f"links.near_latency_us ({links.near_latency_us:g}) is above links.latency_us "
+            f"({links.latency_us:g}): ranks of a node can't be further from each other than nodes"
+        )
+    if links.memory_rate_mbs * machine.cores < links.rate_mbs:
+        raise SimulateError(
+            f"links.rate_mbs ({links.rate_mbs:g}) is above cores x links.memory_rate_mbs "
+            f"({machine.cores} x {links.memory_rate_mbs:g}): no node could fill its link"
+        )
+    if storage.stripe_bytes < 4096:
+        raise SimulateError(f"storage.stripe_bytes ({storage.stripe_bytes}) is less than a page, 4096")
+    known = {"nodes", "cores"} | {f"{name}.{one.name}" for name, t in TABLES.items() for one in fields(t)}
+    for key, source in machine.sources.items():
+        if key not in known:
+            raise SimulateError(f"sources: {key} is nothing that a machine has")
+        if not isinstance(source, str):
+            raise SimulateError(f"sources: {key} has to be a text")
+    for key in sorted(known):
+        if key not in machine.sources:
+            raise SimulateError(f'sources: where {key} is from isn\'t told ("assumed" will do)')
+
+
+def parse(text: str) -> Machine:
+    """Parses the TOML file of a machine. Raises SimulateError with the key that is wrong."""
+    try:
+        given = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise SimulateError(f"no TOML: {error}") from None
+    plain = {"name": str, "nodes": int, "cores": int}
+    for key in given:
+        if key not in plain and key not in TABLES and key != "sources":
+            raise SimulateError(f"{key} is nothing that a machine has")
+    for key in plain:
+        if key not in given:
+            raise SimulateError(f"{key} isn't given")
+    sources = given.get("sources", {})
+    if not isinstance(sources, dict):
+        raise SimulateError("sources is no table")
+    machine = Machine(
+        **{key: _checked(key, kind, given[key]) for key, kind in plain.items()},
+        **{name: _table(kind, f"{name}.", given.get(name)) for name, kind in TABLES.items()},
+        sources=sources,
+    )
+    _contradictions(machine)
+    return machine
+
+
+FREE_NS = 1e-9  # in place of 0 for costs that may not be zero
+
+
+def costs(machine: Machine) -> str:
+    """Returns the machine as the closed form reads it: cores, targets, stripes, and constants as in a file
+    of costs (src/plan/costs.def, nanoseconds). A message between ranks of a node costs as much at its ends
+    as one between nodes; a message that a rank waits for also includes the latency."""
+    links, endpoint, work, storage = machine.links, machine.endpoint, machine.work, machine.storage
+    ends = endpoint.send_us + endpoint.receive_us
+    not_zero = {
+        "send_message": endpoint.send_us * 1e3,
+        "endpoint_message": endpoint.receive_us * 1e3,
+        "message": ends * 1e3,
+        "far_message": (links.latency_us + ends) * 1e3,
+        "far_byte": 1e3 / links.rate_mbs,
+        "message_byte": 2 * 1e3 / links.memory_rate_mbs,  # a message's byte is copied at both ends
+        "copy_byte": 1e3 / links.memory_rate_mbs,
+        "message_piece": work.piece_ns,
+        "copy_piece": work.piece_ns,
+        "merge_piece": work.merge_ns,
+        "collective": links.near_latency_us * 1e3,
+    }
+    may_be_zero = {
+        "middle_byte": 1e3 / (links.rate_mbs * machine.topology.taper),
+        "queue_entry": endpoint.queue_ns * endpoint.disorder,
+        "target_byte": 1e3 / storage.rate_mbs,
+        "target_call": storage.latency_us * 1e3,
+        "target_lock": storage.lock_us * 1e3,
+        "client_byte": 1e3 / storage.client_rate_mbs,
+    }
+    values = {name: max(FREE_NS, value) for name, value in not_zero.items()} | may_be_zero
+    lines = [f"machine {machine.cores} {storage.targets} {storage.stripe_bytes}"]
+    return "\n".join([*lines, *(f"{name} {value:.17g}" for name, value in values.items())]) + "\n"
+
+
+def known() -> list[str]:
+    """Returns the names of the machines that come with Oratorio."""
+    return sorted(file.stem for file in FOLDER.glob("*.toml"))
+
+
+def load(name: str) -> Machine:
+    """Loads a machine by the name of a file of lab/machines, or by a path. Raises SimulateError."""
+    file = Path(name) if name.endswith(".toml") else FOLDER / f"{name}.toml"
+    try:
+        return parse(file.read_text())
+    except OSError as error:
+        raise SimulateError(f"{file}: {error.strerror}; there are {', '.join(known())}") from None
+    except (SimulateError, UnicodeDecodeError) as error:
+        raise SimulateError(f"{file}: {error}") from None
+
+
+def with_value(machine: Machine, key: str, value: Any) -> Machine:
+    """Returns the machine with one value changed, `table.key` or `key`. Raises SimulateError."""
+    table, _, name = key.rpartition(".")
+    owner = getattr(machine, table, None) if table in TABLES else machine if not table else None
+    kinds = {one.name: one.type for one in fields(owner)} if owner is not None else {}
+    if name not in kinds or name in ("sources", *TABLES):
+        raise SimulateError(f"{key} is nothing that a machine has")
+    changed = replace(owner, **{name: _checked(key, kinds[name], value)})
+    result = replace(machine, **{table: changed}) if table else changed
+    result = replace(result, sources={**machine.sources, key: "given"} if name != "name" else machine.sources)
+    _contradictions(result)
+    return result

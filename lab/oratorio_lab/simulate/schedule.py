@@ -1,0 +1,261 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Schedules: what the nodes send in some rounds of a plan of the library. The program oratorio_schedules
+(lab/count) makes them, and this module reads them."""
+
+import subprocess
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from oratorio_lab import targets
+from oratorio_lab.bench import e3sm
+from oratorio_lab.bench.workloads import BenchError
+from oratorio_lab.simulate.machine import SimulateError
+
+TARGET = "oratorio_schedules"
+COLUMNS = 7
+SENDERS, MESSAGES, PIECES, BYTES, DESCRIBED, OWN, OWN_PIECES = range(COLUMNS)
+
+# Made-up decompositions of the size of the paper's: bytes and pieces are within 5 %. Each is made for this
+# many processes, which the ranks share evenly.
+PROCESSES = 16384
+E3SM = {
+    "e3sm_f": ("F", {"columns": 47, "levels": 72, "variables": 10**6, "seed": 1}),
+    "e3sm_g": ("G", {"columns": 226, "levels": 80, "variables": 10**6, "seed": 1}),
+}
+# Sizes at which the library itself can run for comparison; SMALL_POINTS are points along an edge.
+SMALL_PROCESSES = 1024
+SMALL_E3SM = {"e3sm_f": 12, "e3sm_g": 24}  # columns of the mesh for each process
+SMALL_POINTS = {"btio": 64, "s3d": 128}
+Arm = tuple[str, Mapping[str, str]]  # a name, and hints
+WORKLOADS = ("e3sm_f", "e3sm_g", "btio", "s3d")
+DIRECTIONS = ("write", "read")
+# The bytes of a message before its pieces, or of an answer before its data (exchange/messages/rounds.hpp).
+HEAD_BYTES = 32
+
+
+@dataclass(frozen=True)
+class Round:
+    """One round, by node and aggregator. The columns are those above."""
+
+    number: int
+    regions: np.ndarray  # rows of aggregator, offset, bytes
+    sent: np.ndarray  # [node, aggregator, column]
+    gathered: np.ndarray  # [node, column]; empty with one layer
+
+    @cached_property
+    def to_aggregators(self) -> np.ndarray:
+        return self.sent.sum(axis=0)
+
+    @cached_property
+    def lines(self) -> str:
+        """The lines of the round as the program printed them."""
+        kept = [f"round {self.number}"]
+        kept += ["region " + " ".join(f"{value:.0f}" for value in row) for row in self.regions]
+        for node, to in np.argwhere(self.sent.any(axis=2)):
+            kept.append(f"sent {node} {to} " + " ".join(f"{value:.0f}" for value in self.sent[node, to]))
+        for (node,) in np.argwhere(self.gathered.any(axis=1)):
+            kept.append(
+                f"gathered {node} {node} " + " ".join(f"{value:.0f}" for value in self.gathered[node])
+            )
+        return "\n".join(kept) + "\n"
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """A plan, and some of its rounds, which represent all."""
+
+    arm: str
+    method: str
+    ranks: int
+    nodes: int
+    aggregator_nodes: np.ndarray  # the node of each aggregator
+    rounds: int
+    slots: int
+    message_bytes: int
+    in_flight: int
+    bytes: int
+    pieces: int  # pieces of all ranks
+    edges: int  # participants of all rounds, counted exactly
+    local_aggregators: int  # 0: one layer
+    sampled: tuple[Round, ...]
+    reads: bool = False
+    asks: bool = False  # aggregators learn in advance what a round will hold
+    # The number of nodes that a walked node represents, by node; empty: all were walked.
+    stands_for: Mapping[int, int] = field(default_factory=dict)
+
+    @cached_property
+    def scale(self) -> float:
+        """The ratio of the data of all rounds to that of the sampled rounds."""
+        times = np.ones(self.nodes)
+        if self.stands_for:
+            times = np.array([self.stands_for.get(node, 0) for node in range(self.nodes)])
+        held = sum((one.sent[:, :, [BYTES, OWN]].sum(axis=(1, 2)) * times).sum() for one in self.sampled)
+        return self.bytes / max(1, held)
+
+    @cached_property
+    def far(self) -> np.ndarray:
+        """[node, aggregator]: whether the aggregator is on another node."""
+        return np.arange(self.nodes)[:, None] != self.aggregator_nodes[None, :]
+
+    @property
+    def senders(self) -> int:
+        """The number of ranks that send to aggregators."""
+        return self.local_aggregators or self.ranks
+
+    @property
+    def text(self) -> str:
+        """The lines of the plan as the program printed them, after a line about its job."""
+        aggregators = len(self.aggregator_nodes)
+        return (
+            f"job {self.ranks} {self.nodes}\n"
+            f"plan {self.method} {aggregators} {self.rounds} {self.slots} {self.message_bytes} "
+            f"{self.in_flight} {self.bytes} {self.pieces} {self.edges} {self.local_aggregators} 0 "
+            f"{DIRECTIONS[self.reads]} {self.asks:d}\n"
+            f"aggregators {' '.join(str(node) for node in self.aggregator_nodes)}\n"
+            + "".join(f"walked {node} {nodes}\n" for node, nodes in self.stands_for.items())
+        ) + "".join(one.lines for one in self.sampled)
+
+
+def program() -> str:
+    """Builds oratorio_schedules and returns its path. Raises SimulateError."""
+    try:
+        return targets.build(TARGET, "lab/count")
+    except targets.TargetError as error:
+        raise SimulateError(str(error)) from None
+
+
+def hint_words(hints: Mapping[str, str]) -> str:
+    """Formats hints as ORATORIO_HINTS has them."""
+    return ";".join(f"{key}={value}" for key, value in hints.items())
+
+
+def parse(lines: Iterable[str], arm: str, ranks: int, nodes: int) -> Schedule:
+    """Parses the program's lines about one plan."""
+    head: list[str] = []
+    aggregators = np.zeros(0, dtype=int)
+    sampled: list[Round] = []
+    regions: list[tuple[int, int, int]] = []
+    stands_for: dict[int, int] = {}
+
+    def end_round() -> None:
+        if sampled:
+            rows = np.array(regions, dtype=np.int64).reshape(-1, 3)
+            sampled[-1] = Round(sampled[-1].number, rows, sampled[-1].sent, sampled[-1].gathered)
+            regions.clear()
+
+    for line in lines:
+        kind, *words = line.split()
+        if kind == "plan":
+            head = words
+        elif kind == "aggregators":
+            aggregators = np.array([int(word) for word in words])
+        elif kind == "walked":
+            stands_for[int(words[0])] = int(words[1])
+        elif kind == "round":
+            end_round()
+            flows = np.zeros((nodes, len(aggregators), COLUMNS))
+            sampled.append(Round(int(words[0]), np.zeros((0, 3)), flows, np.zeros((nodes, COLUMNS))))
+        elif kind == "region":
+            regions.append((int(words[0]), int(words[1]), int(words[2])))
+        else:
+            node, to = int(words[0]), int(words[1])
+            row = [float(word) for word in words[2:]]
+            if kind == "sent":
+                sampled[-1].sent[node, to] = row
+            else:
+                sampled[-1].gathered[node] = row
+    end_round()
+    rounds, slots, message, flight, size, pieces, edges, local = (int(word) for word in head[2:10])
+    return Schedule(
+        arm, head[0], ranks, nodes, aggregators, rounds, slots, message, flight, size, pieces, edges, local,
+        tuple(sampled), head[11:12] == ["read"], head[12:13] == ["1"], stands_for,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Workload:
+    """One of WORKLOADS, or the decomposition map of an E3SM run."""
+
+    name: str
+    map_file: Path | None = None
+    small: bool = False
+
+    def write(self, folder: Path) -> str:
+        """Returns the program's argument for the workload: a name, or a file of runs. Raises
+        SimulateError."""
+        if self.map_file is None and self.name not in E3SM:
+            return f"{self.name}:{SMALL_POINTS[self.name]}" if self.small else self.name
+        runs = folder / f"{self.name}.runs"
+        if runs.exists():
+            return str(runs)
+        try:
+            if self.map_file is not None:
+                case = e3sm.case_of(self.map_file).name
+                if case != E3SM[self.name][0]:
+                    raise SimulateError(f"{self.map_file} is a map of case {case}, not of {self.name}")
+                e3sm.write_real(self.map_file, runs, 10**6)
+            else:
+                case, values = E3SM[self.name]
+                processes = SMALL_PROCESSES if self.small else PROCESSES
+                if self.small:
+                    values = values | {"columns": SMALL_E3SM[self.name]}
+                e3sm.write_made_up(e3sm.CASES[case], values, processes, runs)
+        except BenchError as error:
+            raise SimulateError(str(error)) from None
+        return str(runs)
+
+
+def workload_of(name: str, map_file: Path | None, small: bool = False) -> Workload:
+    """Returns the workload of that name. Raises SimulateError."""
+    if map_file is not None and small:
+        raise SimulateError("--engine smpi has a small size of a workload: leave --map out")
+    if map_file is None and name not in WORKLOADS:
+        raise SimulateError(f"there is no workload {name}; there are {', '.join(WORKLOADS)}")
+    if map_file is not None and name not in E3SM:
+        raise SimulateError("--map goes with the workloads e3sm_f and e3sm_g")
+    return Workload(name, map_file, small)
+
+
+class Planner:
+    """Runs the program that makes plans. Keeps the files of runs that it made until it is closed."""
+
+    def __init__(self) -> None:
+        self._program = program()
+        self._folder = tempfile.TemporaryDirectory(prefix="oratorio-simulate-")
+
+    def __enter__(self) -> "Planner":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._folder.cleanup()
+
+    def given(self, workload: Workload) -> str:
+        """Returns the workload as an argument of programs. Raises SimulateError."""
+        return workload.write(Path(self._folder.name))
+
+    def schedules(
+        self,
+        workload: Workload,
+        job: tuple[int, int],
+        arms: Sequence[Arm],
+        rounds: int,
+        direction: str = "write",
+    ) -> list[Schedule]:
+        """Returns a schedule for each arm; `job` is (ranks, nodes). Raises SimulateError."""
+        ranks, nodes = job
+        words = [self.given(workload), direction, str(ranks), str(nodes), str(rounds)]
+        words += [hint_words(hints) for _, hints in arms]
+        told = subprocess.run([self._program, *words], capture_output=True, text=True)
+        if told.returncode != 0:
+            raise SimulateError(f"no plan of {workload.name}: {told.stderr.strip() or told.returncode}")
+        plans: list[list[str]] = []
+        for line in told.stdout.splitlines():
+            if line.startswith("plan "):
+                plans.append([])
+            plans[-1].append(line)
+        return [parse(lines, arm, ranks, nodes) for (arm, _), lines in zip(arms, plans, strict=True)]

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`oratorio conformance suites`: runs the MPI-IO tests of other projects with the host's own MPI-IO and with
+Oratorio."""
+
+import sys
+import time
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from oratorio.launch.hosts import Host, find_host, preload_library
+from oratorio_lab.suites import hdf5, mpich, netcdf, pnetcdf, python, report
+from oratorio_lab.suites.model import ALL, ARMS, PASS, QUICK, SKIP, SLOW, Result, Suite
+from oratorio_lab.suites.runner import run_suite
+from oratorio_lab.suites.sources import SourceError
+
+SUITES: tuple[Suite, ...] = (*mpich.SUITES, *python.SUITES, *hdf5.SUITES, *pnetcdf.SUITES, *netcdf.SUITES)
+
+
+def find_suite(name: str) -> Suite:
+    """Returns the suite of that name. Raises LookupError, which names all suites."""
+    for suite in SUITES:
+        if suite.name == name:
+            return suite
+    raise LookupError(f"no suite named {name}; there are: " + ", ".join(suite.name for suite in SUITES))
+
+
+def _hosts_for(suite: Suite, names: list[str]) -> list[Host]:
+    """Returns the hosts for a suite: the named ones that can run it, else those of its own list that exist
+    here."""
+    found = []
+    for name in names or suite.hosts:
+        try:
+            host = find_host(name)
+        except LookupError:
+            if names:
+                raise
+            continue
+        if suite.serves(host):
+            found.append(host)
+    return found
+
+
+class _Lines:
+    """Prints each result as it comes."""
+
+    def __init__(self, console: Console, place: str) -> None:
+        self.console_, self.place_, self.start_ = console, place, time.monotonic()
+
+    def __call__(self, test: str, result: Result) -> None:
+        now = time.monotonic()
+        color = {PASS: "green", SKIP: "yellow"}.get(result.outcome, "red")
+        line = f"{self.place_}  [{color}]{result.outcome:<9}[/] {now - self.start_:5.1f} s  {escape(test)}"
+        self.console_.print(f"{line}  {escape(result.detail)}", soft_wrap=True)
+        self.start_ = now
+
+
+def _print_summary(console: Console, outcomes: report.Outcomes, ran: list[tuple[str, str]]) -> None:
+    table = Table("suite", "host", *(f"passed: {report.ARM_TITLES[arm]}" for arm in ARMS))
+    for suite, host in ran:
+        table.add_row(suite, host, *(report.count(outcomes, suite, host, arm) for arm in ARMS))
+    console.print(table)
+    for suite, test, host in report.behind(outcomes):
+        if (suite, host) in ran:
+            line = f"passes only with the host's own MPI-IO: {suite}/{test} on {host}"
+            console.print(line, markup=False, soft_wrap=True)
+
+
+def suites(
+    host: Annotated[
+        list[str] | None, typer.Option(help="MPI to run under (see info); repeatable. Else each suite's own.")
+    ] = None,
+    suite: Annotated[
+        list[str] | None, typer.Option(help=f"{', '.join(suite.name for suite in SUITES)}; repeatable.")
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Leave out what takes minutes or gigabytes.")
+    ] = False,
+    slow: Annotated[bool, typer.Option("--slow", help="Run only what --quick leaves out.")] = False,
+    write: Annotated[
+        bool,
+        typer.Option("--write", help="Put the results into docs/research/conformance.md and its TOML file."),
+    ] = False,
+) -> None:
+    """Fetch, build and run them; the exit code is 1 if Oratorio fails where the host passes."""
+    console = Console(highlight=False)
+    try:
+        if not preload_library().exists():
+            raise LookupError(f"{preload_library()} is not there: build it with ./oratorio info")
+        if quick and slow:
+            raise LookupError("--quick and --slow leave nothing to run; without both everything is run")
+        part = QUICK if quick else SLOW if slow else ALL
+        chosen = [find_suite(name) for name in suite] if suite else list(SUITES)
+        plan = [(one, mpi) for one in chosen for mpi in _hosts_for(one, host or [])]
+        outcomes = report.load_outcomes() if write else {}
+        runs = report.load_runs() if write else []
+        for one, mpi in plan:
+            has_run = _run_both(console, one, mpi, part, outcomes)
+            if write and has_run:
+                runs = report.with_run(runs, report.run_of_today(one.name, mpi.name, part, sys.argv[1:]))
+                report.write_outcomes(outcomes, runs)
+                report.write_page(SUITES, outcomes, runs)
+    except (LookupError, SourceError) as error:
+        Console(stderr=True).print(f"oratorio: {error}", markup=False, soft_wrap=True)
+        raise typer.Exit(2) from error
+    ran = [(one.name, mpi.name) for one, mpi in plan]
+    _print_summary(console, outcomes, ran)
+    is_behind = any((name, mpi) in ran for name, _, mpi in report.behind(outcomes))
+    raise typer.Exit(1 if is_behind else 0)
+
+
+def _run_both(console: Console, suite: Suite, host: Host, part: str, outcomes: report.Outcomes) -> bool:
+    """Runs that part of the suite with both and adds the results to `outcomes`; returns False if the part is
+    empty."""
+    tests = outcomes.setdefault(suite.name, {})
+    if part == ALL:
+        for hosts in tests.values():
+            hosts.pop(host.name, None)
+    has_run = False
+    for arm in ARMS:
+        tell = _Lines(console, f"{suite.name} {host.name} {report.ARM_TITLES[arm]}")
+        for test, result in run_suite(suite, host, arm == "oratorio", tell, part).items():
+            tests.setdefault(test, {}).setdefault(host.name, {})[arm] = result.outcome
+            has_run = True
+    return has_run

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Fetches the sources of suites by apt and pip, from the mirrors that this machine uses.
+
+apt gets a list of sources and folders of its own, so the machine's setup does not change. What arrives must
+have the SHA-256 in the suite's record.
+"""
+
+import hashlib
+import shutil
+import subprocess
+import sys
+import tarfile
+from collections.abc import Callable, Collection
+from pathlib import Path
+
+from oratorio.paths import PRIVATE
+from oratorio_lab.suites.model import WORK, Archive
+
+DEBIAN_KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
+FETCH_SECONDS = 300
+
+
+class SourceError(Exception):
+    """The source of a suite is not available; the text says why."""
+
+
+def call(*words: str, cwd: Path | None = None) -> str:
+    """Returns the output of a command. Raises SourceError."""
+    try:
+        done = subprocess.run(
+            words, cwd=cwd, capture_output=True, text=True, timeout=FETCH_SECONDS, stdin=subprocess.DEVNULL
+        )
+    except subprocess.TimeoutExpired as late:
+        raise SourceError(f"{words[0]} took more than {FETCH_SECONDS} s: {' '.join(words)}") from late
+    if done.returncode != 0:
+        raise SourceError(f"{' '.join(words)} failed: {done.stderr.strip()[-600:]}")
+    return done.stdout
+
+
+def debian_targets() -> list[tuple[str, str, str]]:
+    """Returns (address, release, component) of the machine's own lists of Debian's packages. Raises
+    SourceError."""
+    wanted = "$(ORIGIN)|$(REPO_URI)|$(RELEASE)|$(COMPONENT)"
+    told = call("apt-get", "indextargets", "--format", wanted, "Created-By: Packages")
+    targets = [line.split("|") for line in told.splitlines()]
+    found = [(uri, release, component) for origin, uri, release, component in targets if origin == "Debian"]
+    if not found:
+        raise SourceError("apt knows no packages of Debian here: run `apt-get update` first")
+    return found
+
+
+def apt_line(kind: str, uri: str, release: str, component: str) -> str:
+    """Returns a line of a sources.list; `kind` is deb or deb-src."""
+    option = f"[signed-by={DEBIAN_KEYRING}] " if DEBIAN_KEYRING.exists() else ""
+    return f"{kind} {option}{uri} {release} {component}\n"
+
+
+def private_apt(folder: Path, lines: Collection[str]) -> list[str]:
+    """Returns options that keep apt within `folder`, with `lines` as its sources."""
+    for part in ("lists/partial", "archives/partial"):
+        (folder / part).mkdir(parents=True, exist_ok=True)
+    (folder / "sources.list").write_text("".join(sorted(lines)))
+    settings = {
+        "Dir::Etc::sourcelist": folder / "sources.list",
+        "Dir::Etc::sourceparts": "-",
+        "Dir::State::Lists": folder / "lists",
+        "Dir::Cache": folder,
+        "APT::Sandbox::User": "root",
+    }
+    return [word for key, value in settings.items() for word in ("-o", f"{key}={value}")]
+
+
+def _sha256(file: Path) -> str:
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _fetch_from_debian(archive: Archive, folder: Path) -> None:
+    if shutil.which("apt-get") is None:
+        raise SourceError(f"there is no apt-get here; put {archive.file} of Debian into {folder}")
+    lines = {apt_line("deb-src", *target) for target in debian_targets()}
+    options = private_apt(WORK / "apt", lines)
+    call("apt-get", *options, "update")
+    wanted = f"{archive.package}={archive.version}"
+    call("apt-get", *options, "source", "--download-only", "--tar-only", wanted, cwd=folder)
+
+
+def _fetch_from_pypi(archive: Archive, folder: Path) -> None:
+    """Fetches the archive from .oratorio/wheels, where setup.sh keeps it, else by pip."""
+    kept = PRIVATE / "wheels" / archive.file
+    if kept.exists():
+        shutil.copy(kept, folder)
+        return
+    wanted = f"{archive.package}=={archive.version}"
+    only_source = ("--no-deps", f"--no-binary={archive.package}")
+    call(sys.executable, "-m", "pip", "download", *only_source, "-d", str(folder), wanted)
+
+
+FETCH = {"debian": _fetch_from_debian, "pypi": _fetch_from_pypi}
+
+
+def _download(archive: Archive) -> Path:
+    """Returns the archive in WORK/archives; downloads it if it is not there."""
+    folder = WORK / "archives"
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / archive.file
+    if not file.exists():
+        FETCH[archive.registry](archive, folder)
+    if not file.exists():
+        raise SourceError(f"{archive.package} {archive.version} came without {archive.file}")
+    found = _sha256(file)
+    if found != archive.sha256:
+        raise SourceError(f"{file} has the SHA-256 {found} instead of {archive.sha256}")
+    return file
+
+
+def _unpack(file: Path, parts: tuple[str, ...], target: Path) -> None:
+    """Unpacks the wanted parts without the archive's outermost folder."""
+    with tarfile.open(file) as tar:
+        for member in tar:
+            _, _, inner = member.name.partition("/")
+            if member.isreg() and inner.startswith(parts):
+                (target / inner).parent.mkdir(parents=True, exist_ok=True)
+                with tar.extractfile(member) as stream, (target / inner).open("wb") as copy:
+                    shutil.copyfileobj(stream, copy)
+
+
+def source_of(archive: Archive, suite: str, prepare: Callable[[Path], None]) -> Path:
+    """Returns the folder with the suite's part of the archive, unpacked and prepared once.
+
+    Raises SourceError if the archive is not available.
+    """
+    target = WORK / "source" / archive.name / suite
+    if target.exists():
+        return target
+    file = _download(archive)
+    fresh = target.with_name(f"{suite}.new")
+    shutil.rmtree(fresh, ignore_errors=True)
+    fresh.mkdir(parents=True)
+    _unpack(file, archive.parts, fresh)
+    prepare(fresh)
+    fresh.rename(target)
+    return target

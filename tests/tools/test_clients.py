@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Tests how `oratorio clients` judges made-up output; real clients are tested in tests/programs."""
+
+import pytest
+
+from oratorio_lab.clients import checks, command, kinds, rig
+
+
+def test_a_count_that_is_not_zero_is_wrong_and_named():
+    verdict = checks.judge_counts(1, "write: 0 wrong of 9, 1.0 ms\natomic: 12 wrong of 40, 3.0 ms\n")
+    assert verdict == checks.Verdict(False, "atomic 12 of 40")
+
+
+@pytest.mark.parametrize(
+    ("code", "output", "told"),
+    [
+        (0, "", "ended with 0"),
+        (124, "write: 0 wrong of 9, 1.0 ms\n", "no end within its limit"),
+        (15, "write: 0 wrong of 9, 1.0 ms\nrank 1: read: Input/output error\n", "Input/output error"),
+    ],
+)
+def test_a_program_that_does_not_end_well_is_wrong_whatever_it_counted(code, output, told):
+    verdict = checks.judge_counts(code, output)
+    assert not verdict.is_right
+    assert told in verdict.detail
+
+
+def test_counts_of_zero_are_right():
+    assert checks.judge_counts(0, "a: 0 wrong of 9\nb: 0 wrong of 1\n") == checks.Verdict(True, "0 wrong (2)")
+
+
+def test_broken_rules_are_named_and_an_early_end_is_wrong():
+    told = "broken atomic-overlap (14.6.1): wrong 3 bytes\nkept 55\n"
+    assert checks.judge_rules(0, told) == checks.Verdict(False, "atomic-overlap")
+    assert checks.judge_rules(0, "kept 56\n") == checks.Verdict(True, "56 kept")
+    assert not checks.judge_rules(1, "kept 56\n").is_right
+    assert not checks.judge_rules(0, "").is_right
+
+
+def test_the_oracle_is_right_only_if_all_its_programs_ran_and_none_failed():
+    said = "seeds 1 to 200: 200 programs with 10465 accesses, {} failed\n"
+    assert checks.judge_oracle(0, said.format(0)) == checks.Verdict(True, "0 of 200 wrong")
+    assert checks.judge_oracle(1, said.format(3)) == checks.Verdict(False, "3 of 200 wrong")
+    assert not checks.judge_oracle(1, said.format(0)).is_right
+    assert not checks.judge_oracle(1, "assertion failed\n").is_right
+
+
+def test_files_that_differ_between_views_are_named():
+    told = f"45 files\n3c3\n< {'0' * 64}  ./loss/write.1\n---\n> {'1' * 64}  ./loss/write.1\n"
+    assert checks.judge_views(1, told) == checks.Verdict(False, "./loss/write.1")
+    assert checks.judge_views(0, "45 files\n") == checks.Verdict(True, "45 files")
+
+
+def test_a_row_takes_the_place_of_the_older_one_of_its_kind_in_the_order_of_the_kinds():
+    page = f"before\n{command.BEGIN}old\n| `9p` | old |\n| `ocfs2` | old |\n{command.END}after\n"
+    made = command.page_with(page, {"ocfs2": "| `ocfs2` | new |\n"}, "machine\n")
+    rows = [line for line in made.splitlines() if line.startswith("| `")]
+    assert rows == ["| `ocfs2` | new |", "| `9p` | old |"]
+    assert made.startswith("before\n")
+    assert made.endswith("after\n")
+
+
+def test_every_kind_has_packages_and_a_script():
+    for kind in kinds.KINDS:
+        assert kind.layer in kinds.PACKAGES
+        assert (rig.SETUP / f"{kind.script}.sh").exists()
+    with pytest.raises(LookupError, match="ocfs2"):
+        kinds.find_kind("unknown")

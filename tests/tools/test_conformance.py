@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Tests `oratorio conformance`: how it finds the compiler, and separates its words from the launcher's."""
+
+import stat
+
+import pytest
+from typer.testing import CliRunner
+
+from oratorio.conformance import command, conformance
+from oratorio.conformance.conformance import ConformanceError, Outcome, Report, Rule
+
+
+def executable(file):
+    file.touch()
+    file.chmod(file.stat().st_mode | stat.S_IXUSR)
+    return file
+
+
+@pytest.mark.parametrize(
+    ("launcher", "mpicc"),
+    [("mpiexec", "mpicc"), ("mpirun", "mpicc"), ("mpiexec.mpich", "mpicc.mpich"), ("mpiexec.hydra", "mpicc")],
+)
+def test_the_compiler_is_the_one_beside_the_launcher(tmp_path, launcher, mpicc):
+    executable(tmp_path / "mpicc")
+    executable(tmp_path / "mpicc.mpich")
+    path = executable(tmp_path / launcher)
+    assert conformance.find_mpicc(str(path)) == tmp_path / mpicc
+
+
+def test_a_launcher_without_a_compiler_is_told(tmp_path):
+    path = executable(tmp_path / "mpiexec")
+    with pytest.raises(ConformanceError, match="name one with --mpicc"):
+        conformance.find_mpicc(str(path))
+    with pytest.raises(ConformanceError, match="no-such-mpiexec: command not found"):
+        conformance.find_mpicc("no-such-mpiexec")
+
+
+@pytest.mark.parametrize("first", [[], ["check"]])
+def test_options_before_the_launcher_are_ours_and_all_after_it_are_its_own(monkeypatch, first):
+    taken = {}
+
+    def run_rules(launcher, **options):
+        taken.update(options, launcher=launcher)
+        return Report(launcher)
+
+    monkeypatch.setattr(conformance, "run_rules", run_rules)
+    words = [*first, "--section", "14.4", "--seconds", "7", "mpiexec", "-n", "4", "--mpicc", "x", "--help"]
+    done = CliRunner().invoke(command.app, words)
+    assert done.exit_code == 0, done.output
+    assert taken["launcher"] == ["mpiexec", "-n", "4", "--mpicc", "x", "--help"]
+    assert taken["sections"] == ["14.4"]
+    assert taken["seconds"] == 7
+    assert taken["mpicc"] is None
+
+
+def test_tables_sort_by_section_number_and_counts_add_up():
+    def outcome(section, result):
+        return Outcome(Rule(section, f"rule-{section}", 1, "usual", (), "holds"), result, "")
+
+    found = [outcome("14.6.10", "ok"), outcome("14.6.2", "wrong"), outcome("9.3.3", "unavailable")]
+    report = Report(["mpiexec"], "MPI", found)
+    titles = [str(table.title).split()[0] for table in command.tables(report, True)]
+    assert titles == ["9.3.3", "14.6.2", "14.6.10"]
+    assert command.summary(report) == "3 rules: 1 ok, 1 wrong, 1 not available"

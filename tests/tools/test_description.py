@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The library's tables as JSON: keys are those of the stability page; a bad file is one clear error."""
+
+import json
+import subprocess
+
+import pytest
+
+from oratorio import __version__
+from oratorio.library import description
+from oratorio.paths import ROOT
+
+PARTS = {"request", "domains", "graph", "exchange", "layers", "storage", "read_ahead"}
+SCHEDULE = {"slots", "io_thread", "aggregators_max", "all_aggregate", "slot_is_block", "by_place", "in_turns"}
+KEYS = {
+    "methods": {"name", "description", "automatic", "parts", "schedule"},
+    "hints": {"key", "role", "description"},
+    "costs": {"name", "memory", "disk", "description"},
+    "counters": {"name", "unit", "description"},
+    "activities": {"name", "category", "description"},
+    "variables": {"name"},
+    "file_systems": {"name"},
+}
+OF_ROLES = {
+    "acts": {"kind", "default"},
+    "kept": {"kind", "default"},
+    "synonym": {"target"},
+    "means": {"value", "target", "target_value"},
+    "reported": set(),
+    "accepted": set(),
+}
+OF_KINDS = {
+    "bytes": {"low", "high"},
+    "integer": {"low", "high"},
+    "octal": {"low", "high"},
+    "memory": {"low"},
+    "toggle": {"words"},
+    "boolean": {"words"},
+    "choice": {"words"},
+    "method": set(),
+    "config_list": set(),
+}
+
+
+def test_the_document_has_the_tables_and_this_version():
+    document = description.read()
+    assert list(document) == ["schema", "version", *KEYS]
+    assert (document["schema"], document["version"]) == (1, __version__)
+    assert all(document[table] for table in KEYS)
+
+
+@pytest.mark.parametrize("table", [table for table in KEYS if table != "hints"])
+def test_every_row_has_the_keys_of_its_table(table):
+    for row in description.rows(table):
+        assert set(row) == KEYS[table]
+
+
+def test_every_method_names_all_its_parts():
+    for row in description.rows("methods"):
+        assert set(row["parts"]) == PARTS and set(row["schedule"]) == SCHEDULE
+
+
+def test_every_hint_has_the_keys_of_its_role_and_kind():
+    for row in description.rows("hints"):
+        expected = KEYS["hints"] | OF_ROLES[row["role"]] | OF_KINDS.get(row.get("kind"), set())
+        assert set(row) == expected, row["key"]
+
+
+def test_the_page_documents_every_member_key_and_role():
+    page = (ROOT / "docs/user/stability.md").read_text()
+    named = {"schema", "version", *KEYS, *PARTS, *SCHEDULE, *OF_ROLES}
+    named |= set().union(*KEYS.values(), *OF_ROLES.values(), *OF_KINDS.values())
+    assert {name for name in named if f"`{name}`" not in page} == set()
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (None, "can't be read (No such file or directory)"),
+        ("{", "isn't JSON"),
+        (json.dumps({"schema": 2}), "has schema 2, this program reads 1"),
+    ],
+)
+def test_a_file_that_can_t_be_used_ends_the_program_with_a_remedy(text, reason, tmp_path, capsys):
+    file = tmp_path / "description.json"
+    if text is not None:
+        file.write_text(text)
+    with pytest.raises(SystemExit) as ended:
+        description.read(file)
+    said = capsys.readouterr().err
+    assert ended.value.code == 2
+    assert reason in said and "git checkout cli/oratorio/description.json" in said
+
+
+def test_the_page_of_hints_needs_no_more_than_any_python():
+    command = ["/usr/bin/python3", ROOT / "dev/generate/hints_doc.py", "--check"]
+    assert subprocess.run(command, check=False).returncode == 0

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Tests that explanations are read as they are written."""
+
+import json
+
+from oratorio.paths import ROOT
+from oratorio.report import explained
+
+PATH = "/scratch/a b: c.dat"
+WRITE = {
+    "kind": "access", "text": "written", "path": PATH, "number": 1, "collective": True, "direction": "write",
+    "method": "two_phase", "why": "it was asked for",
+    "facts": {"file domains": "even, 131072 bytes each", "cheaper is": "list_io, 0.100 ms: by name"},
+    "candidates": [
+        {"method": "list_io", "seconds": 1e-4, "reason": ""},
+        {"method": "mmap", "seconds": 2.15e-4, "reason": "left out: stores to a mapping may be lost"},
+        {"method": "two_phase", "seconds": 2.5e-4, "reason": ""},
+        {"method": "data_shipping", "seconds": None, "reason": "there are no agents"},
+    ],
+}  # fmt: skip
+READ = {
+    "kind": "access", "text": "read\n", "path": PATH, "number": 2, "collective": False, "direction": "read",
+    "method": None, "why": "there is nothing to plan", "facts": {}, "candidates": [],
+}  # fmt: skip
+AGAIN = {"kind": "repeated", "text": "again", "path": PATH, "number": 1, "times": 3}
+MISSPELT = {"kind": "remark", "text": "hint cb_nodez: did you mean cb_nodes?"}
+END = {"kind": "end", "text": "the end", "version": "0.2.0", "accesses": 6, "files": 2}
+HINTS = {"kind": "hints", "text": f"{PATH}: hints given"}
+ACCOUNT = {"kind": "account", "text": f"{PATH}: closed; what it took"}
+
+
+def lines(*objects):
+    return "".join(json.dumps(one) + "\n" for one in objects)
+
+
+TOLD = lines(HINTS, WRITE, READ, MISSPELT, AGAIN, MISSPELT, ACCOUNT, END)
+
+
+def test_a_decision_has_its_reason_its_facts_and_all_candidates():
+    write, read = explained.read(TOLD).decisions
+    assert (write.path, write.access, write.method) == (PATH, "collective write", "two_phase")
+    assert write.why == "it was asked for"
+    assert write.facts["file domains"] == "even, 131072 bytes each"
+    assert [one.name for one in write.candidates] == ["list_io", "mmap", "two_phase", "data_shipping"]
+    assert [one.milliseconds for one in write.candidates] == [0.1, 0.215, 0.25, None]
+    assert write.candidates[1].reason == "left out: stores to a mapping may be lost"
+    assert write.candidates[3].reason == "does not apply: there are no agents"
+    assert (write.number, write.times) == (1, 4)
+    assert (read.access, read.method, read.times) == ("independent read", "at once", 1)
+
+
+def test_remarks_are_told_once_and_the_last_line_is_read():
+    told = explained.read(TOLD)
+    assert told.remarks == ["hint cb_nodez: did you mean cb_nodes?"]
+    assert (told.version, told.saw, told.off) == ("0.2.0", (6, 2), False)
+    assert explained.read(lines({"kind": "off", "text": "Oratorio is off"})).off
+    assert explained.read("").saw is None
+
+
+def test_lines_of_other_programs_are_remarks():
+    told = explained.read(f"not JSON\n\n[1]\n{lines(READ)}")
+    assert (told.remarks, len(told.decisions)) == (["not JSON", "[1]"], 1)
+
+
+def test_which_locks_are_used_is_told_once_for_all_files():
+    seen, lacking = ({"kind": "locks", "text": "", "sentence": name} for name in ("seen", "lacking"))
+    told = explained.read(lines({**seen, "path": "/c"}, {**seen, "path": "/d"}, {**lacking, "path": "/e"}))
+    assert (told.locks, told.remarks) == (["seen", "lacking"], [])
+
+
+def test_numbers_begin_anew_at_each_open():
+    once = {**AGAIN, "times": 1}
+    told = explained.read(lines(WRITE, once, WRITE, {**AGAIN, "times": 4}))
+    assert [decision.times for decision in told.decisions] == [2, 5]
+
+
+def test_the_text_for_people_is_in_the_lines():
+    assert explained.text_of(lines(WRITE, READ, END)) == "written\nread\nthe end\n"
+
+
+def test_the_page_of_what_is_stable_documents_every_kind_and_key():
+    page = (ROOT / "docs/user/stability.md").read_text()
+    said = [WRITE, WRITE["candidates"][0], AGAIN, MISSPELT, END, HINTS, ACCOUNT]
+    named = {"locks", "sentence", "off", *(one["kind"] for one in said if "kind" in one)}
+    named |= {key for one in said for key in one}
+    assert {name for name in named if f"`{name}`" not in page} == set()

@@ -1,0 +1,337 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Tests that `oratorio run` passes its variables as each launcher requires, and changes no word of the
+command."""
+
+import os
+import stat
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from oratorio.launch import launch
+
+VERSIONS = {
+    "hydra": "HYDRA build details:\n    Version: 4.0.2",
+    "openmpi": "mpirun (Open MPI) 4.1.4",
+}
+ODD = ["--title", "two words", "a;b", "$HOME", "it's", '"q"', "*", "", "--method", "x", "-genv"]
+
+
+def executable(file: Path, text: str) -> str:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text)
+    file.chmod(file.stat().st_mode | stat.S_IXUSR)
+    return str(file)
+
+
+@pytest.fixture
+def library(tmp_path, monkeypatch) -> str:
+    """Returns a build of Oratorio with empty libraries."""
+    folder = tmp_path / "lib"
+    folder.mkdir()
+    for name in ("", "-mpich", "-ompi"):
+        (folder / f"liboratorio{name}.so").touch()
+    monkeypatch.setattr(launch, "preload_library", lambda: folder / "liboratorio.so")
+    return str(folder / "liboratorio.so")
+
+
+@pytest.fixture
+def launcher(tmp_path):
+    """launcher(kind) returns the path of an mpiexec of that kind."""
+
+    def make(kind: str) -> str:
+        if kind == "srun":
+            return executable(tmp_path / "srun", "#!/bin/sh\n")
+        return executable(tmp_path / kind / "mpiexec", f"#!/bin/sh\necho '{VERSIONS[kind]}'\n")
+
+    return make
+
+
+@pytest.fixture
+def program(tmp_path) -> str:
+    return executable(tmp_path / "app", "#!/bin/sh\n")
+
+
+def prepared(words, variables=None, environ=None) -> launch.Launch:
+    return launch.prepare(words, variables or {}, environ if environ is not None else {})
+
+
+def test_hydra_takes_genv_before_everything_else(library, launcher, program):
+    mpiexec = launcher("hydra")
+    done = prepared([mpiexec, "-n", "4", program, *ODD], {"ORATORIO_HINTS": "cb_nodes=2;a=b c"})
+    own = ["-genv", "LD_PRELOAD", library, "-genv", "ORATORIO_HINTS", "cb_nodes=2;a=b c"]
+    assert done.argv == [mpiexec, *own, "-n", "4", program, *ODD]
+    assert done.env == {}
+    assert done.program == program
+
+
+def test_open_mpi_takes_x_for_every_program_of_a_colon_list(library, launcher, program):
+    mpiexec = launcher("openmpi")
+    done = prepared([mpiexec, "-np", "1", program, ":", "-np", "2", program, "b"])
+    own = ["-x", f"LD_PRELOAD={library}"]
+    assert done.argv == [mpiexec, *own, "-np", "1", program, ":", *own, "-np", "2", program, "b"]
+    assert done.env == {launch.SPAWN_INHERITS: "1"}  # lets spawned processes inherit the variables of -x
+
+
+def test_what_a_user_says_of_spawned_processes_holds(library, launcher, program):
+    done = prepared([launcher("openmpi"), program], environ={launch.SPAWN_INHERITS: "0"})
+    assert done.env == {launch.SPAWN_INHERITS: "0"}
+
+
+def test_srun_exports_values_by_name_and_keeps_the_users_export(library, launcher, program):
+    srun = launcher("srun")
+    variables = {"ORATORIO_HINTS": "cb_config_list=a:1,b:2"}
+    done = prepared([srun, "-n", "4", program], variables)
+    assert done.argv == [srun, f"--export=ALL,LD_PRELOAD={library},ORATORIO_HINTS", "-n", "4", program]
+    assert done.env == variables
+    done = prepared([srun, "--export=NONE", program], variables)
+    assert done.argv == [srun, f"--export=LD_PRELOAD={library},ORATORIO_HINTS", program]
+    done = prepared([srun, "--export=ALL,A=1", program])
+    assert done.argv == [srun, f"--export=ALL,A=1,LD_PRELOAD={library}", program]
+
+
+def test_without_a_launcher_the_environment_is_set(library, program):
+    done = prepared([program, *ODD], {"ORATORIO_EXPLAIN": "1"})
+    assert done.argv == [program, *ODD]
+    assert done.env == {"LD_PRELOAD": library, "ORATORIO_EXPLAIN": "1"}
+
+
+def test_a_preloaded_profiler_stays_before_oratorio(library, launcher, program):
+    done = prepared([launcher("hydra"), program], environ={"LD_PRELOAD": "/tool.so"})
+    assert done.argv[1:4] == ["-genv", "LD_PRELOAD", f"/tool.so:{library}"]
+    done = prepared([program], environ={"LD_PRELOAD": f"{library}:/tool.so"})
+    assert done.env["LD_PRELOAD"] == f"/tool.so:{library}"
+
+
+def compiled(folder: Path, text: str, *flags: str) -> str:
+    source = folder / "program.c"
+    source.write_text(text)
+    subprocess.run(["cc", *flags, "-o", folder / "program", source], check=True)
+    return str(folder / "program")
+
+
+def linked_to(folder: Path, libraries: dict[str, str]) -> str:
+    """Compiles a program that needs these shared libraries, and an MPI with the name of Open MPI's."""
+    texts = {"libmpi.so.40": "int PMPI_File_open(void) { return 0; }", **libraries}
+    for name, text in texts.items():
+        (folder / "part.c").write_text(text)
+        made = ["cc", "-shared", "-fPIC", f"-Wl,-soname,{name}", "-o", folder / name, folder / "part.c"]
+        subprocess.run(made, check=True)
+    paths = [str(folder / name) for name in texts]
+    flags = ["-Wl,--no-as-needed", f"-Wl,-rpath,{folder}"]
+    return compiled(folder, "int main(void) { return 0; }", *flags, *paths)
+
+
+def test_a_profiler_that_the_program_is_linked_to_is_put_before_oratorio(library, tmp_path):
+    tool = "extern int PMPI_File_open(void); int MPI_File_open(void) { return PMPI_File_open(); }"
+    mpi = "int PMPI_File_open(void) { return 0; } int MPI_File_open(void) { return 0; }"
+    plain = "int helps(void) { return 0; }"
+    has = linked_to(tmp_path, {"libtool.so": tool, "libother.so": mpi, "libplain.so": plain})
+    assert prepared([has]).env["LD_PRELOAD"] == f"{tmp_path}/libtool.so:{library}"
+    named = {"LD_PRELOAD": f"{tmp_path}/libtool.so"}
+    assert prepared([has], environ=named).env["LD_PRELOAD"] == f"{tmp_path}/libtool.so:{library}"
+
+
+def test_a_pnetcdf_with_a_driver_of_its_own_is_told_with_the_hint_that_brings_mpi_io_back(library, tmp_path):
+    has = linked_to(tmp_path, {"libpnetcdf.so.8": 'const char* ncmpi_says = "GIO_open";'})
+    (warning,) = prepared([has]).warnings
+    assert "not by MPI-IO" in warning and "nc_driver=mpiio" in warning
+    assert prepared([has], environ={"PNETCDF_HINTS": "nc_driver=mpiio"}).warnings == []
+    older = linked_to(tmp_path, {"libpnetcdf.so.8": 'const char* ncmpi_says = "none";'})
+    assert prepared([older]).warnings == []
+
+
+@pytest.mark.parametrize("flags", [[], ["-rdynamic"]])
+def test_a_program_with_an_mpi_inside_is_told_to_keep_its_own_mpi_io(library, tmp_path, flags):
+    main = "int main(void) { return PMPI_File_open(); }"
+    has = compiled(tmp_path, f"int PMPI_File_open(void) {{ return 0; }} {main}", *flags)
+    (warning,) = prepared([has]).warnings
+    assert "its files will be accessed by that MPI's own MPI-IO" in warning
+
+
+def test_a_program_that_gets_its_mpi_elsewhere_is_told_nothing(library, tmp_path):
+    calls = (
+        "extern int PMPI_File_open(void) __attribute__((weak)); int main(void) { return !PMPI_File_open; }"
+    )
+    assert prepared([compiled(tmp_path, calls)]).warnings == []
+    # A statically linked profiler defines MPI_File_open and calls PMPI_File_open.
+    tool = f"{calls} int MPI_File_open(void) {{ return PMPI_File_open(); }}"
+    assert prepared([compiled(tmp_path, tool)]).warnings == []
+
+
+@pytest.fixture
+def broken_library(tmp_path, monkeypatch) -> Path:
+    """Returns the library of a build in a folder with a path that would break LD_PRELOAD."""
+    folder = tmp_path / "two words: a,b"
+    folder.mkdir()
+    (folder / "liboratorio.so").write_text("x")
+    monkeypatch.setattr(launch, "preload_library", lambda: folder / "liboratorio.so")
+    return folder / "liboratorio.so"
+
+
+def test_a_library_whose_path_would_break_is_reached_by_a_link(
+    broken_library, program, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    for _ in range(2):
+        found = prepared([program]).env["LD_PRELOAD"]
+        assert not set(" :,") & set(found)
+        assert found.startswith(str(tmp_path / "cache/oratorio/"))
+        assert Path(found).read_text() == "x"
+    # A link that an older build at another place left behind is replaced.
+    Path(found).parent.unlink()
+    Path(found).parent.symlink_to(tmp_path)
+    assert Path(prepared([program]).env["LD_PRELOAD"]).read_text() == "x"
+
+
+def test_a_folder_that_others_may_write_to_is_no_place_for_that_link(
+    broken_library, program, tmp_path, monkeypatch
+):
+    cache = tmp_path / "cache"
+    (cache / "oratorio").mkdir(parents=True)
+    (cache / "oratorio").chmod(0o777)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "run"))
+    assert prepared([program]).env["LD_PRELOAD"].startswith(str(tmp_path / "run/oratorio/"))
+
+
+@pytest.fixture
+def places(broken_library, tmp_path, monkeypatch) -> Path:
+    """Returns a folder like /tmp; the only place for links is oratorio-UID/oratorio inside it."""
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    shared.chmod(0o1777)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "odd place"))
+    monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
+    monkeypatch.setattr("tempfile.gettempdir", lambda: str(shared))
+    return shared
+
+
+def test_a_link_in_a_folder_for_all_is_in_a_folder_of_the_users_own(places, program):
+    found = Path(prepared([program]).env["LD_PRELOAD"])
+    own = places / f"oratorio-{os.getuid()}"
+    assert found.is_relative_to(own / "oratorio")
+    assert [folder.stat().st_mode & 0o777 for folder in (own, own / "oratorio")] == [0o700, 0o700]
+
+
+def test_a_folder_that_another_user_has_made_is_refused(places, program):
+    """That user can rename what is in the folder, and put another library there."""
+    if os.getuid() != 0:
+        pytest.skip("only root can act for another user")
+    own = places / f"oratorio-{os.getuid()}"
+    own.mkdir(mode=0o777)
+    os.chown(own, 12345, 12345)
+    with pytest.raises(launch.LaunchError, match=rf"{own} belongs to user 12345"):
+        prepared([program])
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o770])
+def test_a_folder_below_one_that_others_may_write_to_is_refused(places, program, mode):
+    own = places / f"oratorio-{os.getuid()}"
+    own.mkdir()
+    own.chmod(mode)
+    with pytest.raises(launch.LaunchError, match=rf"others may write to {own}"):
+        prepared([program])
+    own.chmod(0o700)
+    places.chmod(0o777)  # without the sticky bit others may rename `own`
+    with pytest.raises(launch.LaunchError, match=rf"others may write to {places}"):
+        prepared([program])
+
+
+def test_a_link_to_a_folder_of_another_user_is_refused(places, program, tmp_path):
+    if os.getuid() != 0:
+        pytest.skip("only root can act for another user")
+    theirs = tmp_path / "theirs"
+    theirs.mkdir()
+    os.chown(theirs, 12345, 12345)
+    (places / f"oratorio-{os.getuid()}").symlink_to(theirs)
+    with pytest.raises(launch.LaunchError, match=rf"{theirs} belongs to user 12345"):
+        prepared([program])
+
+
+def test_where_no_link_can_be_made_the_command_is_refused(broken_library, program, tmp_path, monkeypatch):
+    odd = tmp_path / "odd place"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(odd))
+    monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
+    monkeypatch.setattr("tempfile.gettempdir", lambda: str(odd))
+    with pytest.raises(launch.LaunchError, match="breaks paths at spaces"):
+        prepared([program])
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        ("hydra", ["-genv", "LD_PRELOAD", "/x.so"]),
+        ("hydra", ["-env", "LD_PRELOAD", "/x.so"]),
+        ("hydra", ["-n", "2", "env", "A=1", "LD_PRELOAD=/x.so"]),
+        ("openmpi", ["-x", "LD_PRELOAD=/x.so"]),
+        ("openmpi", ["/usr/bin/env", "-u", "A", "LD_PRELOAD=/x.so"]),
+        ("srun", ["--export=ALL,LD_PRELOAD=/x.so"]),
+    ],
+)
+def test_a_command_with_its_own_preload_is_refused(library, launcher, program, kind, words):
+    with pytest.raises(launch.LaunchError, match="LD_PRELOAD itself"):
+        prepared([launcher(kind), *words, program])
+    with pytest.raises(launch.LaunchError, match="LD_PRELOAD itself"):
+        prepared(["env", "LD_PRELOAD=/x.so", program])
+
+
+@pytest.mark.parametrize("own", [["-x", "LD_PRELOAD=/x.so"], ["-n", "1", "env", "LD_PRELOAD=/x.so"]])
+def test_a_later_program_of_a_colon_list_is_looked_at_too(library, launcher, program, own):
+    with pytest.raises(launch.LaunchError, match="LD_PRELOAD itself"):
+        prepared([launcher("openmpi"), "-n", "1", program, ":", *own, program])
+
+
+def test_what_a_program_is_given_is_its_own_matter(library, launcher, program):
+    words = [program, "env", "LD_PRELOAD=/x.so", "-genv", "LD_PRELOAD", "/y.so"]
+    assert prepared([launcher("hydra"), *words]).argv[-len(words) :] == words
+
+
+def test_the_program_is_found_behind_env(library, launcher, program):
+    other = executable(Path(program).with_name("other"), "#!/bin/sh\n")
+    for words in (["env", "A=1", "B=" + other], ["/usr/bin/env", "-u", other, "-i"], ["env"]):
+        assert launch.find_program(["mpiexec", "-n", "2", *words, program, other], "hydra") == program
+
+
+def test_the_program_is_found_behind_options_with_values(library, launcher, program, tmp_path):
+    other = executable(tmp_path / "hosts", "#!/bin/sh\n")
+    words = [launcher("hydra"), "-f", other, "-genv", "A", other, "-n", "2", program, other]
+    assert launch.find_program(words, "hydra") == program
+
+
+def test_a_program_of_the_other_mpi_is_warned_of(library, launcher, monkeypatch, program):
+    monkeypatch.setattr(launch, "needs_of", lambda _: launch.Needs("ompi", "told"))
+    assert "each rank will probably run alone" in prepared([launcher("hydra"), program]).warnings[0]
+    assert prepared([launcher("openmpi"), program]).warnings == []
+
+
+def test_a_static_program_is_refused(library, monkeypatch, program):
+    monkeypatch.setattr(launch, "needs_of", lambda _: launch.Needs(None, "told", is_static=True))
+    with pytest.raises(launch.LaunchError, match="statically"):
+        prepared([program])
+
+
+def test_an_unknown_command_is_refused(library):
+    with pytest.raises(launch.LaunchError, match="command not found"):
+        prepared(["no-such-command"])
+
+
+def test_hints_and_method_become_one_variable_and_win_over_the_environment():
+    told = launch.oratorio_variables("two_phase", ["cb_nodes=2"], True, {"ORATORIO_HINTS": "cb_nodes=1"})
+    assert told == {
+        "ORATORIO_HINTS": "cb_nodes=1;oratorio_method=two_phase;cb_nodes=2",
+        "ORATORIO_EXPLAIN": "1",
+    }
+    assert launch.oratorio_variables(None, [], False, os.environ) == {}
+
+
+def test_a_method_that_does_not_exist_is_refused_with_the_one_that_may_be_meant():
+    with pytest.raises(launch.LaunchError, match=r"Did you mean two_phase\?"):
+        launch.oratorio_variables("tow_phase", [], False, {})
+
+
+@pytest.mark.parametrize("hint", ["cb_nodes", "=2", "a=b;c=d"])
+def test_a_malformed_hint_is_refused(hint):
+    with pytest.raises(launch.LaunchError, match="key=value"):
+        launch.oratorio_variables(None, [hint], False, {})

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Tests `oratorio bench paper`: what is measured of each paper, and how its claims are judged."""
+
+from pathlib import Path
+
+import pytest
+
+from oratorio.launch.hosts import Host
+from oratorio_lab.bench.arms import is_oratorios, method_of
+from oratorio_lab.bench.run import Settings
+from oratorio_lab.bench.workloads import WORKLOADS, BenchError
+from oratorio_lab.papers import claims
+from oratorio_lab.papers import measure as bench_paper
+from oratorio_lab.papers.claims import Claim, Verdict
+from oratorio_lab.papers.figures import PAPER_2001, PAPERS, RANKS, RANKS_OF_NODE, SLOTS
+
+NOWHERE = Path("/nowhere")
+HOST = Host("mpich5", "mpich", NOWHERE, NOWHERE, NOWHERE, "5.0.2", "hydra")
+SETTINGS = Settings(HOST, (), (), 1, Path("/tmp"), 60)
+CURVES = [
+    {"a": [10.0, 40.0, None], "b": [5.0, 80.0, 9.0], "raw": [100.0, 100.0, 100.0]},
+    {"a": [30.0, 30.0, 60.0], "b": [10.0, 60.0, 60.0]},
+]
+
+
+@pytest.mark.parametrize(
+    ("measure", "value"),
+    [
+        (claims.times("a", "b"), 3.0),
+        (claims.times("b", "a"), 2.0),
+        (claims.typically("a", "b"), 1.0),
+        (claims.at_first("a", "b"), 3.0),
+        (claims.at_last("a", "b"), 1.0),
+        (claims.of_raw("a"), 40.0),
+        (claims.spread("a"), 4.0),
+        (claims.first_to_last("b"), (5 / 9 + 10 / 60) / 2),
+        (claims.between_curves("a"), 3.0),
+        (claims.rising("b", "a"), 0.4),
+    ],
+)
+def test_a_measure_is_of_all_points_that_there_are(measure, value):
+    assert measure(CURVES) == pytest.approx(value)
+
+
+@pytest.mark.parametrize(
+    "measure",
+    [claims.times("c", "a"), claims.typically("a", "c"), claims.of_raw("c"),
+     claims.spread("c"), claims.first_to_last("c"), claims.between_curves("c"),
+     claims.rising("c", "d")],
+)  # fmt: skip
+def test_what_was_not_measured_has_no_value(measure):
+    assert measure(CURVES) is None
+
+
+@pytest.mark.parametrize(
+    ("value", "word"),
+    [(None, "not measured"), (0.9, "does not show"), (1.2, "shows in part"), (3.0, "shows"), (9.0, "shows")],
+)
+def test_a_claim_shows_or_does_not(value, word):
+    claim = Claim("it is faster", "1", "write", "a to b", claims.times("a", "b"), 2, partly=1.1)
+    assert Verdict(claim, value).word == word
+
+
+def test_a_claim_may_have_an_upper_end():
+    claim = Claim("hardly a difference", "1", "write", "a to b", claims.times("a", "b"), 0, 2)
+    assert [Verdict(claim, value).word for value in (1.0, 2.5)] == ["shows", "does not show"]
+
+
+@pytest.mark.parametrize("paper", PAPERS.values(), ids=PAPERS)
+def test_what_a_paper_sweeps_and_claims_is_there(paper):
+    for sweep in paper.sweeps:
+        assert sweep.values or sweep.over == RANKS
+        assert any(is_oratorios(arm) for arm in sweep.arms)
+        if sweep.workload not in WORKLOADS:
+            continue
+        own = {p.name for p in WORKLOADS[sweep.workload].parameters}
+        assert set(sweep.given) | set(sweep.full_given) <= own
+        assert sweep.over in own | {RANKS, RANKS_OF_NODE} or "_" in sweep.over
+    for claim in paper.claims:
+        sweeps = [sweep for sweep in paper.sweeps if sweep.figure == claim.figure]
+        assert sweeps and all(claim.direction in sweep.directions for sweep in sweeps)
+        made_up = [{arm: [1.0, 2.0] for sweep in sweeps for arm in sweep.arms}] * 2
+        assert claim.measure(made_up) is not None, claim.said
+
+
+@pytest.mark.parametrize("full", [False, True])
+@pytest.mark.parametrize("paper", PAPERS.values(), ids=PAPERS)
+def test_each_point_of_a_paper_can_be_run(paper, full):
+    scale = bench_paper.Scale((4, 16), full=full)
+    measured = bench_paper.plan(paper, paper.figures, paper.modes, scale, SETTINGS)
+    jobs = bench_paper.jobs(measured)
+    assert len(jobs) == len({id(run) for run, _ in jobs}) >= 2
+    for run, settings in jobs:
+        assert settings.directions and settings.arms
+        assert {arm for arm, _, _ in settings.hints} <= set(settings.arms)
+        assert not WORKLOADS[run.workload].refusal(run.ranks)
+
+
+def points_of(paper, figure, scale):
+    measured = bench_paper.plan(paper, (figure,), ("buffered",), scale, SETTINGS)
+    return bench_paper.jobs(measured)
+
+
+def test_an_info_key_is_swept_as_a_hint_of_each_arm_that_knows_it():
+    jobs = points_of(PAPERS["2014"], "5-slots", bench_paper.Scale((4,)))
+    sizes = [{arm: value for arm, key, value in s.hints if key == "cb_buffer_size"} for _, s in jobs]
+    assert [size["two_phase"] for size in sizes] == [str(16 << 20), str(4 << 20), str(1 << 20)]
+    assert all(size["host"] == size["two_phase"] for size in sizes)
+    slots = {arm: value for arm, key, value in jobs[0][1].hints if key == "oratorio_slots"}
+    assert slots == {arm: arm[-1] for arm in SLOTS} and method_of(SLOTS[0]) == "multithreaded"
+
+
+def test_ranks_of_a_pretended_node_are_swept_up_to_all():
+    jobs = points_of(PAPER_2001, "10-ranks-of-a-node", bench_paper.Scale((2, 4)))
+    assert [settings.ranks_of_node for _, settings in jobs] == [1, 2, 4]
+    assert {run.ranks for run, _ in jobs} == {4}
+
+
+def test_a_parameter_replaces_what_is_swept_or_given():
+    given = bench_paper.parse_parameters(["sparsity=75,5", "count=9"], PAPER_2001)
+    jobs = points_of(PAPER_2001, "6-sparse", bench_paper.Scale((4,), given=given))
+    assert [run.parameters["sparsity"] for run, _ in jobs] == [75, 5]
+    assert {run.parameters["count"] for run, _ in jobs} == {9}
+    with pytest.raises(BenchError, match="has a parameter edge"):
+        bench_paper.parse_parameters(["edge=1"], PAPER_2001)
+
+
+def test_past_the_page_cache_is_measured_where_there_is_a_disk(monkeypatch):
+    for in_memory, modes in ((True, ("buffered",)), (False, ("buffered", "direct"))):
+        monkeypatch.setattr(bench_paper.report, "is_in_memory", lambda _, told=in_memory: told)
+        assert bench_paper.modes_of(PAPERS["2006"], NOWHERE) == modes
+
+
+def test_what_is_not_there_is_left_out(monkeypatch):
+    monkeypatch.setattr(bench_paper, "methods", lambda: ["auto", "naive", "cb_block"])
+    scale = bench_paper.Scale((4,))
+    measured = bench_paper.plan(PAPERS["1995"], ("grouping", "buffering"), ("buffered",), scale, SETTINGS)
+    assert bench_paper.figure_names(measured) == ["grouping", "buffering"]
+    assert all(set(curve.arms) <= {"auto", "naive", "cb_block", "raw"} for curve in measured.curves)
+    monkeypatch.delitem(WORKLOADS, "mar")
+    measured = bench_paper.plan(PAPER_2001, ("4-prefetch",), ("buffered",), scale, SETTINGS)
+    assert not measured.curves and measured.skipped == ("4-prefetch: there is no workload mar",)

@@ -1,0 +1,292 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Tests that `./oratorio run` waits for no other process, and that a command that has to wait says so at
+once."""
+
+import fcntl
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+NOBODY = 65534
+
+
+@pytest.fixture
+def checkout(tmp_path) -> Path:
+    """Returns a checkout that is set up and built, with a Python that prints its arguments."""
+    root = tmp_path / "checkout"
+    (root / "dev").mkdir(parents=True)
+    shutil.copy(ROOT / "oratorio", root)
+    shutil.copy(ROOT / "dev/setup.sh", root / "dev")
+    for folder in (
+        "src",
+        "cmake",
+        "build/lib",
+        "lab/calibrate",
+        "cli/oratorio",
+        "dev/requirements",
+        ".oratorio/venv/bin",
+    ):
+        (root / folder).mkdir(parents=True, exist_ok=True)
+    for file in (
+        "CMakeLists.txt",
+        "src/a.cpp",
+        "dev/generate/bindings.py",
+        "dev/packages-debian.txt",
+        "cli/oratorio/__init__.py",
+    ):
+        (root / file).parent.mkdir(parents=True, exist_ok=True)
+        (root / file).touch()
+    for name in ("tools", "mpich", "openmpi"):
+        (root / f"dev/requirements/{name}.txt").touch()
+    for name in ("", "-mpich"):
+        (root / f"build/lib/liboratorio{name}.so").touch()
+    python = root / ".oratorio/venv/bin/python"
+    python.write_text('#!/bin/sh\necho "$@"\n')
+    python.chmod(0o755)
+    for stamp in ("stamp-base", "stamp-built"):
+        (root / ".oratorio" / stamp).touch()
+    return root
+
+
+@pytest.fixture
+def locked(checkout):
+    """Yields a checkout in which another process is building."""
+    with (checkout / ".oratorio/lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield checkout
+
+
+def call(root: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([root / "oratorio", *words], capture_output=True, text=True, timeout=60)
+
+
+@pytest.mark.parametrize(
+    "words", [["run", "x"], ["explain", "x"], ["env"], ["--help"], ["-h"], [], ["bench", "--help"]]
+)
+def test_who_starts_a_job_or_asks_for_help_waits_for_no_lock(locked, words):
+    done = call(locked, *words)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["-m", "oratorio", *words]
+    assert done.stderr == ""
+
+
+def test_a_library_older_than_its_sources_is_used_while_somebody_builds_and_that_is_told(locked):
+    later = time.time() + 10
+    os.utime(locked / "src/a.cpp", (later, later))
+    done = call(locked, "run", "x")
+    assert done.stdout.split() == ["-m", "oratorio", "run", "x"]
+    assert "it is used as it is" in done.stderr
+
+
+def test_a_checkout_of_somebody_elses_takes_no_lock_and_builds_nothing(checkout):
+    (checkout / ".oratorio/stamp-built").unlink()
+    with tempfile.TemporaryDirectory() as folder:  # pytest's own folders are closed to other users
+        theirs = Path(folder) / "checkout"
+        shutil.copytree(checkout, theirs)
+        Path(folder).chmod(0o755)
+        (theirs / ".oratorio").chmod(0o555)
+        words = [theirs / "oratorio", "run", "x"]
+        me = {"user": NOBODY, "group": NOBODY, "extra_groups": []} if os.geteuid() == 0 else {}
+        done = subprocess.run(words, capture_output=True, text=True, timeout=60, **me)
+        (theirs / ".oratorio").chmod(0o755)
+        assert done.stdout.split() == ["-m", "oratorio", "run", "x"], done.stderr
+        assert done.stderr == ""
+        assert not (theirs / ".oratorio/lock").exists()
+
+
+@pytest.mark.parametrize("missing", ["build/lib/liboratorio.so", "build/lib/liboratorio-mpich.so"])
+def test_who_has_to_wait_is_told_at_once(locked, missing):
+    (locked / missing).unlink()
+    command = [locked / "oratorio", "run", "x"]
+    waiting = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    try:
+        assert "waiting for another ./oratorio" in waiting.stderr.readline()
+        assert waiting.poll() is None
+    finally:
+        os.killpg(waiting.pid, signal.SIGKILL)
+        waiting.wait()
+
+
+def start_building(checkout: Path) -> subprocess.Popen:
+    """Starts what a command does that builds a program for itself."""
+    words = f"""import pathlib
+from oratorio_lab import building
+building.PRIVATE = pathlib.Path({str(checkout / ".oratorio")!r})
+with building.alone():
+    print("alone")
+"""
+    env = {**os.environ, "PYTHONPATH": ":".join(str(ROOT / name) for name in ("cli", "lab", "dev"))}
+    told = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    return subprocess.Popen([sys.executable, "-c", words], text=True, env=env, **told)
+
+
+def test_a_command_that_builds_for_itself_tells_that_it_waits(locked):
+    waiting = start_building(locked)
+    try:
+        assert "waiting for another ./oratorio" in waiting.stderr.readline()
+        assert waiting.poll() is None
+    finally:
+        waiting.kill()
+        waiting.wait()
+
+
+def test_a_command_that_builds_for_itself_is_silent_where_nobody_else_builds(checkout):
+    assert start_building(checkout).communicate() == ("alone\n", "")
+
+
+FAKE_TOOL = """#!/bin/sh
+echo "$(basename "$0") $*" >>"$CALLS"
+[ "$(basename "$0")" = ninja ] || { mkdir -p "$4" && touch "$4/build.ninja"; }
+"""
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(file): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
+
+
+@pytest.fixture
+def tools(tmp_path, monkeypatch) -> Path:
+    """Replaces cmake and ninja by scripts that only record their arguments; returns the file with the
+    records."""
+    for name in ("cmake", "ninja"):
+        (tmp_path / "bin").mkdir(exist_ok=True)
+        (tmp_path / "bin" / name).write_text(FAKE_TOOL)
+        (tmp_path / "bin" / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+    monkeypatch.setenv("CALLS", str(tmp_path / "calls"))
+    return tmp_path / "calls"
+
+
+@pytest.mark.parametrize("with_place", [True, False])
+@pytest.mark.parametrize("is_moved", [True, False])
+def test_a_moved_or_copied_checkout_leaves_the_one_it_came_from_alone(
+    checkout, tools, tmp_path, with_place, is_moved
+):
+    (checkout / "build/CMakeCache.txt").write_text(f"CMAKE_HOME_DIRECTORY:INTERNAL={checkout}\n")
+    (checkout / "build/build.ninja").touch()
+    (checkout / ".oratorio/wheels").mkdir()
+    if with_place:
+        (checkout / ".oratorio/place").write_text(f"{checkout}\n")
+    other = tmp_path / "other place"
+    if is_moved:
+        checkout.rename(other)
+    else:
+        # Hard links, so that writing to a file of the copy would show in the original.
+        shutil.copytree(checkout, other, symlinks=True, copy_function=os.link)
+    before = contents(checkout)
+    done = subprocess.run([other / "dev/setup.sh", "build"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert f"this checkout was in {checkout}" in done.stderr
+    calls = tools.read_text()
+    assert f"cmake -S {other} -B {other}/build" in calls
+    assert f"ninja -C {other}/build" in calls
+    assert str(checkout) not in calls
+    assert contents(checkout) == before
+    assert not (other / ".oratorio/venv").exists() and (other / ".oratorio/wheels").exists()
+    # The second call has nothing to repair.
+    again = subprocess.run([other / "dev/setup.sh", "build"], capture_output=True, text=True)
+    assert "this checkout was in" not in again.stderr
+    assert tools.read_text().count("cmake ") == 1
+
+
+def test_a_checkout_that_stayed_keeps_everything(checkout, tools):
+    (checkout / "build/CMakeCache.txt").write_text(f"CMAKE_HOME_DIRECTORY:INTERNAL={checkout}\n")
+    (checkout / "build/build.ninja").touch()
+    done = subprocess.run([checkout / "dev/setup.sh", "build"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert tools.read_text().startswith(f"ninja -C {checkout}/build")
+    assert (checkout / ".oratorio/venv").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "stages"),
+    [
+        ("", "base build-short"),
+        ("-k Graph", "base build-short"),
+        ("--all", "base extras tests docs build-jobs build-sanitize build-thread"),
+        ("-k Graph --all", "base extras tests docs build-jobs build-sanitize build-thread"),
+        ("--only lint", "base"),
+        ("--help", "base"),
+        ("--only unit -k Graph", "base build-all"),
+        ("--only plain", "base build-jobs"),
+        ("--only=sanitize", "base build-sanitize"),
+        ("--only mpi --only thread", "base build-jobs build-thread"),
+        ("--only thread-all", "base build-thread-all"),
+        ("--only programs -k wheel", "base tests docs build-jobs"),
+        ("--only machines", "base tests docs build-jobs"),
+    ],
+)
+def test_tests_of_some_parts_build_what_these_need(checkout, words, stages):
+    (checkout / "dev/setup.sh").write_text('#!/bin/sh\necho "$@" >&2\n')
+    done = subprocess.run([checkout / "oratorio", "test", *words.split()], capture_output=True, text=True)
+    assert done.stderr.strip() == stages
+
+
+def test_what_few_tests_need_is_installed_by_root_and_told_to_others(checkout, tools, tmp_path):
+    (checkout / "dev/packages-debian-extras.txt").write_text("# Slurm\nslurmd\nlmod\n")
+    (checkout / "dev/requirements/extras.txt").touch()
+    for name, text in (("dpkg-query", "exit 1"), ("apt-get", 'echo "apt-get $*" >>"$CALLS"')):
+        (tmp_path / "bin" / name).write_text(f"#!/bin/sh\n{text}\n")
+        (tmp_path / "bin" / name).chmod(0o755)
+    pip = checkout / ".oratorio/venv/bin/pip"
+    pip.write_text("#!/bin/sh\n")
+    pip.chmod(0o755)
+    done = subprocess.run([checkout / "dev/setup.sh", "extras"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    if os.geteuid() == 0:
+        assert tools.read_text().endswith("apt-get -q -y install --no-install-recommends slurmd lmod\n")
+    else:
+        assert "only root can install: slurmd lmod" in done.stderr
+
+
+# The wheel is ready after something else was built, or after a number of turns that a parallel build never
+# needs.
+FAKE_PIP = """#!/bin/sh
+[ "$1" = wheel ] || exit 0
+for turn in $(seq 100); do grep -q '^ninja' "$CALLS" && break; sleep 0.1; done
+grep -q '^ninja' "$CALLS" || exit 4
+for word; do folder=$before; before=$word; done
+[ -z "$NO_COMPILER" ] || { echo "no compiler here"; exit 3; }
+mkdir -p "$folder" && touch "$folder/h5py-3.12.1-any.whl"
+"""
+
+
+@pytest.fixture
+def environments(checkout, tools) -> Path:
+    """Returns a checkout with environments that have a pip that installs nothing."""
+    for name in ("mpich", "openmpi"):
+        (checkout / f"dev/requirements/tests-{name}.txt").write_text("mpi4py==0\n")
+        pip = checkout / f".oratorio/{name}/bin/pip"
+        pip.parent.mkdir(parents=True)
+        pip.write_text(FAKE_PIP)
+        pip.chmod(0o755)
+    tools.touch()
+    return checkout
+
+
+def set_up_tests(checkout: Path, **more: str) -> subprocess.CompletedProcess[str]:
+    words = [checkout / "dev/setup.sh", "tests", "build"]
+    return subprocess.run(words, capture_output=True, text=True, timeout=60, env={**os.environ, **more})
+
+
+def test_what_takes_minutes_is_made_beside_the_build(environments):
+    done = set_up_tests(environments)
+    assert done.returncode == 0, done.stderr
+    assert (environments / ".oratorio/stamp-tests").exists()
+    again = set_up_tests(environments)
+    assert "h5py" not in again.stderr
+
+
+def test_what_fails_beside_the_build_is_told_in_the_end_and_made_anew_the_next_time(environments):
+    done = set_up_tests(environments, NO_COMPILER="1")
+    assert done.returncode == 3
+    assert "no compiler here" in done.stderr and "failed: parallel h5py" in done.stderr
+    assert set_up_tests(environments).returncode == 0

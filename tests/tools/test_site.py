@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Tests `oratorio docs`: the pages make a site, and problems that would break it are reported."""
+
+import pytest
+
+from oratorio_dev import site
+
+pytestmark = pytest.mark.skipif(not site.PYTHON.exists(), reason="dev/setup.sh docs hasn't been run")
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """Returns the site of this checkout's own pages."""
+    folder = tmp_path_factory.mktemp("site") / "site"
+    site.build(folder)
+    return folder
+
+
+def small(folder, overview: str, **pages: str):
+    """Makes a checkout with few pages."""
+    docs = folder / "checkout/docs"
+    docs.mkdir(parents=True)
+    (folder / "checkout/README.md").write_text("# Start\n\n[All](docs/README.md)\n")
+    (docs / "README.md").write_text(f"# Pages\n\n{overview}\n")
+    for name, text in pages.items():
+        (docs / f"{name}.md").write_text(text)
+    return folder / "checkout"
+
+
+def refusal(folder, overview: str, **pages: str) -> str:
+    """Returns the error for a checkout with pages that make no site; nothing is left behind."""
+    checkout = small(folder, overview, **pages)
+    with pytest.raises(site.SiteError) as error:
+        site.build(folder / "site", checkout)
+    assert not (folder / "site").exists()
+    return str(error.value)
+
+
+def test_every_page_is_in_the_site_and_starts_with_the_readme(built):
+    pages = {file.relative_to(site.ROOT) for file in (site.ROOT / "docs").rglob("*.md")}
+    assert len(pages) >= 60
+    assert not {page for page in pages if not (built / page.with_suffix(".html")).exists()}
+    assert (built / "index.html").read_bytes() == (built / "README.html").read_bytes()
+
+
+def test_navigation_has_the_sections_of_the_overview(built):
+    text = (built / "docs/user/hints.html").read_text()
+    captions = ["To use Oratorio", "To see what it is worth", "To change it", "About the project"]
+    places = [text.index(f'<span class="caption-text">{caption}</span>') for caption in captions]
+    assert places == sorted(places)
+
+
+def test_a_list_right_below_a_line_is_a_list(built):
+    assert (
+        '<li><p><a class="reference internal" href="symptoms.html">'
+        in (built / "docs/user/README.html").read_text()
+    )
+
+
+def test_a_table_is_a_table(built):
+    assert (built / "docs/user/environment.html").read_text().count("<tr") > 10
+
+
+OVERVIEW = "**To use**\n- [One](one.md)"
+
+
+def test_what_leads_nowhere_is_told(tmp_path):
+    one = """# One
+
+[page](none.md)
+
+[anchor](README.md#nowhere)
+
+[anchor of this page](#nowhere)
+
+[source](../src/none.cpp)
+
+![plot](images/none.png)
+"""
+    told = refusal(tmp_path, OVERVIEW, one=one, two="# Two\n")
+    assert "docs/one.md:3: WARNING: 'myst' cross-reference target not found: 'none.md'" in told
+    assert "docs/one.md:5: WARNING: local id not found in doc 'docs/README': 'nowhere'" in told
+    assert "docs/one.md:7: WARNING: 'myst' cross-reference target not found: 'nowhere'" in told
+    assert "docs/one.md:9: WARNING: 'myst' cross-reference target not found: '../src/none.cpp'" in told
+    assert "docs/one.md:11: WARNING: image file not readable" in told
+    assert "docs/two.md: WARNING: document isn't included in any toctree" in told
+
+
+def test_links_that_sphinx_does_not_see_are_told(tmp_path):
+    one = """# One
+
+<a href="two.html">two</a> <a href="README.html#no">no</a> <a href="#one">itself</a> <a href="../../x">out</a>
+<img src="https://example.org/a.png"> <a href="https://example.org">elsewhere</a>
+"""
+    told = refusal(tmp_path, OVERVIEW, one=one).splitlines()[1:]
+    assert told == [
+        "docs/one.html loads https://example.org/a.png",
+        "docs/one.html links to two.html, which isn't there",
+        "docs/one.html links to README.html#no, whose anchor isn't there",
+        "docs/one.html links to ../../x, which isn't there",
+    ]
+
+
+def test_a_site_is_replaced_and_nothing_else(tmp_path):
+    checkout = small(tmp_path, OVERVIEW, one="# One\n")
+    out = tmp_path / "site"
+    out.mkdir()
+    (out / "old.html").touch()
+    with pytest.raises(site.SiteError, match="is there, and is no site"):
+        site.build(out, checkout)
+    assert [file.name for file in out.iterdir()] == ["old.html"]
+    (out / site.MARK).touch()
+    site.build(out, checkout)
+    assert (out / site.START).exists()
+    assert (out / site.MARK).exists()
+    assert not (out / "old.html").exists()

@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Tests `oratorio trace`: tables of a trace, and one clear error if it is incomplete."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from oratorio.checkout import app
+from oratorio.trace import table, trace
+
+LAYOUT = {
+    "displacement": 0,
+    "extent": 16,
+    "tiles": None,
+    "tile_bytes": 8,
+    "pieces": 1,
+    "first": 0,
+    "block": 8,
+    "levels": [],
+}
+
+
+def access(rank, number, begin, seconds, **args):
+    """Returns the event of an access that wrote one MiB."""
+    args = {
+        "file": 0, "rank": rank, "access": number, "direction": "write", "asked": 1 << 20, "moved": 1 << 20,
+        "hull": [0, 2 << 20], "pieces": 1, "memory_pieces": 1, "from": 0, "view": LAYOUT, "memory": LAYOUT,
+        "counts": {"storage_calls": 2, "messages_sent": 3}, **args,
+    }  # fmt: skip
+    kind = "collective" if "collective" in args else "independent"
+    return event("access", f"{kind} {args['direction']}", rank, begin, seconds, args)
+
+
+def event(category, name, rank, begin, seconds, args):
+    times = {"ts": 1e6 * begin, "dur": 1e6 * seconds}
+    return {"ph": "X", "cat": category, "name": name, "pid": rank, "tid": 0, **times, "args": args}
+
+
+def span(rank, number, name, begin, seconds, category="phase", **args):
+    return event(category, name, rank, begin, seconds, {"file": 0, "access": number, **args})
+
+
+def whole(events, **counts):
+    kinds = [one["cat"] for one in events]
+    accesses = kinds.count("access")
+    said = {"accesses": accesses, "spans": len(kinds) - accesses, "dropped_accesses": 0, "dropped_spans": 0}
+    names = {"file": 0, "path": "/scratch/out.h5", "ranks": 2, "placement": [[0, 2]]}
+    nodes = [{"name": "here", "clock_ahead_ns": 0, "within_ns": 0}]
+    first = {
+        "ph": "M",
+        "pid": 0,
+        "name": "oratorio_file",
+        "args": {**names, "nodes": nodes, "hints": {}},
+    }
+    last = {"ph": "M", "pid": 0, "name": "oratorio_end", "args": {"file": 0, **said, **counts}}
+    head = {"displayTimeUnit": "ns", "oratorio": {"version": 1, "began": 0}}
+    return {**head, "traceEvents": [first, *events, last]}
+
+
+def two_ranks():
+    """Returns a trace with one collective write of both ranks, then three independent ones of one rank."""
+    events = []
+    for rank in (0, 1):
+        args = {"collective": 0, "method": "two_phase", "aggregators": 1, "rounds": 4}
+        events.append(access(rank, 0, 1.0 + 0.01 * rank, 0.5, **args))
+        events.append(span(rank, 0, "planning", 1.0 + 0.01 * rank, 0.1))
+        events.append(span(rank, 0, "working", 1.1 + 0.01 * rank, 0.3 + 0.05 * rank))
+    events.append(span(0, 0, "storage", 1.2, 0.05, "detail"))
+    events.append(span(0, 0, "storage", 1.3, 0.05, "detail", joined=7))
+    events += [access(1, 1 + i, 2.0 + i, 0.25) for i in range(3)]
+    return whole(events)
+
+
+@pytest.fixture
+def written(tmp_path):
+    def write(content) -> Path:
+        path = tmp_path / "trace.json"
+        path.write_text(content if isinstance(content, str) else json.dumps(content))
+        return path
+
+    return write
+
+
+def test_a_collective_access_is_one_row_of_all_ranks(written):
+    (file,) = trace.read(written(two_ranks()))
+    collective, independent = table.rows_of(file)
+    assert collective.name == "collective write 0"
+    assert collective.calls == 1
+    assert collective.moved == 2 << 20
+    assert collective.seconds == pytest.approx(0.51)
+    assert collective.most("working") == pytest.approx(0.35)
+    assert collective.most("storage") == pytest.approx(0.1)
+    assert collective.sum("storage_calls") == 4
+    assert independent.name == "independent write"
+    assert (independent.calls, independent.moved) == (3, 3 << 20)
+
+
+def test_cells_and_heads_belong_together(written):
+    (file,) = trace.read(written(two_ranks()))
+    rows = table.rows_of(file)
+    heads = table.heads_of(rows)
+    for row in rows:
+        assert len(table.cells_of(row, table.columns_of(rows))) == len(heads)
+    first = dict(zip(heads, table.cells_of(rows[0], table.columns_of(rows)), strict=True))
+    assert first["method"] == "two_phase"
+    assert first["MiB"] == "2.000"
+    assert first["ms"] == "510.000"
+    assert first["MiB/s"] == "4"
+    assert first["working"] == "350.000"
+    assert first["messages"] == "6"
+    assert "extending" not in heads, "no row has that"
+
+
+def test_the_command_prints_a_table_and_a_page(written):
+    path = written(two_ranks())
+    shown = CliRunner().invoke(app, ["trace", str(path)])
+    assert shown.exit_code == 0
+    for text in ("/scratch/out.h5: 2 ranks on 1 node,", "collective write 0", "two_phase", "at once"):
+        assert text in shown.output
+    page = CliRunner().invoke(app, ["trace", str(path), "--markdown"]).output.splitlines()
+    rows = [line for line in page if line.startswith("|")]
+    assert len(rows) == 4
+    assert len({line.count("|") for line in rows}) == 1
+
+
+def test_what_was_dropped_is_told(written):
+    (file,) = trace.read(written(whole([access(0, 0, 1, 1)], dropped_accesses=5, dropped_spans=9)))
+    assert "5 accesses and 9 spans were too many to be kept" in table.title_of(file)
+
+
+def cut(text):
+    return text[: len(text) * 2 // 3]
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("", "is empty"),
+        ("thesis", "is no trace of Oratorio"),
+        ("[]", "is no trace of Oratorio"),
+        ('{"traceEvents": []}', "is no trace of Oratorio"),
+        (cut(json.dumps(two_ranks())), "ends early"),
+        ({**two_ranks(), "oratorio": {"version": 2}}, "has version 2"),
+        (whole([access(0, 0, 1, 1)], accesses=2), "1 accesses, but 2 were written"),
+        (whole([access(0, 0, 1, 1)], spans=1), "0 spans, but 1 were written"),
+        (whole([span(0, 0, "working", 1, 1)]), "isn't as docs/user/trace.md says"),
+        ({**two_ranks(), "traceEvents": two_ranks()["traceEvents"][:-1]}, "out.h5 is missing"),
+        ({**two_ranks(), "traceEvents": two_ranks()["traceEvents"][1:]}, "isn't as docs/user/trace.md says"),
+        ({**two_ranks(), "traceEvents": [1]}, "isn't as docs/user/trace.md says"),
+    ],
+)  # fmt: skip
+def test_what_is_not_whole_is_one_clear_error(written, content, said):
+    path = written(content)
+    shown = CliRunner().invoke(app, ["trace", str(path)])
+    assert shown.exit_code == 1
+    assert shown.output.count("\n") == 1
+    assert shown.output.startswith(f"oratorio: {path}")
+    assert said in shown.output
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    shown = CliRunner().invoke(app, ["trace", str(tmp_path / "none")])
+    assert shown.exit_code == 1
+    assert "No such file" in shown.output
+
+
+def test_a_file_is_chosen_by_its_name(written):
+    path = written(two_ranks())
+    assert CliRunner().invoke(app, ["trace", str(path), "--file", "out.h5"]).exit_code == 0
+    refused = CliRunner().invoke(app, ["trace", str(path), "--file", "other"])
+    assert refused.exit_code == 1
+    assert "no file whose name has 'other' in it" in refused.output
+
+
+def test_a_picture_is_drawn(written, tmp_path):
+    out = tmp_path / "trace.png"
+    assert CliRunner().invoke(app, ["trace", str(written(two_ranks())), "--plot", str(out)]).exit_code == 0
+    assert out.read_bytes().startswith(b"\x89PNG")
+    refused = CliRunner().invoke(app, ["trace", str(written(whole([]))), "--plot", str(out)])
+    assert refused.exit_code == 1
+    assert "no access to be drawn" in refused.output
