@@ -36,6 +36,8 @@ struct Client {
     std::atomic<int> waits = 0;    ///< calls that wait for a lock
     std::atomic<int> refused = 0;  ///< transfers that a lock has denied
     bool denies_all = false;
+    int created_elsewhere = 0;  ///< MooseFS: opens that another node's open of a new file overtakes
+    int opens = 0;
     std::set<int> sharing;  ///< descriptors that hold a shared lock on data
 };
 Client* client = nullptr;
@@ -270,6 +272,22 @@ bool is_denied(int descriptor, bool writes, std::size_t bytes, off_t offset) {
     return true;
 }
 
+TEST_F(OtherClients, AFileThatAnotherNodeCreatesAtTheSameTimeIsOpened) {
+    client_.created_elsewhere = 2;
+    EXPECT_TRUE(open_posix(path(), kReadWrite).ok());
+    EXPECT_EQ(client_.opens, 3);
+}
+
+TEST_F(OtherClients, AFileThatAnotherNodeHasCreatedIsRefusedWhereItMustBeNew) {
+    client_.created_elsewhere = 1;
+    OpenMode fresh = kReadWrite;
+    fresh.exclusive = true;
+    const auto opened = open_posix(path(), fresh);
+    ASSERT_FALSE(opened.ok());
+    EXPECT_EQ(opened.error().kind, ErrorKind::file_exists);
+    EXPECT_EQ(client_.opens, 1);
+}
+
 }  // namespace
 }  // namespace oratorio
 
@@ -277,6 +295,20 @@ bool is_denied(int descriptor, bool writes, std::size_t bytes, off_t offset) {
 using oratorio::client;
 
 extern "C" {
+
+int __real_open(const char* path, int flags, ...);
+int __wrap_open(const char* path, int flags, ...) {
+    va_list more;
+    va_start(more, flags);
+    const mode_t permissions = (flags & O_CREAT) != 0 ? va_arg(more, mode_t) : 0;
+    va_end(more);
+    if (client != nullptr && (flags & O_CREAT) != 0 &&
+        client->opens++ < client->created_elsewhere) {
+        errno = EEXIST;
+        return -1;
+    }
+    return __real_open(path, flags, permissions);
+}
 
 int __real_fstatfs(int descriptor, struct statfs* facts);
 int __wrap_fstatfs(int descriptor, struct statfs* facts) {
