@@ -5,6 +5,8 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+# The programs import the package oratorio, also when nothing has put it on the path.
+sys.path.insert(0, str(ROOT / "cli"))
 
 
 def keep(page: Path, text: str) -> int:

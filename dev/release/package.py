@@ -28,7 +28,7 @@ def lay_out(folder: Path, libraries: str) -> Path:
             target = package / source.relative_to(ROOT / "cli/oratorio")
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(source, target)
-    shutil.copyfile(ROOT / "cli/oratorio/description.json", package / "description.json")
+    shutil.copyfile(ROOT / "cli/oratorio/library/description.json", package / "library/description.json")
     (installed / "libraries").write_text(libraries + "\n")
     rules = installed / "conformance"
     rules.mkdir()

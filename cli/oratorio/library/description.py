@@ -25,7 +25,7 @@ def read(file: Path = FILE) -> dict[str, Any]:
     """Returns the whole document; ends the program where it is missing or has another schema."""
     import json  # noqa: PLC0415  most commands that start a job need no table
 
-    remedy = "install Oratorio again; in a checkout, run `git checkout cli/oratorio/description.json`"
+    remedy = "install Oratorio again; in a checkout, run `git checkout cli/oratorio/library/description.json`"
     try:
         document = json.loads(file.read_text(encoding="utf-8"))
     except OSError as error:
