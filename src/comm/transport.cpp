@@ -56,20 +56,20 @@ Result<std::int64_t> Reservation::value() const {
 }
 
 void reserve_for_all(Transport& transport, const Blocks& all) {
-    std::vector<Reservation> claims(static_cast<std::size_t>(all.ranks));
+    std::vector<Reservation> reservations(static_cast<std::size_t>(all.ranks));
     std::int64_t sum = 0;
     Rank rank = 0;
-    for (Reservation& reserve : claims) {
-        std::memcpy(&reserve, all.of(rank++).data(), sizeof reserve);
-        reserve.first = sum;
-        sum += reserve.by;
+    for (Reservation& reservation : reservations) {
+        std::memcpy(&reservation, all.of(rank++).data(), sizeof reservation);
+        reservation.first = sum;
+        sum += reservation.by;
     }
     const auto before = transport.fetch_add(sum);
     rank = 0;
-    for (Reservation& reserve : claims) {
-        if (before) reserve.first += *before;
-        if (!before) reserve.failed = before.error().kind;
-        std::memcpy(all.of(rank++).data(), &reserve, sizeof reserve);
+    for (Reservation& reservation : reservations) {
+        if (before) reservation.first += *before;
+        if (!before) reservation.failed = before.error().kind;
+        std::memcpy(all.of(rank++).data(), &reservation, sizeof reservation);
     }
 }
 

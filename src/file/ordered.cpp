@@ -14,7 +14,7 @@ namespace {
 
 /// What a rank brings to the meeting and takes from it. Its data follows in memory.
 struct Part {
-    Reservation reserve;  ///< in etypes
+    Reservation reservation;  ///< in etypes
     Bytes etype_bytes = 0;
     Offset view_begins = 0;  ///< in bytes
     Bytes bytes = -1;        ///< of the data; -1: the data isn't here
@@ -77,7 +77,7 @@ Result<Offset> File::State::claim_in_order(Placed& placed) {
     const Access& access = placed.access;
     std::vector<std::byte> block(transport->rendezvous_max());
     Part& mine = *new (block.data()) Part;
-    mine.reserve.by = placed.etypes;
+    mine.reservation.by = placed.etypes;
     mine.etype_bytes = place.view.etype_size;
     mine.view_begins = place.view.file.origin;
     const bool fits = access.bytes() <= static_cast<Bytes>(block.size() - sizeof(Part));
@@ -92,7 +92,7 @@ Result<Offset> File::State::claim_in_order(Placed& placed) {
     const auto told = transport->rendezvous(block, [this](const Blocks& all) {
         const Meeting meeting(all);
         reserve_for_all(*transport, all);
-        const auto first = meeting.part(0).reserve.value();
+        const auto first = meeting.part(0).reservation.value();
         if (!first || !meeting.all_here()) return;
         const View& view = place.view;
         const auto from = view.data_position(*first, meeting.bytes());
@@ -111,7 +111,7 @@ Result<Offset> File::State::claim_in_order(Placed& placed) {
                                 ": ordered write of small data: the last rank to come "
                                 "wrote it all at once");
     }
-    return mine.reserve.value();
+    return mine.reservation.value();
 }
 
 }  // namespace oratorio

@@ -89,7 +89,7 @@ def test_a_file_that_can_t_be_used_ends_the_program_with_a_remedy(text, reason, 
         description.read(file)
     said = capsys.readouterr().err
     assert ended.value.code == 2
-    assert reason in said and "git checkout cli/oratorio/description.json" in said
+    assert reason in said and "git checkout cli/oratorio/library/description.json" in said
 
 
 def test_the_page_of_hints_needs_no_more_than_any_python():

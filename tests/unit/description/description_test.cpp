@@ -19,7 +19,7 @@ using Json = nlohmann::json;
 
 TEST(Description, TheCopyInTheCheckoutIsCurrent) {
     const auto root = std::filesystem::path(ORATORIO_TESTS).parent_path();
-    std::ifstream copy(root / "cli/oratorio/description.json");
+    std::ifstream copy(root / "cli/oratorio/library/description.json");
     const std::string text{std::istreambuf_iterator<char>(copy), {}};
     EXPECT_EQ(text, description()) << "ninja -C build describe updates it";
 }

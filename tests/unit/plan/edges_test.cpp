@@ -199,7 +199,7 @@ TEST(Edges, AloneTellTheEndWhereThatIsAskedForAndRanksSendMessages) {
         options.sparse = hint;
         const Plan plan = plan_of(summaries, options, 0, Direction::write, 2);
         EXPECT_EQ(plan.ends_locally,
-                  explain(plan).find("each rank is ends_locally by") != std::string::npos);
+                  explain(plan).find("each rank is told by") != std::string::npos);
         return plan.ends_locally;
     };
     EXPECT_TRUE(told("sparse", false));
