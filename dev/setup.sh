@@ -194,7 +194,7 @@ configure() {
         # One build without precompiled headers and joined sources, which hide it where a source lacks an #include.
         build-thread) options+=(-DORATORIO_SANITIZE=thread -DORATORIO_PCH=OFF -DORATORIO_UNITY=OFF) ;;
     esac
-    # ccache keeps nothing that was compiled with precompiled headers unless it is told this.
+    # Without this setting ccache keeps nothing that was compiled with precompiled headers.
     local words="env;CCACHE_SLOPPINESS=pch_defines,time_macros;ccache"
     command -v ccache >/dev/null && launcher=("-DCMAKE_CXX_COMPILER_LAUNCHER=$words" -DCMAKE_C_COMPILER_LAUNCHER=ccache)
     cmake -S "$root" -B "$root/$1" -G Ninja "${launcher[@]}" "-DCMAKE_CXX_FLAGS_DEBUG=$level -g1" "${options[@]}"
@@ -233,7 +233,7 @@ build() {
 made_for() { sed -n 's/^CMAKE_HOME_DIRECTORY:INTERNAL=//p' "$1/CMakeCache.txt" 2>/dev/null; }
 
 # In a checkout that was moved or copied, environments would install into the one it came from, and build folders
-# configure it. They are made anew.
+# configure it. They are made again.
 mend_place() {
     local place folder
     place=$(cat "$private/place" 2>/dev/null || made_for "$root/build" || true)

@@ -9,13 +9,17 @@
 - Messages of src/ go through base/standard_error.
 - Only the tables of parts (KIND_TABLES) ask which part a method has; other code asks for the part's facts.
 - A TODO names the issue it belongs to: TODO(#12).
+- Comments, and subjects of commits since 2026-11-26, avoid what wording.py lists.
 """
 
 import re
+import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+
+import wording
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDERS = ("src", "sim", "tests", "cli", "lab", "dev")
@@ -85,6 +89,7 @@ STANDARD_ERROR_FILES = {
     "src/base/descriptor.cpp",
     "src/store/descriptor_store.cpp",
 }
+SUBJECTS_SINCE = "2026-11-26T22:00"
 TODO = re.compile(r"\b(TODO|FIXME|XXX)\b(?!\(#\d+\))")
 TYPE_OR_NAMESPACE = re.compile(r"\b(namespace|class|struct|union|enum|extern)\b")
 # The text that may stand between a function's parameters and its body.
@@ -299,9 +304,35 @@ def check_todos(file: Path, text: str) -> Iterator[Complaint]:
             yield Complaint(file, number, f"{found.group()} without an issue: write TODO(#number)")
 
 
+def check_wording(file: Path, text: str) -> Iterator[Complaint]:
+    """Checks the wording of comments."""
+    if file.name in ("wording.py", "test_tidy.py"):
+        return
+    for line, advice in wording.of_text(text, "c" if file.suffix in CXX_SUFFIXES else "hash"):
+        yield Complaint(file, line, advice)
+
+
+def check_subjects(subjects: list[str]) -> Iterator[str]:
+    """Checks the subjects of commits."""
+    for subject in subjects:
+        for wrong in wording.of_subject(subject):
+            yield f"commit `{subject}`: {wrong}"
+
+
+def recent_subjects() -> list[str]:
+    """Returns the subjects of commits since the rules for them; none outside a git checkout."""
+    words = ["git", "-C", ROOT, "log", "--since", SUBJECTS_SINCE, "--format=%s"]
+    try:
+        return subprocess.run(words, capture_output=True, text=True, check=True).stdout.splitlines()
+    except (OSError, subprocess.CalledProcessError):
+        return []
+
+
 def check(file: Path, text: str) -> list[Complaint]:
     """Returns all complaints about one file, given relative to the root."""
     found = [*check_sizes(file, text), *check_todos(file, text)]
+    if file.suffix in CXX_SUFFIXES | {".py"}:
+        found += check_wording(file, text)
     if file.suffix in CXX_SUFFIXES:
         found += [*check_includes(file, text), *check_mpi_names(file, text)]
         found += [*check_kinds(file, text), *check_vouching(file, text)]
@@ -317,12 +348,13 @@ def check_whole(file: Path, text: str) -> list[Complaint]:
 
 def main() -> int:
     files = [file for folder in FOLDERS for file in sorted((ROOT / folder).rglob("*"))]
-    complaints = [
+    complaints: list[Complaint | str] = [
         complaint
         for file in files
         if file.suffix in SUFFIXES and file.is_file()
         for complaint in check_whole(file.relative_to(ROOT), file.read_text())
     ]
+    complaints += check_subjects(recent_subjects())
     for complaint in complaints:
         print(complaint)
     return 1 if complaints else 0

@@ -209,7 +209,7 @@ TEST(FarOffsets, PastTheLargestAreErrorsOfAllRanks) {
         with_file(ranks, call_of(folder.file("data"), kCreate), [&](File& file, Rank rank) {
             const auto view = View::make(8, 4, Shape::run(4), Bytes{1} << 20, true, "native");
             ASSERT_EQ(kind_of(file.set_view(view, {})), ErrorKind::none);
-            // Of the tiles that end before the limit.
+            // Counts the tiles that end before the limit.
             const Offset last = (kOffsetLimit >> 20) - 1;
             std::vector<std::byte> data(8);
             const auto kind = [&](Direction direction, bool collective, Offset offset) {

@@ -190,3 +190,38 @@ def test_a_source_without_its_license_is_refused():
     assert tidy.check_whole(Path("src/base/a.cpp"), named + "int a;\n") == []
     script = "#!/bin/sh\n# SPDX-License-Identifier: BSD-3-Clause\n"
     assert tidy.check_whole(Path("dev/a.sh"), script) == []
+
+
+@pytest.mark.parametrize(
+    "comment",
+    ["// Opens the file anew.", "/// Of each rank.", "/// Whoever waits.", "// The rank is told of it."],
+)
+def test_a_comment_that_needs_decoding_is_refused(comment):
+    assert len(complaints("src/base/a.cpp", f"{comment}\nint a;\n")) == 1
+
+
+@pytest.mark.parametrize(
+    "comment",
+    [
+        "// Opens the file again.",
+        "/// The size of each rank's data.",
+        "// See the book The Design\n// Of Everyday Things.",
+    ],
+)
+def test_a_sentence_that_stands_alone_is_fine(comment):
+    assert complaints("src/base/a.cpp", f"{comment}\nint a;\n") == []
+
+
+@pytest.mark.parametrize(
+    ("subject", "wrong"),
+    [
+        ("engine: pipeline read-modify-write", 0),
+        ("cli, lab, dev: sort the tools by audience", 0),
+        ("engine: pipelined writes", 1),
+        ("engine: adds a lock", 1),
+        ("Tests that compute hardly anything are compiled without the optimiser", 1),
+        ("engine: pipeline read-modify-write, and then also change a number of other things", 1),
+    ],
+)
+def test_subjects_of_commits_are_short_and_imperative(subject, wrong):
+    assert len(list(tidy.check_subjects([subject]))) == wrong
