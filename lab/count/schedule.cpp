@@ -92,7 +92,7 @@ class Merger {
 
     std::span<std::byte> table_;
     Bytes room_;
-    /// Most shares in a message; group_runs distributes replies by them.
+    /// Most shares in a message; group_data distributes replies by them.
     std::size_t shares_most_;
     bool reading_;
     std::size_t at_ = 0;  ///< the next piece to take

@@ -26,12 +26,12 @@ bool files_come_in_order() {
     return thread_level(MPI_THREAD_MULTIPLE) != MPI_THREAD_MULTIPLE;
 }
 
-int copy_no_shelf(MPI_Comm, int, void*, void*, void*, int* flag) {
+int copy_no_slot(MPI_Comm, int, void*, void*, void*, int* flag) {
     *flag = 0;
     return MPI_SUCCESS;
 }
 
-int drop_shelf(MPI_Comm, int, void* cache_slot, void*) {
+int drop_slot(MPI_Comm, int, void* cache_slot, void*) {
     delete static_cast<std::shared_ptr<CacheSlot>*>(cache_slot);
     return MPI_SUCCESS;
 }
@@ -132,8 +132,8 @@ Workspaces::Workspaces()
       key_(MPI_KEYVAL_INVALID),
       checked_key_(MPI_KEYVAL_INVALID) {}
 
-/// Returns the shelf of a communicator; null if nothing can be kept.
-std::shared_ptr<CacheSlot> Workspaces::shelf_of(MPI_Comm program) {
+/// Returns the cache slot of a communicator; null if nothing can be kept.
+std::shared_ptr<CacheSlot> Workspaces::slot_of(MPI_Comm program) {
     const int ranks = size_of(program);
     if (world_exists()) {
         if (ranks == 1) return of_self_;
@@ -141,14 +141,14 @@ std::shared_ptr<CacheSlot> Workspaces::shelf_of(MPI_Comm program) {
         if (size_of(MPI_COMM_WORLD) == ranks) difference = difference_from_world(program);
         if (difference == MPI_IDENT || difference == MPI_CONGRUENT) return of_world_;
     }
-    return shelf_on(program);
+    return slot_on(program);
 }
 
-/// Returns the communicator's own shelf, made if it has none.
-std::shared_ptr<CacheSlot> Workspaces::shelf_on(MPI_Comm program) {
+/// Returns the communicator's own cache slot, made if it has none.
+std::shared_ptr<CacheSlot> Workspaces::slot_on(MPI_Comm program) {
     if (of_world_ == nullptr) return nullptr;
     if (key_ == MPI_KEYVAL_INVALID &&
-        host().Comm_create_keyval(copy_no_shelf, drop_shelf, &key_, nullptr) != MPI_SUCCESS)
+        host().Comm_create_keyval(copy_no_slot, drop_slot, &key_, nullptr) != MPI_SUCCESS)
         return nullptr;
     void* held = nullptr;
     int found = 0;
@@ -234,7 +234,7 @@ Result<Lending> Workspaces::lend(MPI_Comm program, int ranks_per_node) {
 LentWorkspace Workspaces::take(MPI_Comm program) {
     const std::lock_guard lock(mutex_);
     LentWorkspace kept;
-    const auto cache_slot = shelf_of(program);
+    const auto cache_slot = slot_of(program);
     if (cache_slot != nullptr && !cache_slot->idle.empty()) {
         kept = std::move(cache_slot->idle.back());
         cache_slot->idle.pop_back();

@@ -81,15 +81,15 @@ class Workspaces {
     bool reserve_place(const LentWorkspace& lent);
     void end_reservation(LentWorkspace& lent, bool kept);
     // REQUIRES, for the two: mutex_ is held.
-    std::shared_ptr<CacheSlot> shelf_of(MPI_Comm program);
-    std::shared_ptr<CacheSlot> shelf_on(MPI_Comm program);
+    std::shared_ptr<CacheSlot> slot_of(MPI_Comm program);
+    std::shared_ptr<CacheSlot> slot_on(MPI_Comm program);
 
     std::atomic<std::uint64_t> last_number_;
     CounterService counters_;
-    std::mutex mutex_;  ///< guards all below and all shelves
+    std::mutex mutex_;  ///< guards all below and all cache slots
     std::shared_ptr<CacheSlot> of_world_;
     std::shared_ptr<CacheSlot> of_self_;
-    int key_;          ///< of the attribute that holds a communicator's shelf
+    int key_;          ///< of the attribute that holds a communicator's cache slot
     int checked_key_;  ///< of the attribute that marks communicators with the library on all ranks
 };
 

@@ -42,14 +42,14 @@ class RankMap {
     [[nodiscard]] int operator[](std::size_t rank) const {
         return slot(static_cast<Rank>(rank)).node;
     }
-    /// Returns the rank at `seat`, or -1 if there is none. O(sweeps).
+    /// Returns the rank at `slot`, or -1 if there is none. O(sweeps).
     [[nodiscard]] Rank rank_at(NodeSlot slot) const;
-    /// Calls visit(rank, seat) for all ranks in their order. O(1) each.
+    /// Calls visit(rank, slot) for all ranks in their order. O(1) each.
     template <class Visit>
     void each(Visit visit) const {
         each_on(0, nodes(), visit);
     }
-    /// Calls visit(rank, seat) for the ranks on nodes in [first, last). O(1) for each of them, and
+    /// Calls visit(rank, slot) for the ranks on nodes in [first, last). O(1) for each of them, and
     /// for each sweep.
     template <class Visit>
     void each_on(int first, int last, Visit visit) const {

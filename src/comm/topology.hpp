@@ -35,12 +35,12 @@ struct Nodes {
     }
     /// Returns the number of ranks on the node with the most.
     [[nodiscard]] int ranks_of_node_most() const { return node_of.empty() ? size : node_of.most(); }
-    /// Calls visit(rank, seat) for all ranks in their order.
+    /// Calls visit(rank, slot) for all ranks in their order.
     template <class Visit>
     void each(Visit visit) const {
         each_on(0, nodes(), visit);
     }
-    /// Calls visit(rank, seat) for the ranks on nodes in [first, last).
+    /// Calls visit(rank, slot) for the ranks on nodes in [first, last).
     template <class Visit>
     void each_on(int first, int last, Visit visit) const {
         if (!node_of.empty()) return node_of.each_on(first, last, visit);

@@ -107,10 +107,10 @@ Seen run(const Setting& setting, MemoryDisk& disk) {
             RunContext context{transport, &store, terms_of(options), seen.stats[index], buffers};
             context.sequence = static_cast<unsigned>(i);
             context.plans = &plans;
-            PlanWitness witness([&](const Plan& plan) {
+            PlanRecorder recorder([&](const Plan& plan) {
                 if (rank == 1) seen.plans.push_back(explain(plan));
             });
-            context.observer = &witness;
+            context.observer = &recorder;
             EXPECT_EQ(run_access(context, access, true).error.kind, ErrorKind::none);
             if (setting.direction == Direction::read) {
                 ASSERT_TRUE(same_bytes(memory, values_for(rank)));
@@ -208,8 +208,8 @@ TEST(DiskOrder, WhatOneRankTellsTheOthersIsAMessageThatNoHelperSends) {
         const Access access = interleaved(Direction::write, transport.topology().rank, memory);
         bool planned = false;
         RunContext context{transport, &store, terms_of(options), stats, buffers};
-        PlanWitness witness([&](const Plan&) { planned = true; });
-        context.observer = &witness;
+        PlanRecorder recorder([&](const Plan&) { planned = true; });
+        context.observer = &recorder;
         oratorio::Run one(context, access, true);
         while (!one.sends_messages() && !one.step()) wait_hint(one, transport);
         EXPECT_FALSE(planned) << "it still has to be told the order";

@@ -98,8 +98,8 @@ Seen run(const Setting& setting, MemoryDisk& disk) {
         access.memory = {Shape::run(kPiece * kPieces), kPiece * kPieces, 0, 1};
         access.buffer = memory.data();
         RunContext context{transport, &store, terms_of(options), seen.stats[index], buffers};
-        PlanWitness witness([&](const Plan& plan) { seen.plan = explain(plan); });
-        if (rank == 0) context.observer = &witness;
+        PlanRecorder recorder([&](const Plan& plan) { seen.plan = explain(plan); });
+        if (rank == 0) context.observer = &recorder;
         Run run(context, access, true);
         bool sent = false;
         while (!run.step(1)) {

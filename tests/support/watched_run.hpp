@@ -9,9 +9,9 @@
 namespace oratorio::test {
 
 /// Passes every plan that is made to a function.
-struct PlanWitness final : PlanObserver {
+struct PlanRecorder final : PlanObserver {
     std::function<void(const Plan&)> tell;
-    explicit PlanWitness(std::function<void(const Plan&)> teller) : tell(std::move(teller)) {}
+    explicit PlanRecorder(std::function<void(const Plan&)> teller) : tell(std::move(teller)) {}
     void planned(const Plan& plan) override { tell(plan); }
     void remark(const std::string&) override {}
 };
