@@ -9,7 +9,7 @@ namespace oratorio {
 /// Bytes that are contiguous in the file and on the device.
 struct DiskExtent {
     Extent file;
-    Offset device = 0;  ///< of the first byte
+    Offset device = 0;  ///< where the first byte lies on the device
 
     bool operator==(const DiskExtent&) const = default;
 };

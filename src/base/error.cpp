@@ -16,10 +16,11 @@ struct ErrnoRow {
     int number;
     const char* name;
     ErrorKind kind;
-    const char* advice = "";  // replaces the advice of the kind
+    const char* advice = "";  // if not empty, replaces the advice of the ErrorKind
 };
 
-// EBADF maps to io, not to access: directions are checked before, so the descriptor was closed.
+// EBADF maps to io and not to access: the library has checked that the file's mode allows the
+// access, so EBADF means that something has closed the descriptor.
 constexpr ErrnoRow kErrnos[] = {
     {EACCES, "EACCES", ErrorKind::access},
     {EAGAIN, "EAGAIN", ErrorKind::io},
@@ -67,7 +68,7 @@ constexpr ErrnoRow kErrnos[] = {
 
 struct KindRow {
     const char* text;
-    const char* advice;  // what the user can do; empty when `what` has to say it
+    const char* advice;  // what the user can do; empty where Error::what has to say it
 };
 
 // One row per ErrorKind, in its order.

@@ -43,11 +43,11 @@ enum class ErrorKind : int {
     internal,  // a bug of this library
 };
 
-/// Stands for the error number where a system call returned neither a result nor -1, as some file
-/// system clients do. errno then means nothing.
+/// Stands for the error number where a system call returned neither a result nor -1, as calls to
+/// some file system clients do. errno means nothing after such a call.
 inline constexpr int kInvalidResult = 1 << 20;
 
-/// Has a fixed size and is trivially copyable, so broadcast carries it unchanged.
+/// An error has a fixed size and is trivially copyable, so it can be broadcast unchanged.
 struct Error {
     ErrorKind kind = ErrorKind::none;
     int system_errno = 0;     ///< 0 when no system call failed

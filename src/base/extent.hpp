@@ -14,7 +14,7 @@ using Rank = int;            ///< a rank of the file's communicator
 
 /// The limit of file offsets (4 EiB): no byte of a file lies at or after it, and no datatype
 /// reaches further from its origin in either direction. So the sum of any two offsets fits 64 bits.
-/// Locks that protect no data lie at and after it.
+/// Byte-range locks that protect something other than data lie at and after this limit.
 constexpr Offset kOffsetLimit = Offset{1} << 62;
 
 /// The page size of the page cache on nearly all machines and file systems. Code that maps or
@@ -37,7 +37,7 @@ struct Extent {
     return both.empty() ? Extent{both.begin, both.begin} : both;
 }
 
-/// Returns the smallest extent that holds both. An empty one adds nothing.
+/// Returns the smallest extent that holds both. An empty extent adds nothing.
 [[nodiscard]] constexpr Extent hull(Extent a, Extent b) {
     if (a.empty()) return b;
     if (b.empty()) return a;

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What every thread of the library does that runs next to the program's threads.
+// What every helper thread does, which is a thread of the library that runs next to the program's
+// threads.
 #pragma once
 
 #include <csignal>
 
 namespace oratorio {
 
-/// Blocks signals for this thread as long as it lives. A thread started in that time never receives
-/// them, so that the program's signal handlers run on the program's threads only.
+/// Blocks signals for this thread as long as the object lives, except those that report a fault of
+/// the thread itself, such as SIGSEGV. A thread started in that time never receives the blocked
+/// signals, so that the program's signal handlers run on the program's threads only.
 class SignalsBlocked {
   public:
     SignalsBlocked();
@@ -15,7 +17,8 @@ class SignalsBlocked {
     SignalsBlocked(const SignalsBlocked&) = delete;
     SignalsBlocked& operator=(const SignalsBlocked&) = delete;
     /// Discards the signal that a failed system call of the library has raised, so that the program
-    /// doesn't receive it. A signal that was pending before stays.
+    /// doesn't receive it. A signal of that number that was pending before the object was made
+    /// stays.
     void swallow(int number) const;
 
   private:

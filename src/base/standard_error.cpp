@@ -36,10 +36,10 @@ Original look() {
     return {.open = true, .device = status.st_dev, .number = status.st_ino};
 }
 
-/// Remembers standard error. The preload library is loaded when the process starts, and does
-/// nothing else then. It loads the other libraries at the first call of MPI, when the program may
-/// already have replaced standard error. So they take over what the preload library has seen,
-/// through the symbol that it exports, and keep a copy of the descriptor.
+/// Remembers which file standard error is. The preload library is loaded when the process starts,
+/// and does nothing but this then. It loads the other libraries at the first call of MPI, when the
+/// program may already have replaced standard error. So those libraries ask the preload library
+/// what it has seen, through the symbol that it exports, and keep a copy of the descriptor.
 [[gnu::constructor]] void remember() {
 #ifdef ORATORIO_PRELOAD
     original = look();
@@ -62,7 +62,7 @@ int where_to_write() {
 
 #ifdef ORATORIO_PRELOAD
 }  // namespace oratorio
-/// See remember().
+/// Returns `original` of the preload library to the libraries that it loads; see remember().
 extern "C" __attribute__((visibility("default"))) const void* oratorio_standard_error() {
     return &oratorio::original;
 }

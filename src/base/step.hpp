@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Step: what one call of a state machine's step function came to. No step waits for another rank.
+// Step: the outcome of one call of a state machine's step function. No step waits for another rank.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The result of a system call together with its error number. errno is read only where the call has
-// set it. Interrupted calls are repeated a limited number of times.
+// The result of a system call together with its error number. errno is read only where that call
+// has set it. Interrupted calls are repeated a limited number of times.
 #pragma once
 
 #include <cerrno>
@@ -10,8 +10,9 @@
 
 namespace oratorio {
 
-/// A call fails with EINTR after this many interruptions in a row. With a timer of 1 kHz that takes
-/// 100 seconds; with a file system that always returns EINTR far less than one.
+/// A call fails with EINTR after this many interruptions in a row. Where a timer of 1 kHz
+/// interrupts it, that takes 100 seconds. Where a file system always returns EINTR, it takes far
+/// less than one second.
 inline constexpr int kInterruptionsMax = 100'000;
 
 struct Answer {
@@ -21,7 +22,8 @@ struct Answer {
     [[nodiscard]] bool failed() const { return result < 0; }
 };
 
-/// REQUIRES: no other system call between the one that returned `result` and this.
+/// Makes the answer of a system call that has just returned `result`. REQUIRES: no other call has
+/// changed errno since.
 [[nodiscard]] inline Answer answer_of(std::int64_t result) {
     if (result >= 0) return {result, 0};
     return {-1, result == -1 && errno != 0 ? errno : kInvalidResult};
