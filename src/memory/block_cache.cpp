@@ -6,7 +6,7 @@
 
 namespace oratorio {
 
-/// The deleter of a block: returns it to its cache, or frees it if the cache has gone.
+/// The deleter of a block: returns it to its cache, or frees it if the cache no longer exists.
 struct BlockCache::GiveBack {
     std::weak_ptr<BlockCache> to;
     std::size_t bytes = 0;
@@ -35,7 +35,8 @@ std::size_t BlockCache::idle_bytes() const {
     return idle_bytes_;
 }
 
-/// Takes the shortest free block that is long enough.
+/// Takes the shortest free block that is long enough, and at most twice as long. Returns an empty
+/// block if there is none.
 BlockCache::Block BlockCache::idle_one(std::size_t bytes) {
     const std::lock_guard lock(mutex_);
     const auto end = idle_.begin() + static_cast<std::ptrdiff_t>(count_);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// BlockCache: a block cache for large blocks of memory, because fresh pages cost more than what is
-// written to them. It exists for datatypes with long lists that a program makes again for each
-// access (mpi/decode). Its owners keep it alive; blocks in use don't, and may outlive it.
-// Thread-safe.
+// BlockCache: keeps large blocks of memory for reuse, because the first touch of a fresh page costs
+// more than writing data to it. It serves datatypes with long lists that a program makes again for
+// each access (mpi/decode). Its owners keep the cache alive. Blocks in use don't, and may outlive
+// the cache. Thread-safe.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@ class BlockCache : public std::enable_shared_from_this<BlockCache> {
   public:
     /// Shorter blocks come from operator new and are not cached.
     static constexpr std::size_t kBlockMin = std::size_t{64} << 10;
-    /// Most bytes that are kept free, all blocks together.
+    /// The most bytes that free blocks may have together.
     static constexpr std::size_t kIdleMax = std::size_t{64} << 20;
 
     BlockCache() = default;
@@ -25,7 +25,7 @@ class BlockCache : public std::enable_shared_from_this<BlockCache> {
     BlockCache& operator=(const BlockCache&) = delete;
 
     /// Returns `bytes` of memory with undefined contents: a free block at most twice as long, else
-    /// a new one from operator new. `from` may be null. The block may outlive it.
+    /// a new one from operator new. `from` may be null. The block may outlive the cache.
     [[nodiscard]] static std::shared_ptr<void> take(std::size_t bytes,
                                                     const std::shared_ptr<BlockCache>& from);
     [[nodiscard]] std::size_t idle_bytes() const;

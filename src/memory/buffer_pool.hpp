@@ -22,8 +22,8 @@ class BufferPool {
     BufferPool(const BufferPool&) = delete;
     BufferPool& operator=(const BufferPool&) = delete;
 
-    /// Returns `bytes` of memory with undefined contents, or an empty span when there is no memory.
-    /// The lease returns it to the pool.
+    /// Returns a lease of `bytes` of memory with undefined contents, or an empty lease when there
+    /// is no memory. The end of the lease returns the memory to the pool.
     [[nodiscard]] Lease take(Bytes bytes);
     /// Frees memory that isn't in use, the oldest first, until the pool holds no more than `bytes`.
     void trim(Bytes bytes);

@@ -15,8 +15,9 @@ namespace {
 
 constexpr std::size_t kAlignment = 16;
 constexpr std::size_t kFirst = 4 << 20;
-// Many times what collective calls were seen to need (tests/sim/memory_test): a few thousand small
-// blocks, and some lists with an entry per rank.
+// Memory that must be free before a collective call. It is many times what such calls were measured
+// to need (tests/sim/memory_test): a few thousand small blocks, and some lists with an entry per
+// rank.
 constexpr std::size_t kPerCall = 1 << 20;
 constexpr std::size_t kPerRank = 2 << 10;
 
@@ -29,7 +30,8 @@ bool contains(std::span<const std::byte> memory, const void* address) {
     return !before(address, memory.data()) && before(address, memory.data() + memory.size());
 }
 
-// These pages are never touched unless needed, so until then they take no memory.
+// The reserve's first memory. Its pages take no memory until they are touched, which happens only
+// when malloc has failed.
 alignas(kAlignment) constinit std::array<std::byte, kFirst> first_memory{};
 constinit Reserve the_reserve{std::span(first_memory)};
 
@@ -45,7 +47,8 @@ Error ready_for_collective(Rank ranks) {
     return Error::make(ErrorKind::no_memory, "too little is left to begin a collective call");
 }
 
-/// Takes the first free block that is long enough, cut to length.
+/// Takes the arena's first free block that is long enough. The part behind the first `bytes` stays
+/// free if it has room for a block.
 Reserve::Block* Reserve::take_from(Arena& arena, std::size_t bytes) {
     if (!arena.begun) {
         arena.free = new (arena.memory.data()) Block{arena.memory.size(), nullptr};
@@ -141,8 +144,8 @@ bool Reserve::make_room(std::size_t bytes) {
 
 // The replacements of operator new and delete, for the library and its tests. The library doesn't
 // export them, so the program's own are unaffected. No type of the library that is made with new
-// asks for more than the default alignment. They are in this file so that every user of the reserve
-// links them.
+// asks for more than the default alignment. They are in this file so that every program that links
+// the reserve also links them.
 
 void* operator new(std::size_t bytes) {
     if (void* const memory = std::malloc(bytes == 0 ? 1 : bytes)) return memory;

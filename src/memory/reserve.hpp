@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reserve: memory set aside for the small needs of this library, for when the system has none left.
 // A rank inside a collective call can't stop half way, because other ranks wait for what it sends.
-// So operator new takes memory from here when malloc fails. A collective call that finds too little
-// here fails before its first message, on all ranks alike. See
+// So operator new takes memory from the reserve when malloc fails. A collective call that finds too
+// little in the reserve fails before its first message, on all ranks alike. See
 // docs/internals/decisions/memory.md.
 //
-// There is one per process. Thread-safe.
+// Each process has one reserve, which reserve() returns. Thread-safe.
 #pragma once
 
 #include <array>
@@ -27,9 +27,10 @@ class Reserve {
     ~Reserve() = default;  ///< mapped memory stays, because blocks can be returned at any time
 
     /// Returns memory aligned to 16 bytes, or null. No block is larger than a quarter of its arena.
-    /// So a large need, which its caller can do without, leaves enough for the small ones.
+    /// So large requests, without which their callers can go on, leave enough memory for small
+    /// ones.
     [[nodiscard]] void* take(std::size_t bytes);
-    /// Returns a block to the reserve. Returns false for memory that isn't from here.
+    /// Returns a block to the reserve. Returns false for memory that isn't the reserve's.
     [[nodiscard]] bool give_back(void* memory);
     /// Ensures that one free block has room for `bytes`, and maps more memory if necessary. Returns
     /// false when the system has none.
@@ -42,15 +43,15 @@ class Reserve {
   private:
     static constexpr std::size_t kArenas = 16;
     struct Block {
-        std::size_t bytes = 0;  ///< including this head
+        std::size_t bytes = 0;  ///< length of the block, including this header
         Block* next = nullptr;  ///< next free block by address, if this one is free
     };
     struct Arena {
         std::span<std::byte> memory;
         Block* free = nullptr;
-        bool begun = false;  ///< false until a block was taken; untouched until then
+        bool begun = false;  ///< false, with the memory untouched, until the first block is taken
     };
-    // REQUIRES for these three: mutex_ is held.
+    // REQUIRES for these three functions: mutex_ is held.
     static Block* take_from(Arena& arena, std::size_t bytes);
     static void give_back_to(Arena& arena, Block* block);
     [[nodiscard]] static std::size_t largest(const Arena& arena);

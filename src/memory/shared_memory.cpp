@@ -21,9 +21,9 @@ namespace oratorio {
 
 namespace {
 
-/// The bytes after the memory hold its name, which only its creator and the ranks it was sent to
-/// know. This detects wrong memory: another container may have processes with the same numbers, and
-/// so memory with similar names.
+/// Number of bytes behind the memory that hold its name, by which attach() recognises the right
+/// object. Only the creator and the ranks that received the name from it know the name. Another
+/// container may have processes with the same numbers, and so objects with similar names.
 constexpr Bytes kMark = 64;
 
 /// Returns 16 digits: random ones, or zeros where the system has no random number yet.
@@ -53,7 +53,7 @@ Error another() {
 Result<SharedMemory> SharedMemory::create(Bytes bytes) {
     SharedMemory memory;
     Descriptor descriptor(-1);
-    do {  // a killed process may have left an object of this name
+    do {  // repeats if a killed process has left an object of this name
         memory.name_ = new_name();
         descriptor = Descriptor(shm_open(memory.name_.c_str(), O_RDWR | O_CREAT | O_EXCL, 0600));
     } while (descriptor.number() < 0 && errno == EEXIST);
