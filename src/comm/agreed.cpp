@@ -9,8 +9,8 @@
 namespace oratorio {
 
 // The kind is in the high half, so that a reduction by max keeps the worst one. The complement of
-// the rank is in the low half, so that of equal kinds the lowest rank wins. Zero means success: the
-// key of a failure is never 0.
+// the rank is in the low half, so that of equal kinds the lowest rank wins. Key 0 means success;
+// the key of a failure is never 0.
 std::uint64_t key_of(const Error& error, Rank rank) {
     if (error.kind == ErrorKind::none) return 0;
     return static_cast<std::uint64_t>(error.kind) << 32 | ~static_cast<std::uint32_t>(rank);
@@ -58,8 +58,8 @@ Result<Step> Agreement::step(Transport& transport) {
     return Step::done;
 }
 
-/// Steps once more, because the operation is often done at once: with one rank, and on the rank
-/// that arrives last.
+/// Enters phase `next` with a started operation. Then steps once more, because the operation is
+/// often complete at once: with one rank, and on the rank that arrives last.
 Result<Step> Agreement::start(Result<Ticket> ticket, Phase next, Transport& transport) {
     if (!ticket) return ticket.error();
     ticket_ = *ticket;

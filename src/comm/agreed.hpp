@@ -75,8 +75,8 @@ Result<Agreed<std::array<std::uint64_t, count>>> agree_on_sums(
 }
 
 /// Collective, in steps. Gathers one value of every rank, in rank order. REQUIRES: the object does
-/// not move until step() has returned true, because the transport holds its address. T is trivially
-/// copyable.
+/// not move until step() has returned Step::done, because the transport holds its address. T is
+/// trivially copyable.
 template <class T>
 class Gathering {
   public:
@@ -84,8 +84,9 @@ class Gathering {
     explicit Gathering(const T& mine) : mine_(mine) {}
     Gathering(Gathering&&) noexcept = default;
     Gathering& operator=(Gathering&&) noexcept = default;
-    /// Makes a gathering with one result per node where the transport has memory for that, instead
-    /// of one per rank. The result is valid until this rank starts the next gathering of this kind.
+    /// Makes a gathering whose result lies in memory once per node, instead of once per rank, where
+    /// the transport has such memory. The result is valid until this rank starts the next gathering
+    /// of this kind.
     [[nodiscard]] static Gathering once_for_node(const T& mine) {
         Gathering gathering(mine);
         gathering.once_ = true;
@@ -104,7 +105,7 @@ class Gathering {
         if (!completion) return completion.error();
         return done_if(completion->done);
     }
-    /// Valid once step() has returned true.
+    /// Returns the gathered values. Valid once step() has returned Step::done.
     [[nodiscard]] std::span<const T> all() const { return all_; }
     [[nodiscard]] Agreed<std::span<const T>> agreed() const {
         return Agreed<std::span<const T>>::vouch(all_);
@@ -139,8 +140,8 @@ class Gathering {
 /// What a rank can report in place of an error.
 enum class Remark : std::uint64_t {
     none = 0,
-    more = 1,           ///< this rank has more to do; counts only if no rank failed
-    veto = UINT64_MAX,  ///< all that was done is void, though not by an error; wins over all
+    more = 1,           ///< this rank has more to do; outweighed by any error
+    veto = UINT64_MAX,  ///< all that was done is void, though nothing failed; outweighs any error
 };
 
 /// Collective, in steps. Ends with the worst error of any rank (of equal ones, the lowest rank's),
@@ -151,14 +152,16 @@ class Agreement {
     explicit Agreement(const Error& mine, Remark remark = Remark::none)
         : error_(mine), remark_(remark) {}
 
-    /// Returns Step::done when the agreement is reached; an error is the transport's. REQUIRES: the
-    /// object does not move until then, because the transport holds its address.
+    /// Returns Step::done when the agreement is reached. An error that it returns is the
+    /// transport's. REQUIRES: the object does not move until the agreement is reached, because the
+    /// transport holds its address.
     Result<Step> step(Transport& transport);
-    /// Valid once step() has returned true, and the same on all ranks. True if some rank vetoed.
+    /// Returns true if some rank vetoed, on all ranks alike. Valid once step() has returned
+    /// Step::done.
     [[nodiscard]] bool vetoed() const { return remark_ == Remark::veto; }
-    /// The agreed error. Valid once step() has returned true and vetoed() is false.
+    /// Returns the agreed error. Valid once step() has returned Step::done, if vetoed() is false.
     [[nodiscard]] const Error& error() const { return error_; }
-    /// True if no rank failed or vetoed, and some rank has more to do.
+    /// Returns true if no rank failed or vetoed, and some rank has more to do.
     [[nodiscard]] bool goes_on() const { return remark_ == Remark::more; }
 
   private:
@@ -172,7 +175,8 @@ class Agreement {
     Ticket ticket_;
 };
 
-/// Collective. Steps through an Agreement to its end, waiting for the other ranks.
+/// Collective. Runs an Agreement to its end, waiting for the other ranks, and returns the agreed
+/// error.
 Result<void> agree_on_error(Transport& transport, const Error& mine);
 
 }  // namespace oratorio

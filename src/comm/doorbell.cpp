@@ -43,8 +43,9 @@ void sleep_until_rung(Doorbell& doorbell, std::uint32_t heard, std::chrono::micr
     doorbell.sleep.store(Doorbell::awake);
 }
 
-// Both sides write their own word before they read the other's (sequentially consistent). So either
-// the ringer sees the sleeper, or the sleeper sees the ring.
+// The ringer writes `rings` before it reads `sleep`, and the sleeper writes `sleep` before it reads
+// `rings` (sequentially consistent). So either the ringer sees the sleeper, or the sleeper sees the
+// ring.
 void ring(Doorbell& doorbell) {
     doorbell.rings.fetch_add(1);
     if (doorbell.sleep.load() != Doorbell::awake) futex(doorbell.rings, FUTEX_WAKE, 1, nullptr);
@@ -71,9 +72,10 @@ bool rings_before_sleep(const Doorbell& doorbell, std::uint32_t heard) {
         if (doorbell.rings.load(std::memory_order_acquire) != heard) return true;
         pause_core();
     }
-    // About as long as it may take to wake an idle core. If it were shorter, ranks that communicate
-    // again and again would sleep each time. If it were longer, the system would not give this
-    // core, which only yields, the work of another core.
+    // A rank yields for about as long as it may take to wake an idle core. If that time were
+    // shorter, ranks that communicate again and again would sleep each time. If it were longer, the
+    // system would keep seeing this core as busy, although it only yields, and would not move work
+    // of another core to it.
     constexpr auto kYielding = 50us;
     const auto until = std::chrono::steady_clock::now() + kYielding;
     while (sleep == WaitPolicy::yields && std::chrono::steady_clock::now() < until) {

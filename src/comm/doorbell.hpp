@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Doorbell: the doorbell that wakes a rank waiting for other ranks of its node. Lies in memory that
-// they share.
+// Doorbell: wakes a rank that waits for other ranks of its node. A doorbell lies in memory that
+// these ranks share.
 #pragma once
 
 #include <atomic>
@@ -13,9 +13,9 @@ namespace oratorio {
 
 /// What a rank does before it sleeps. Waking up from sleep takes several microseconds.
 enum class WaitPolicy : std::uint32_t {
-    nothing,  ///< sleeps at once: others need the core
-    spins,    ///< spins: every rank has a core of its own
-    yields,   ///< yields: ranks share cores, and the rank waited for can run on this one
+    nothing,  ///< sleeps at once, because others need the core
+    spins,    ///< spins, because every rank has a core of its own
+    yields,   ///< yields, because ranks share cores, and the awaited rank can run on this core
 };
 
 /// Returns the usual choice for a rank of a program.
@@ -23,8 +23,9 @@ inline WaitPolicy usual_wait_policy(const Topology& topology) {
     return topology.crowded() ? WaitPolicy::yields : WaitPolicy::spins;
 }
 
-/// A doorbell. Other ranks ring it when something changed that its owner may wait for. The owner
-/// reads `rings` before it looks for work, and sleeps only if the doorbell has not rung since.
+/// A doorbell. Other ranks ring it when something has changed that the owner may be waiting for.
+/// The owner reads `rings` before it looks for work, and sleeps only if the doorbell has not rung
+/// since.
 struct alignas(64) Doorbell {
     explicit Doorbell(WaitPolicy usual) : policy(usual) {}
     std::atomic<std::uint32_t> rings{0};
@@ -32,11 +33,12 @@ struct alignas(64) Doorbell {
     enum Sleep : std::uint32_t { awake, asleep, called };
     std::atomic<std::uint32_t> sleep{awake};
     std::atomic<std::uint32_t> heard{0};  ///< value of `rings` when the owner last went to sleep
-    std::atomic<WaitPolicy>
-        policy;  ///< what the owner does before it sleeps; only the owner writes it
+    /// What the owner does before it sleeps; only the owner writes it.
+    std::atomic<WaitPolicy> policy;
 };
 
-/// What to wait for when no progress is possible. Without a doorbell the waiter has to poll.
+/// What a rank waits for when no progress is possible: a ring of `doorbell` after its `rings` had
+/// the value `heard`. Without a doorbell the rank has to poll.
 struct WaitHint {
     Doorbell* doorbell = nullptr;
     std::uint32_t heard = 0;
@@ -47,13 +49,13 @@ inline WaitHint wait_hint_for(Doorbell* doorbell) {
     return {doorbell, doorbell != nullptr ? doorbell->rings.load() : 0};
 }
 
-/// Rings the doorbell, and wakes its owner if that sleeps. The owner then sees what the caller
-/// changed before.
+/// Rings the doorbell, and wakes its owner if the owner sleeps. The owner then sees what the caller
+/// has changed before the ring.
 void ring(Doorbell& doorbell);
-/// Rings, but does not wake the owner. REQUIRES: some rank calls call() later.
+/// Rings the doorbell without waking its owner. REQUIRES: some rank calls call() later.
 void ring_softly(Doorbell& doorbell);
-/// Wakes the owner if it has slept through a ring. Returns true if it has been woken but does not
-/// run yet.
+/// Wakes the owner if it still sleeps after a ring. Returns true if the owner has been woken by
+/// call() but does not run yet.
 bool call(Doorbell& doorbell);
 
 /// Waits until the doorbell has rung after `heard`, or for `longest` of sleep. REQUIRES: the caller

@@ -5,9 +5,10 @@ namespace oratorio {
 
 namespace {
 
-constexpr std::uint64_t kKindsMax = 256;  // a turn's lowest byte is its ErrorKind
+// SharedFlushStatus::failed is the turn times this, plus the ErrorKind.
+constexpr std::uint64_t kKindsMax = 256;
 
-/// Raises `failed` to `to`, if it is less.
+/// Sets `failed` to `to`, unless it is larger already.
 void raise(std::atomic<std::uint64_t>& failed, std::uint64_t to) {
     std::uint64_t last = failed;
     while (last < to && !failed.compare_exchange_weak(last, to)) {
@@ -28,8 +29,8 @@ Result<void> FlushStatus::take(const std::function<Result<void>()>& step, std::s
     const auto done = step();
     if (!done)
         raise(shared_->failed, turn_ * kKindsMax + static_cast<std::uint64_t>(done.error().kind));
-    // Every rank in a turn reaches this line, and waits here for a pause before it can begin its
-    // next turn. So a pause, a moment in which no rank is in a turn, must come.
+    // Wait for a pause, which is a moment in which no rank is in a turn. It must come, because
+    // every rank in a turn reaches this line, and can begin its next turn only after a pause.
     const std::uint64_t pauses = shared_->pauses;
     if (--shared_->under_way == 0) ++shared_->pauses;
     while (shared_->under_way > 0 && shared_->pauses == pauses) transport_.idle();

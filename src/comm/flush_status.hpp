@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Shares the outcome of a step that each rank takes repeatedly and by itself, such as a flush
-// (fsync). Linux may report a write-back error to one caller only: when a file's metadata couldn't
-// be written, the first rank that flushes gets the error, and the next one finds nothing left to
-// do. Ranks that share memory report such errors to each other.
+// FlushStatus: shares the outcome of a step that each rank takes repeatedly and by itself, such as
+// a flush (fsync). Linux may report a write-back error to one caller only: when a file's metadata
+// couldn't be written, the first rank that flushes gets the error, and the next one finds nothing
+// left to do. Ranks that share memory report such errors to each other.
 #pragma once
 
 #include <atomic>
@@ -18,16 +18,17 @@ namespace oratorio {
 struct SharedFlushStatus {
     std::atomic<std::uint64_t> under_way{0};  ///< ranks that are in a turn
     std::atomic<std::uint64_t> pauses{0};     ///< moments in which the last rank left its turn
-    std::atomic<std::uint64_t> failed{0};     ///< the last failed turn, and its ErrorKind
+    std::atomic<std::uint64_t> failed{0};     ///< number of the last failed turn, and its ErrorKind
 };
 
-/// The turns of one rank. REQUIRES: no rank is in a turn when the object is made.
+/// One rank's turns. In each turn the rank takes the step once. REQUIRES: no rank is in a turn when
+/// the object is made.
 class FlushStatus {
   public:
     explicit FlushStatus(Transport& transport);
-    /// Takes the next turn. The error of another rank in the same turn becomes this rank's, too, if
-    /// that rank was done before this rank's turn or both were in the turn at once. Waits for such
-    /// ranks only.
+    /// Takes `step` as this rank's next turn, and waits for the ranks that are in a turn at the
+    /// same time. If `step` succeeds here, but has failed in this turn on a rank that took its turn
+    /// earlier or at the same time, returns that rank's kind of error with the text `theirs`.
     Result<void> take(const std::function<Result<void>()>& step, std::string_view theirs);
 
   private:

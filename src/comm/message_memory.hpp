@@ -15,7 +15,7 @@ namespace oratorio {
 struct PieceList {
     std::span<const std::int32_t> lengths;     ///< bytes of each piece, none negative
     std::span<const std::intptr_t> addresses;  ///< address of each piece
-    Bytes bytes = 0;                           ///< of all pieces
+    Bytes bytes = 0;                           ///< total length of the pieces
 };
 
 template <class Byte>

@@ -22,7 +22,7 @@ std::size_t outgoing_bytes(const NodePlace& place) {
     return place.several_nodes() ? place.most * NodeBoards::kOperandMax : 0;
 }
 
-/// Returns the room for results: a summary of each rank, within fixed bounds.
+/// Returns the length of a board's result: enough for a summary of each rank, within fixed bounds.
 std::size_t result_bytes(const NodePlace& place) {
     constexpr std::size_t kOfRank = 128;
     if (!place.several_nodes()) return 0;

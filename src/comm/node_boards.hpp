@@ -22,21 +22,21 @@ struct NodePlace {
     [[nodiscard]] bool leads() const { return me == 0; }
 
     std::size_t nodes = 1;
-    std::size_t node = 0;   ///< of this rank
-    std::size_t ranks = 1;  ///< on this node
-    std::size_t most = 1;   ///< on the node with the most ranks
+    std::size_t node = 0;   ///< node of this rank
+    std::size_t ranks = 1;  ///< ranks on this node
+    std::size_t most = 1;   ///< ranks on the node with the most
     std::size_t me = 0;     ///< index of this rank on its node
     std::size_t list = 0;   ///< bytes of the node's shared list with an entry per rank; 0: no list
 };
 
 class NodeBoards {
   public:
-    static constexpr std::size_t kOperandMax = 512;  ///< per rank
-    static constexpr std::uint64_t kBoards = 8;      ///< operations that may overlap
+    static constexpr std::size_t kOperandMax = 512;  ///< the longest operand of a rank, in bytes
+    static constexpr std::uint64_t kBoards = 8;      ///< number of operations that may overlap
     /// The result of a gather over several nodes lies on a board if it is no longer than this.
     static constexpr std::size_t kResultMax = std::size_t{128} << 10;
-    /// Returns the length from which results lie in a list that the node has once. Equal on all
-    /// ranks, as are all constants.
+    /// Returns the usual length in bytes above which a result lies in memory once per node, in the
+    /// node's list. The value is agreed, because it is a constant.
     [[nodiscard]] static Agreed<std::size_t> usually_listed_from() {
         return agreed_from([] { return kResultMax; });
     }
@@ -52,13 +52,15 @@ class NodeBoards {
     struct alignas(64) Member {
         explicit Member(WaitPolicy usual) : doorbell(usual) {}
         Doorbell doorbell;
-        alignas(64) std::atomic<std::uint64_t> finished{0};  ///< operations that it has ended
+        /// All operations with a smaller number have ended on this rank.
+        alignas(64) std::atomic<std::uint64_t> finished{0};
     };
     /// The state of one operation.
     struct alignas(64) Board {
-        std::atomic<std::uint64_t> arrived{0};  ///< ranks, summed over all operations of this board
-        /// The operation's number + 1 once its act is done: the act of a rendezvous, or the
-        /// exchange of this node's first rank with those of other nodes.
+        /// Number of ranks that have arrived, summed over all operations of this board.
+        std::atomic<std::uint64_t> arrived{0};
+        /// The operation's number + 1 once its act is done. The act is that of a rendezvous, or the
+        /// exchange of this node's first rank with the first ranks of other nodes.
         std::atomic<std::uint64_t> acted{0};
         std::atomic<ErrorKind> failed{ErrorKind::none};  ///< how the act ended
     };
@@ -66,9 +68,9 @@ class NodeBoards {
     NodeBoards(SharedMemory memory, NodePlace place)
         : memory_(std::move(memory)), place_(std::move(place)) {}
     [[nodiscard]] static Bytes bytes(const NodePlace& place);
-    /// Returns the bytes of the list that each node should have: one block per rank, if that is
-    /// more than `from`. Returns 0 on one node, and where nodes differ so much in size that most of
-    /// the list would be empty.
+    /// Returns the bytes of the list that each node should have: kListed bytes per rank, if that
+    /// makes more than `from`. Returns 0 on one node, and where nodes differ so much in size that
+    /// most of the list would be empty.
     [[nodiscard]] static Agreed<std::size_t> list_bytes(const Agreed<const Nodes&>& nodes,
                                                         const Agreed<std::size_t>& from);
     static void lay_out(std::span<std::byte> memory, const Topology& topology,
@@ -80,11 +82,11 @@ class NodeBoards {
     /// Returns the state of the rank at index `of` on this node.
     [[nodiscard]] Member& member(std::size_t of) const;
     [[nodiscard]] std::span<std::byte> operand(const Board& board, std::size_t of) const;
-    /// With several nodes: this node's contribution to a gather over nodes, and the result of an
-    /// operation.
+    /// Return, with several nodes, the memory for this node's contribution to a gather over nodes,
+    /// and the memory for the result of an operation.
     [[nodiscard]] std::span<std::byte> outgoing(const Board& board) const;
     [[nodiscard]] std::span<std::byte> result(const Board& board) const;
-    /// With several nodes: the memory, once per node, for results that fit no board.
+    /// Returns, with several nodes, the node's memory for results that fit no board.
     [[nodiscard]] std::span<std::byte> list() const;
     /// Returns the bytes of a gathered result with room on each node for as many ranks as the
     /// largest node has.

@@ -11,9 +11,10 @@
 namespace oratorio {
 
 /// Collective over all ranks, in steps; used once. Gathers the blocks of a node's ranks on each
-/// rank of that node. Nothing crosses between nodes. A rank sends and receives at most twice as
-/// many messages as log2 of its node's ranks, rounded up. REQUIRES: neither the object nor its
-/// memory moves until step() has returned true, because the transport holds their addresses.
+/// rank of that node. No message goes from one node to another. A rank sends and receives at most
+/// twice as many messages as log2 of its node's ranks, rounded up. REQUIRES: neither the object nor
+/// its memory moves until step() has returned Step::done, because the transport holds their
+/// addresses.
 class NodeGather {
   public:
     NodeGather() = default;
@@ -38,7 +39,8 @@ class NodeGather {
     std::span<const std::byte> mine_;
     std::span<std::byte> all_;
     std::size_t place_ = 0;  ///< index of this rank on its node
-    std::size_t below_ = 1;  ///< ranks that pass blocks through this one, itself included
+    /// Number of ranks whose blocks pass through this one, itself included.
+    std::size_t below_ = 1;
     std::vector<Ticket> waits_for_;
 };
 

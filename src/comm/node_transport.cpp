@@ -12,7 +12,9 @@ namespace oratorio {
 
 namespace {
 
-constexpr std::int64_t kOurs = std::int64_t{1} << 62;  // own ticket numbers begin here
+constexpr std::int64_t kOurs = std::int64_t{1}
+                               << 62;  // the least number of this transport's own tickets; smaller
+                                       // ones are the inner transport's
 constexpr std::size_t kOperandMax = NodeBoards::kOperandMax;
 constexpr std::uint64_t kBoards = NodeBoards::kBoards;
 
@@ -22,7 +24,7 @@ struct Shared {
 };
 
 /// Collective. Makes the shared memory, with a list of `list_bytes` in it. Tries again without the
-/// list if that is refused.
+/// list if the memory is refused.
 Result<Shared> share(Transport& transport, const Agreed<std::size_t>& list_bytes) {
     const Topology& topology = transport.topology();
     const NodePlace place(topology, list_bytes);
@@ -113,8 +115,8 @@ void NodeTransport::ring_others() const {
     }
 }
 
-/// Copies this rank's operand to the board. Returns false while another rank has not read what the
-/// board held before.
+/// Copies this rank's operand to the board. Returns false while another rank still reads the
+/// operation that used the board before.
 bool NodeTransport::post(Operation& operation) {
     if (operation.number >= kBoards) {
         for (std::size_t rank = 0; rank < place().ranks; ++rank) {
@@ -129,7 +131,7 @@ bool NodeTransport::post(Operation& operation) {
     operation.posted = true;
     const std::uint64_t all = (operation.number / kBoards + 1) * place().ranks;
     if (board.arrived.fetch_add(1) + 1 < all) return true;
-    if (place().several_nodes()) {  // the first rank goes on
+    if (place().several_nodes()) {  // the node's first rank continues with the other nodes
         if (!place().leads()) ring(boards_.member(0).doorbell);
         return true;
     }
@@ -155,7 +157,8 @@ bool NodeTransport::all_here(const Operation& operation) const {
     return operation.posted && boards_.board(operation.number).arrived.load() >= all;
 }
 
-/// Returns true if the operation needs an act after the last operand has arrived.
+/// Returns true if the operation needs an act after the last operand has arrived: that of a
+/// rendezvous, or the exchange with other nodes.
 bool NodeTransport::is_acted(const Operation& operation) const {
     return operation.kind == Kind::rendezvous || place().several_nodes();
 }
@@ -178,7 +181,7 @@ Result<Completion> NodeTransport::test(Ticket ticket) {
         return Error::make(ErrorKind::internal, "test of a ticket that names no operation");
     wanted_ = found->number;
     if (!is_complete(*found)) {
-        // The missing rank may have given up.
+        // A rank that has not arrived may have given up.
         const Error lost = inner_->lost();
         return lost.kind == ErrorKind::none ? Result<Completion>(Completion{}) : lost;
     }
@@ -253,8 +256,9 @@ void NodeTransport::reduce_here(const Operation& operation, const Board& board,
     }
 }
 
-/// Moves this node's operations on with the other nodes, if this is the node's first rank, whatever
-/// this rank itself waits for. All first ranks start operations in the same order.
+/// On the node's first rank, starts and tests the exchanges of this node's operations with other
+/// nodes, whatever operation this rank itself waits for. All first ranks start operations in the
+/// same order.
 void NodeTransport::go_across() {
     if (leaders_ == nullptr) return;
     for (Operation& operation : operations_) {
@@ -272,8 +276,8 @@ void NodeTransport::go_across() {
     }
 }
 
-/// Starts an operation with the other nodes. After a failure this rank starts no more, because the
-/// others would take the next operation for the failed one.
+/// Starts an operation's exchange with the other nodes. After a failure this rank starts no more
+/// exchanges, because the other nodes would take the next one for the failed one.
 void NodeTransport::begin_across(Operation& operation) {
     if (lost_ == ErrorKind::none) {
         const auto started = start_across(operation);
@@ -319,7 +323,8 @@ void NodeTransport::end_across(const Operation& operation, ErrorKind failed) {
     ring_others();
 }
 
-/// Returns true if an operation is between the nodes. Those ring no doorbell.
+/// Returns true if an exchange with other nodes is in progress. The end of such an exchange rings
+/// no doorbell.
 bool NodeTransport::is_across() const {
     return std::ranges::any_of(
         operations_, [&](const Operation& one) { return one.across.valid() && !is_complete(one); });
@@ -363,8 +368,8 @@ void NodeTransport::idle(const WaitHint& wait_hint) {
     go_across();
     if (!is_across()) return inner_->idle(wait_hint);
     leaders_->idle({});
-    // The first ranks of other nodes may never arrive, if one of their ranks has failed. Only the
-    // inner transport learns of that.
+    // The first rank of another node never arrives if a rank of that node has failed. Only the
+    // inner transport learns of such a failure.
     constexpr unsigned kSeldom = 16;
     if (++idles_across_ % kSeldom == 0) inner_->idle({});
 }

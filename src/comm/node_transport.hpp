@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // NodeTransport: runs reductions, gathers and broadcasts in memory that the ranks of a node share.
 // With several nodes the first ranks of all nodes then exchange the results of their nodes. On one
-// node the counter lies in that memory, too. Messages go to the inner transport. With more ranks
-// than cores this is many times faster than messages, because the receivers of messages must poll.
+// node the number that all ranks share lies in that memory, too. Messages go to the inner
+// transport. With more ranks than cores this is many times faster than messages, because the
+// receivers of messages must poll.
 #pragma once
 
 #include <functional>
@@ -37,14 +38,14 @@ class NodeTransport final : public Transport {
         wants_message_ = true;
         return inner_->receive(from, tag, into);
     }
-    /// Long operands and results go through the inner transport.
+    /// Operations with long operands or results go through the inner transport.
     Result<Ticket> reduce(std::span<std::uint64_t> values, ReduceOp op) override;
     Result<Ticket> gather(std::span<const std::byte> mine, std::span<std::byte> all) override;
     [[nodiscard]] std::span<std::byte> list_of_node(std::size_t bytes) const override;
     Result<Ticket> broadcast(Rank root, std::span<std::byte> data) override;
     Result<Completion> test(Ticket ticket) override;
     [[nodiscard]] Error lost() const override { return inner_->lost(); }
-    /// On one node the counter lies in shared memory: no message, and no other rank takes part.
+    /// On one node the counter lies in shared memory, so this needs no message and no other rank.
     Result<std::int64_t> fetch_add(std::int64_t by) override;
     Result<void> rendezvous(std::span<std::byte> mine, const RendezvousAction& action) override;
     [[nodiscard]] std::size_t rendezvous_max() const override {
@@ -60,7 +61,13 @@ class NodeTransport final : public Transport {
 
   private:
     using Board = NodeBoards::Board;
-    enum class Kind { reduce, gather, list, broadcast, rendezvous };  ///< list: one result per node
+    enum class Kind {
+        reduce,
+        gather,
+        list,
+        broadcast,
+        rendezvous
+    };  ///< list: a gather with one result per node
     /// An operation that this rank has started and not finished.
     struct Operation {
         std::uint64_t number = 0;
@@ -69,7 +76,7 @@ class NodeTransport final : public Transport {
         Rank root = 0;
         std::span<const std::byte> mine = {};
         std::span<std::byte> result = {};
-        const RendezvousAction* action = nullptr;  ///< for `meet`
+        const RendezvousAction* action = nullptr;  ///< for a rendezvous
         bool posted = false;
         Ticket across = {};  ///< the exchange between first ranks
     };
@@ -78,8 +85,9 @@ class NodeTransport final : public Transport {
                   std::unique_ptr<Transport> leaders)
         : inner_(std::move(inner)), boards_(std::move(boards)), leaders_(std::move(leaders)) {}
     [[nodiscard]] const NodePlace& place() const { return boards_.place(); }
-    /// Returns true once the inner transport refuses every operation. An operation posted on a
-    /// board after that would be taken for another one, which this rank has left out.
+    /// Returns true once the inner transport refuses every operation. Then this rank must not post
+    /// on boards any more: it has left out an operation, and the other ranks would take its next
+    /// operation for that one.
     [[nodiscard]] bool is_lost() const { return lost().kind != ErrorKind::none; }
     Ticket start(Operation operation);
     void post_waiting();
@@ -108,7 +116,8 @@ class NodeTransport final : public Transport {
     std::vector<Operation> operations_;
     std::uint64_t wanted_ = 0;    ///< the operation started or tested last
     bool wants_message_ = false;  ///< the operation started or tested last belongs to `inner_`
-    std::uint32_t heard_ = 0;     ///< rings before the last look at the operations
+    /// Value of this rank's `rings` before it last looked at the operations.
+    std::uint32_t heard_ = 0;
     unsigned idles_across_ = 0;
 };
 

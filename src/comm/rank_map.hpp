@@ -44,13 +44,13 @@ class RankMap {
     }
     /// Returns the rank at `slot`, or -1 if there is none. O(sweeps).
     [[nodiscard]] Rank rank_at(NodeSlot slot) const;
-    /// Calls visit(rank, slot) for all ranks in their order. O(1) each.
+    /// Calls visit(rank, slot) for all ranks in their order. Takes O(1) time per rank.
     template <class Visit>
     void each(Visit visit) const {
         each_on(0, nodes(), visit);
     }
-    /// Calls visit(rank, slot) for the ranks on nodes in [first, last). O(1) for each of them, and
-    /// for each sweep.
+    /// Calls visit(rank, slot) for the ranks on nodes in [first, last). Takes O(1) time per rank
+    /// and per sweep.
     template <class Visit>
     void each_on(int first, int last, Visit visit) const {
         for (std::size_t i = 0; i < sweeps_.size(); ++i) {
@@ -93,7 +93,7 @@ class RankMap {
 
     std::size_t size_ = 0;
     std::vector<Sweep> sweeps_;
-    std::vector<int> counts_;  ///< by node
+    std::vector<int> counts_;  ///< number of ranks on each node
 };
 
 }  // namespace oratorio

@@ -51,7 +51,8 @@ void put_in_rank_order(std::span<std::byte> list, std::size_t block, const Nodes
         const NodeSlot slot = nodes.slot(static_cast<Rank>(rank));
         return begins[static_cast<std::size_t>(slot.node)] + static_cast<std::size_t>(slot.place);
     };
-    // The blocks form rings in which each moves to where the next one comes from.
+    // The moves form cycles: the place that a block leaves is filled by the next block of its
+    // cycle. The first block of a cycle is kept aside until its place is free.
     std::vector<bool> placed(static_cast<std::size_t>(nodes.size));
     for (std::size_t first = 0; first < placed.size(); ++first) {
         if (placed[first] || source(first) == first) continue;

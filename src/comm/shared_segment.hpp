@@ -23,7 +23,7 @@ namespace oratorio {
 [[nodiscard]] bool are_beside(const Topology& topology, Rank one, Rank other);
 
 /// Collective, in steps; used once. REQUIRES: the object does not move until step() has returned
-/// true, because the transport holds its address.
+/// Step::done, because the transport holds its address.
 class SharedSegment {
   public:
     /// Two words that each rank sends to the other ranks of its node along with the handshake.
@@ -31,11 +31,11 @@ class SharedSegment {
     struct Options {
         Bytes bytes = 0;  ///< equal on the ranks of a node
         Card card = {};
-        /// Called by the first rank before others attach. May be empty.
+        /// The node's first rank calls this function before the others attach. May be empty.
         std::function<void(std::span<std::byte>)> prepare;
-        /// Called by all ranks once all have their memory, with the cards of the node's ranks. Its
-        /// outcome is agreed on separately from that of the memory. Must be empty on all ranks or
-        /// on none.
+        /// All ranks call this function once all have their memory, with the cards of their node's
+        /// ranks. The ranks agree on its outcome separately from that of the memory. Must be empty
+        /// on all ranks or on none.
         std::function<Error(const std::vector<Card>&)> check;
     };
 
@@ -44,14 +44,14 @@ class SharedSegment {
 
     /// Returns Step::done when the outcome is decided; an error is the transport's.
     Result<Step> step(Transport& transport);
-    /// Calls step() until it returns true, waiting for the other ranks.
+    /// Calls step() until it returns Step::done, waiting for the other ranks.
     Result<void> finish(Transport& transport);
-    /// The reason why there is no memory, the same on all ranks. Valid once step() has returned
-    /// true.
+    /// Returns the reason why there is no memory, the same on all ranks. Valid once step() has
+    /// returned Step::done.
     [[nodiscard]] const Error& refusal() const { return agreement_.error(); }
     [[nodiscard]] bool refused() const { return refusal().kind != ErrorKind::none; }
-    /// The error that the check found on some rank, the same on all ranks. Valid once step() has
-    /// returned true, if the memory wasn't refused.
+    /// Returns the error that the check found on some rank, the same on all ranks. Valid once
+    /// step() has returned Step::done, if the memory wasn't refused.
     [[nodiscard]] const Error& check_refusal() const { return checked_.error(); }
     /// Returns the memory. REQUIRES: !refused().
     [[nodiscard]] SharedMemory take() { return std::move(memory_); }
@@ -70,12 +70,12 @@ class SharedSegment {
     Phase phase_ = Phase::ready;
     Options options_;
     SharedMemory memory_;
-    Error error_;  ///< of this rank
+    Error error_;  ///< this rank's own error
     Told told_;
-    std::vector<Told> told_beside_;  ///< from each rank of this node
+    std::vector<Told> told_beside_;  ///< what each rank of this node has sent
     NodeGather telling_;
-    Agreement agreement_;  ///< about the memory
-    Agreement checked_;    ///< about the check
+    Agreement agreement_;  ///< agreement on whether all ranks have the memory
+    Agreement checked_;    ///< agreement on the outcome of the check
 };
 
 }  // namespace oratorio

@@ -12,10 +12,11 @@
 namespace oratorio {
 
 struct Nodes {
-    int size = 1;              ///< ranks of the file's communicator
-    int cores = 1;             ///< of the machine with the fewest
-    int nodes_of_machine = 1;  ///< most nodes on one machine; they share its cores and kernel
-    RankMap node_of;           ///< node of each rank; nodes are numbered by first appearance
+    int size = 1;   ///< ranks of the file's communicator
+    int cores = 1;  ///< cores of the machine with the fewest
+    /// Nodes on the machine with the most; nodes of a machine share its cores and kernel.
+    int nodes_of_machine = 1;
+    RankMap node_of;  ///< node of each rank; nodes are numbered by first appearance
     std::vector<std::string> node_names;  ///< host name of each node, for cb_config_list
 
     [[nodiscard]] int nodes() const { return std::max(1, node_of.nodes()); }
@@ -49,7 +50,7 @@ struct Nodes {
 };
 
 struct Topology : Nodes {
-    Rank rank = 0;  ///< of this process
+    Rank rank = 0;  ///< rank of this process
 
     /// Returns true if this rank's node has more ranks than cores.
     [[nodiscard]] bool crowded() const { return ranks_of(node(rank)) > cores_of_node(); }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The blocking forms of the transport's operations, and meet() for ranks that share no memory.
+// The blocking forms of the transport's operations, and rendezvous() for ranks that share no
+// memory.
 #include "comm/transport.hpp"
 
 #include <algorithm>

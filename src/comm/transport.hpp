@@ -42,7 +42,7 @@ struct Completion {
 struct Blocks {
     std::byte* first = nullptr;
     std::size_t bytes = 0;   ///< length of a block
-    std::size_t stride = 0;  ///< from one block to the next
+    std::size_t stride = 0;  ///< bytes from the begin of a block to that of the next
     Rank ranks = 0;
     [[nodiscard]] std::span<std::byte> of(Rank rank) const {
         return {first + static_cast<std::size_t>(rank) * stride, bytes};
@@ -50,22 +50,22 @@ struct Blocks {
 };
 using RendezvousAction = std::function<void(const Blocks& all)>;
 
-/// A rank's request to reserve a part of the number that all ranks share, and its result. Lies at
-/// the head of the rank's block in a rendezvous.
+/// A rank's request to add `by` to the number that all ranks share, and the result. It lies at the
+/// head of the rank's block in a rendezvous.
 struct Reservation {
     std::int64_t by = 0;
-    std::int64_t first = 0;              ///< value of the number before, for this rank
-    ErrorKind failed = ErrorKind::none;  ///< why the number couldn't be moved
-    /// Returns `first`, or the error if there is none.
+    std::int64_t first = 0;              ///< value of the number before this rank's addition
+    ErrorKind failed = ErrorKind::none;  ///< why the number couldn't be changed
+    /// Returns `first`, or an error if the number couldn't be changed.
     [[nodiscard]] Result<std::int64_t> value() const;
 };
 
 struct SharedFlushStatus;
 
-/// The caller owns buffers, and must keep them until the operation is done; lists of pieces only
-/// until it is started. Messages between the same two ranks with the same tag arrive in the order
-/// they were sent. A failure of the transport is returned by the call that starts an operation or
-/// by `test`.
+/// The caller owns buffers, and must keep them until the operation is done. It must keep lists of
+/// pieces only until the operation is started. Messages between the same two ranks with the same
+/// tag arrive in the order they were sent. A failure of the transport is returned by the call that
+/// starts an operation or by `test`.
 class Transport {
   public:
     virtual ~Transport() = default;
@@ -77,7 +77,8 @@ class Transport {
     /// Starts to send. The operation is done only when the receiver has begun to receive. This
     /// bounds the unexpected messages at a receiver.
     virtual Result<Ticket> send(Rank to, Tag tag, const SendMemory& data) = 0;
-    /// Starts to receive. Pieces need a named rank. A shorter message fills the first pieces.
+    /// Starts to receive. `from` may be kAnyRank only if `into` is one block. A message that is
+    /// shorter than all pieces fills the first ones.
     virtual Result<Ticket> receive(Rank from, Tag tag, const ReceiveMemory& into) = 0;
     /// Collective; all ranks call it in the same order. Starts a reduction in place, with the
     /// result on all ranks. Sums are modulo 2^64.
@@ -85,10 +86,10 @@ class Transport {
     /// Collective. Starts a gather to all ranks. `all` holds size() blocks of mine.size() bytes, in
     /// rank order.
     virtual Result<Ticket> gather(std::span<const std::byte> mine, std::span<std::byte> all) = 0;
-    /// Returns memory of this rank's node for `bytes` bytes, a multiple of the number of ranks.
-    /// Passed to gather() as `all`, it makes the result lie there once for all ranks of the node.
-    /// Each rank may read it until it starts the next gather into it. Returns an empty span where
-    /// there is no such memory, on all ranks alike.
+    /// Returns memory of this rank's node for `bytes` bytes, a multiple of the number of ranks. If
+    /// all ranks pass this memory to gather() as `all`, the result lies there once for all ranks of
+    /// the node. Each rank may read the result until it starts the next gather into this memory.
+    /// Returns an empty span where there is no such memory, on all ranks alike.
     [[nodiscard]] virtual std::span<std::byte> list_of_node(std::size_t /*bytes*/) const {
         return {};
     }
@@ -103,11 +104,11 @@ class Transport {
     /// Adds `by` to the number that all ranks of the transport share, and returns its value before.
     /// The number is 0 at first, and sums are modulo 2^64. Not collective.
     virtual Result<std::int64_t> fetch_add(std::int64_t by) = 0;
-    /// Collective rendezvous; waits for all ranks. One rank calls `act` with the blocks of all
-    /// ranks (where they share memory it is the last to arrive). Each rank gets its block back as
-    /// `act` leaves it.
+    /// Collective rendezvous; waits for all ranks. One rank calls `action` with the blocks of all
+    /// ranks; where the ranks share memory, that is the last rank to arrive. Each rank gets its
+    /// block back as `action` leaves it.
     virtual Result<void> rendezvous(std::span<std::byte> mine, const RendezvousAction& action);
-    /// Returns the bytes of a block up to which a rendezvous costs no message.
+    /// Returns the longest block, in bytes, with which a rendezvous costs no message.
     [[nodiscard]] virtual std::size_t rendezvous_max() const { return 0; }
     /// Sets the shared number. Not collective. REQUIRES: no other rank uses the number during the
     /// call.
@@ -117,9 +118,9 @@ class Transport {
     /// Returns true if no operation of this rank is pending and none has failed, so that the
     /// transport can be reused.
     [[nodiscard]] virtual bool quiet() const = 0;
-    /// Lets others run when no progress was possible. Waiting ranks call it repeatedly, so it must
-    /// not spin hard. With a doorbell it may sleep until that has rung, but not for long, because
-    /// messages ring no doorbell.
+    /// Lets other ranks run when no progress was possible. Waiting ranks call this function
+    /// repeatedly, so it must not spin hard. If `wait_hint` has a doorbell, the function may sleep
+    /// until the doorbell has rung, but not for long, because messages ring no doorbell.
     virtual void idle(const WaitHint& wait_hint) = 0;
     void idle() { idle(wait_hint()); }
     /// Returns what the operation that was started or tested last waits for.
@@ -129,17 +130,18 @@ class Transport {
     [[nodiscard]] virtual bool in_memory() const { return topology().size == 1; }
 };
 
-/// Tests `ticket` until it is done.
+/// Waits until the operation of `ticket` is done.
 Result<Completion> wait(Transport& transport, Ticket ticket);
 Result<void> reduce(Transport& transport, std::span<std::uint64_t> values, ReduceOp op);
 Result<void> broadcast(Transport& transport, Rank root, std::span<std::byte> data);
 Result<void> gather(Transport& transport, std::span<const std::byte> mine,
                     std::span<std::byte> all);
-/// Serves the claims at the heads of all blocks, as if the ranks called fetch_add one after the
-/// other, in rank order, and no other rank between them. REQUIRES: called by the rank that acts in
-/// a rendezvous.
+/// Serves the Reservation at the head of each block, as if the ranks called fetch_add one after the
+/// other, in rank order, with no other call between them. REQUIRES: the caller is the rank that
+/// acts in a rendezvous.
 void reserve_for_all(Transport& transport, const Blocks& all);
-/// Collective. Reserves a part of the shared number in a rendezvous of its own.
+/// Collective. Adds `by` to the shared number for each rank, in rank order, in a rendezvous of its
+/// own. Returns the number before this rank's addition.
 Result<std::int64_t> reserve(Transport& transport, std::int64_t by);
 
 }  // namespace oratorio
