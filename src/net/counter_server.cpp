@@ -55,7 +55,7 @@ Result<std::unique_ptr<CounterServer>> CounterServer::start() {
     if (spare.number() < 0) return Error::of_errno("keeping a descriptor for a connection");
     std::unique_ptr<CounterServer> server(
         new CounterServer(std::move(*listener), std::move(end), std::move(spare)));
-    const SignalsBlocked blocked;  // the new thread inherits the mask
+    const SignalsBlocked blocked;  // the new thread inherits the mask of blocked signals
     try {
         server->thread_ = std::thread([&self = *server] { self.run(); });
     } catch (const std::system_error& error) {
@@ -95,8 +95,8 @@ std::optional<std::int64_t> CounterServer::serve(const CounterRequest& request) 
     return last.before;
 }
 
-/// Serves until stop(). `watched` holds the descriptor that ends the thread, the connections, then
-/// the listener's descriptors.
+/// Serves until stop(). `watched` holds, in this order, the descriptor that ends the thread, the
+/// connections, and the listener's descriptors.
 void CounterServer::run() {
     use_all_cores();
     std::vector<pollfd> watched;
@@ -112,13 +112,13 @@ void CounterServer::run() {
         serve_connections(std::span(watched).subspan(1, connections_.size()));
         admit(at_door);
     }
-    // Closing the connections makes clients notice at once, also where poll(2) failed.
+    // Close the connections, so that clients notice the end at once, also where poll(2) has failed.
     connections_.clear();
     listener_ = JobListener();
 }
 
-/// Serves the connections that are readable, and moves them to the end of the list, so that the one
-/// used least recently is first. Removes connections that have ended.
+/// Serves the connections that are readable, and moves them to the end of the list, so that the
+/// least recently used connection is first. Removes connections that have ended.
 void CounterServer::serve_connections(std::span<const pollfd> watched) {
     std::vector<Connection> used;
     std::size_t left = 0;
@@ -135,7 +135,8 @@ void CounterServer::serve_connections(std::span<const pollfd> watched) {
     std::ranges::move(used, std::back_inserter(connections_));
 }
 
-/// Lets clients in. A client that finds no room replaces the connection used least recently.
+/// Lets clients in. If there is no room for a client, it replaces the least recently used
+/// connection.
 void CounterServer::admit(std::span<const pollfd> at_door) {
     for (Socket& socket : listener_.look(at_door, room_))
         connections_.push_back({.socket = std::move(socket)});
@@ -167,7 +168,8 @@ bool CounterServer::answer(Connection& client) {
     std::array<std::byte, kCounterReply> reply{};
     std::ranges::copy(to_word(before ? kServed : kUnknown), reply.begin());
     std::ranges::copy(to_word(static_cast<std::uint64_t>(before.value_or(0))), reply.begin() + 8);
-    // A client waits for each reply, so there is room for it unless the client breaks the rules.
+    // A client waits for each reply before its next request, so the socket has room for this reply
+    // unless the client breaks the protocol.
     return client.socket.send(reply, Socket::Clock::now()).ok();
 }
 

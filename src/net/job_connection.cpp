@@ -13,16 +13,18 @@ namespace {
 using namespace std::chrono_literals;
 using Clock = Socket::Clock;
 
-/// The next address is tried when the current one has not answered for this long, or has failed.
+/// The next address is tried when the current one has not answered for this long, or when all
+/// attempts so far have failed.
 constexpr auto kStagger = 250ms;
 
-/// How often one address is tried where the connection is accepted and then closed. A server with
-/// many pending connections may have dropped ours as the oldest.
+/// How often one address is tried if the server accepts each connection and then closes it. A
+/// server with many pending connections may have dropped this client's as the oldest.
 constexpr int kTriesOfAddress = 8;
 
-/// The attempt at one address. It succeeds when the server's answer to the token has arrived.
+/// The attempt to connect to one address. It succeeds when the server's answer to the token has
+/// arrived.
 struct Attempt {
-    std::size_t address = 0;  ///< index in the place's addresses
+    std::size_t address = 0;  ///< index in the service's addresses
     Socket socket;
     int error = 0;  ///< errno
     int tries = 0;
@@ -31,9 +33,9 @@ struct Attempt {
     Word answer{};
 };
 
-/// Tries the addresses of a place as RFC 8305 describes: it starts them one after the other, and
-/// then they run in parallel. A firewall may drop what is sent to one address, and another machine
-/// may have the same address.
+/// Tries the addresses of a service as RFC 8305 describes: the attempts start one after the other,
+/// and then run in parallel. One address may not be enough: a firewall may drop what is sent to one
+/// address, and another machine may have the same address.
 class Connecting {
   public:
     explicit Connecting(const ServiceAddress& address) : address_(address) {}

@@ -17,9 +17,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto kForToken = 10s;    ///< time until a connection without the token is closed
-constexpr int kLookAgain = 100;    ///< milliseconds between two looks while a time limit runs
-constexpr int kAcceptAtOnce = 64;  ///< connections accepted before the others get their turn
+constexpr auto kForToken = 10s;  ///< time after which a connection without the token is closed
+/// Milliseconds between two calls of look() while a time limit runs.
+constexpr int kLookAgain = 100;
+constexpr int kAcceptAtOnce = 64;  ///< connections accepted at once, before others are served again
 
 }  // namespace
 
@@ -91,8 +92,8 @@ std::vector<Socket> JobListener::look(std::span<const pollfd> watched, std::size
     return std::move(admitted_);
 }
 
-/// Accepts waiting connections. A rank sends the token as soon as it is connected, so mostly the
-/// token can be read at once.
+/// Accepts waiting connections. A rank sends the token as soon as it is connected, so the token can
+/// mostly be read at once.
 void JobListener::accept_some() {
     for (int i = 0; i < kAcceptAtOnce; ++i) {
         auto accepted = listener_.accept();
@@ -114,8 +115,8 @@ void JobListener::accept_some() {
     }
 }
 
-/// Returns true if a connection waits. Without a free descriptor, accept(2) fails in the same way
-/// whether one waits or not.
+/// Returns true if a connection waits to be accepted. This needs poll(2), because without a free
+/// descriptor accept(2) fails in the same way whether a connection waits or not.
 bool JobListener::somebody_waits() const {
     pollfd waiting{listener_.number(), POLLIN, 0};
     return ::poll(&waiting, 1, 0) > 0;
@@ -128,8 +129,8 @@ bool JobListener::drop_oldest() {
     return true;
 }
 
-/// Receives what has arrived of the token, and judges a complete one. The comparison of one word
-/// takes the same time for every value.
+/// Receives what has arrived of the token, and checks the token once it is complete. The comparison
+/// of one word takes the same time for every value.
 JobListener::Verdict JobListener::hear(PendingPeer& peer) const {
     const auto got = peer.socket.receive_some(std::span(peer.token).subspan(peer.filled));
     if (!got) return Socket::would_wait(got.error()) ? Verdict::waits : Verdict::goes;
@@ -137,7 +138,7 @@ JobListener::Verdict JobListener::hear(PendingPeer& peer) const {
     if (peer.filled < peer.token.size()) return Verdict::waits;
     if (from_word(peer.token) != address_.token || admitted_.size() >= wanted_)
         return Verdict::goes;
-    // Nothing was sent before, so the socket has room for the answer.
+    // Nothing was sent on this socket before, so it has room for the answer.
     const auto answered = peer.socket.send(to_word(address_.answer), Socket::Clock::now());
     return answered ? Verdict::comes_in : Verdict::goes;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// JobListener: the listener by which ranks of one job, and nobody else, reach a thread of another
-// rank by TCP. A client sends the token first. The server's answer proves that it is the server,
-// and not another machine with the same address. Token and answer are random; the ranks learn them
-// through the host MPI. Words have 8 bytes and are little-endian.
+// JobListener: a listener through which ranks of one job, and nobody else, reach a thread of
+// another rank by TCP. A client sends the token first. The server's answer proves that it is the
+// server, and not another machine with the same address. Token and answer are random; the ranks
+// learn them through the host MPI. Words have 8 bytes and are little-endian.
 #pragma once
 
 #include <array>
@@ -20,9 +20,10 @@ namespace oratorio {
 
 /// The address of a service and the secrets needed to reach it. A plain value that fits a message.
 struct ServiceAddress {
-    std::uint64_t token = 0;    ///< secret that a client must send to be served
-    std::uint64_t answer = 0;   ///< secret that proves the server's identity
-    std::uint64_t service = 0;  ///< which of several services; sent by the client
+    std::uint64_t token = 0;   ///< secret that a client must send to be served
+    std::uint64_t answer = 0;  ///< secret that proves the server's identity
+    /// Number of the service, if the server has several; the client sends it.
+    std::uint64_t service = 0;
     std::uint32_t port = 0;
     std::uint32_t count = 0;  ///< number of addresses; 0 when there is no server
     std::array<IpAddress, 16> addresses{};
@@ -35,7 +36,8 @@ using Word = std::array<std::byte, 8>;
 /// The server's side. REQUIRES: one thread uses it.
 class JobListener {
   public:
-    /// Most connections that have not sent the token yet. One more replaces the oldest of them.
+    /// The most connections that have not sent the token yet. A further connection replaces the
+    /// oldest of them.
     static constexpr std::size_t pending_max = 16;
 
     /// Listens on all addresses of the machine. Fails without sockets, addresses or random numbers.
@@ -44,19 +46,19 @@ class JobListener {
     JobListener() = default;
 
     [[nodiscard]] const ServiceAddress& address() const { return address_; }
-    /// Adds the descriptors that it waits for to the list for poll(2).
+    /// Adds the listener's descriptors to `watched`, the list for poll(2).
     void watch(std::vector<pollfd>& watched) const;
     /// Returns the longest time for poll(2) to wait, in milliseconds; -1 means without limit.
     [[nodiscard]] int patience() const;
-    /// Looks at the sockets after poll(2). `watched` is what watch() added, and `wanted` the most
-    /// connections to return. Returns those on which the client has sent the token and received the
-    /// answer.
+    /// Accepts connections and receives tokens after poll(2). `watched` is what watch() added, and
+    /// `wanted` the most connections to return. Returns the connections on which the client has
+    /// sent the token and the server has sent the answer.
     std::vector<Socket> look(std::span<const pollfd> watched, std::size_t wanted);
-    /// Valid after look(). True if a client waits and the process has no descriptor for its
-    /// connection.
+    /// Returns true if a client waits and the process has no descriptor for its connection. Valid
+    /// after look().
     [[nodiscard]] bool is_crowded() const { return crowded_; }
-    /// Makes the next watch() listen again. The caller has closed a connection, so a descriptor may
-    /// be free.
+    /// Makes the next watch() listen again. The caller does this when it has closed a connection,
+    /// so that a descriptor may be free.
     void try_again() { crowded_ = false; }
 
   private:
@@ -80,11 +82,11 @@ class JobListener {
     std::vector<PendingPeer> pending_;
     std::vector<Socket> admitted_;
     std::size_t wanted_ = 0;
-    bool crowded_ = false;  ///< no descriptor for another connection
+    bool crowded_ = false;  ///< the process has no descriptor for another connection
 };
 
-/// The client's side. Connects, and waits until the server has answered. If all addresses fail, the
-/// error has the errno of the first one.
+/// Connects a client to a service, and waits until the server has answered the token. If all
+/// addresses fail, the error has the errno of the first one.
 [[nodiscard]] Result<Socket> connect_to(const ServiceAddress& address,
                                         Socket::Clock::time_point until);
 

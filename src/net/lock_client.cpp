@@ -12,7 +12,7 @@ namespace {
 
 using Clock = Socket::Clock;
 
-constexpr int kBetweenChores = 1;  ///< milliseconds
+constexpr int kBetweenChores = 1;  ///< milliseconds between two calls of `while_locked`
 
 /// A lock that this thread waits for. `outer` is the wait of the same thread from which this one
 /// was started.
@@ -27,7 +27,8 @@ thread_local Waiting* waiting = nullptr;
 
 Result<void> say(const Socket& socket, LockOperation operation, const LockTable::Request& wanted,
                  LockId number) {
-    // The server reads each message at once, so there is room for it unless the server is gone.
+    // The server reads each message at once, so the socket has room for this one unless the server
+    // is gone.
     return socket.send(lock_message(operation, wanted, number), Clock::now() + kLockPeerSilence);
 }
 
@@ -37,7 +38,7 @@ Result<void> ask(const Socket& socket, const LockTable::Request& wanted, LockId 
 }
 
 /// Withdraws this thread's requests that are not granted yet, because the thread is about to wait
-/// for another lock. If this fails, the error shows when the thread repeats the request.
+/// for another lock. Ignores errors: if withdrawing a request fails, so does repeating it later.
 void give_up_waiting() {
     for (Waiting* one = waiting; one != nullptr; one = one->outer)
         if (std::exchange(one->asked, false))
@@ -65,7 +66,7 @@ LockId LockClient::next_number() {
     return ++last_number_;
 }
 
-/// Returns a connection that was used before, else a new one.
+/// Returns a connection without a lock: one that was used before, or else a new one.
 Result<Socket> LockClient::idle_connection() {
     {
         const std::lock_guard lock(mutex_);

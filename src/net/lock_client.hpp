@@ -13,15 +13,15 @@
 
 namespace oratorio {
 
-/// Serves other ranks. Called repeatedly by a thread that waits for a lock.
+/// A function that serves other ranks. A thread that waits for a lock calls it repeatedly.
 using WhileLocked = void (*)();
 
 struct LockLimits {
     std::chrono::milliseconds connect{10'000};
 };
 
-/// Uses one connection for each lock that the process holds or waits for at the same time, mostly
-/// one. Connections are made when needed and kept for later locks.
+/// Uses one connection for each lock that the process holds or waits for at the same time, which is
+/// mostly one lock. Connections are made when needed and kept for later locks.
 ///
 /// A waiting thread calls `while_locked`, which may itself need another lock. The thread then gives
 /// up its place in the queue and repeats its request afterwards. So no thread holds a lock while it
@@ -64,7 +64,8 @@ class TcpLocks final : public LockServices {
     std::mutex mutex_;  ///< guards all below
     std::unique_ptr<LockServer> server_;
     int offers_ = 0;
-    std::map<std::uint64_t, std::shared_ptr<LockService>> reached_;  ///< by token
+    /// Lock services by the server's token.
+    std::map<std::uint64_t, std::shared_ptr<LockService>> reached_;
 };
 
 }  // namespace oratorio

@@ -17,7 +17,8 @@
 namespace oratorio {
 namespace {
 
-/// The server doesn't know how many processes the job has. Its limit of open files bounds them.
+/// The most clients. The server doesn't know how many processes the job has, so this is large, and
+/// the process's limit of open files bounds the number of clients.
 constexpr std::size_t kClientsMax = 1 << 20;
 
 }  // namespace
@@ -45,7 +46,7 @@ Result<std::unique_ptr<LockServer>> LockServer::start() {
     Descriptor end(::eventfd(0, EFD_CLOEXEC));
     if (end.number() < 0) return Error::of_errno("making an eventfd");
     std::unique_ptr<LockServer> server(new LockServer(std::move(*listener), std::move(end)));
-    const SignalsBlocked blocked;  // the new thread inherits it
+    const SignalsBlocked blocked;  // the new thread inherits the mask of blocked signals
     try {
         server->thread_ = std::thread([&self = *server] { self.run(); });
     } catch (const std::system_error& error) {
@@ -61,20 +62,21 @@ LockServer::~LockServer() {
     thread_.join();
 }
 
-/// Serves until the server ends. However it ends, clients see it at once.
+/// Serves until the server ends. Then closes all connections, so that clients notice the end at
+/// once, whatever its reason.
 void LockServer::run() {
     use_all_cores();
     try {
         serve_all();
     } catch (const std::bad_alloc&) {
-        // The server ends: an error of the clients is better than a lock with two holders.
+        // End the server: errors of its clients are better than a lock with two holders.
     }
     connections_.clear();
     listener_ = JobListener();
 }
 
-/// Serves clients. `watched` holds the descriptor that ends the thread, the connections, then the
-/// listener's descriptors.
+/// Serves clients. `watched` holds, in this order, the descriptor that ends the thread, the
+/// connections, and the listener's descriptors.
 void LockServer::serve_all() {
     std::vector<pollfd> watched;
     for (;;) {
@@ -134,8 +136,8 @@ bool LockServer::handle(Owner owner, Connection& client) {
     return !granted || grant(client);
 }
 
-/// Sends the number of a granted lock. A client waits for each answer, so there is room for it
-/// unless the client breaks the rules.
+/// Sends the number of a granted lock. A client waits for each answer before its next request, so
+/// the socket has room for this answer unless the client breaks the protocol.
 bool LockServer::grant(const Connection& client) {
     return client.socket.send(to_word(client.number), Socket::Clock::now()).ok();
 }

@@ -29,7 +29,7 @@ using LockMessage = std::array<std::byte, 48>;
 [[nodiscard]] LockMessage lock_message(LockOperation operation, const LockTable::Request& wanted,
                                        std::uint64_t number);
 
-/// After this time a machine that doesn't answer is taken for dead.
+/// A machine that doesn't answer for this long is treated as dead.
 inline constexpr std::chrono::seconds kLockPeerSilence{30};
 
 class LockServer {
@@ -48,7 +48,7 @@ class LockServer {
         Socket socket;
         std::size_t filled = 0;  ///< bytes received of the request
         LockMessage request{};
-        std::uint64_t number = 0;  ///< of the lock that it holds or waits for
+        std::uint64_t number = 0;  ///< number of the lock that the connection holds or waits for
     };
     using Owner = LockTable::Owner;
 
@@ -65,7 +65,7 @@ class LockServer {
     ServiceAddress address_;
     JobListener listener_;
     Descriptor end_;  ///< an eventfd; readable when the thread must end
-    // Used by the thread only:
+    // Used by the server's thread only:
     LockTable locks_;
     std::map<Owner, Connection> connections_;
     Owner last_owner_ = 0;

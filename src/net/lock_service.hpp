@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // LockService: locks of byte ranges among the processes of a job, for file systems with locks that
-// are visible on one node only. Between nodes it is lock_client, which asks a thread of one process
-// (lock_server). Simulated ranks have an implementation of their own.
+// are visible on one node only. The implementation is lock_client, which asks a thread of one
+// process (lock_server). Simulated ranks in tests have another implementation.
 #pragma once
 
 #include <compare>
@@ -17,8 +17,8 @@ namespace oratorio {
 /// Names a file to the service. All processes that lock a file must use the same key. Two files
 /// with the same key exclude each other needlessly, which costs time but is never wrong.
 struct LockKey {
-    std::uint64_t file = 0;         ///< its number in the file system (st_ino)
-    std::uint64_t file_system = 0;  ///< f_type
+    std::uint64_t file = 0;         ///< the file's number in its file system (st_ino)
+    std::uint64_t file_system = 0;  ///< type of the file system (f_type of statfs)
     auto operator<=>(const LockKey&) const = default;
 };
 
@@ -35,8 +35,9 @@ class LockService {
     LockService(const LockService&) = delete;
     LockService& operator=(const LockService&) = delete;
 
-    /// Waits for all holders of any part of `range`, and for earlier requests. There is no time
-    /// limit while the service answers; an error means that it doesn't.
+    /// Acquires a lock of `range`. Waits for conflicting locks of any part of the range, and for
+    /// conflicting requests that came earlier. There is no time limit while the service answers; an
+    /// error means that it doesn't answer.
     virtual Result<LockId> acquire(const LockKey& file, Extent range, bool exclusive) = 0;
     virtual Result<void> release(LockId lock) = 0;
 };
@@ -51,7 +52,7 @@ class LockServices {
 
     /// Offers a service of this process, the same one in each call.
     virtual Result<ServiceAddress> serve() = 0;
-    /// Takes back one offer. The service ends with its last offer.
+    /// Takes back one offer, which is one call of serve(). The service ends with its last offer.
     virtual void withdraw() = 0;
     virtual std::shared_ptr<LockService> reach(const ServiceAddress& address) = 0;
 };

@@ -12,8 +12,8 @@ bool conflict(const LockTable::Request& one, const LockTable::Request& other) {
 
 }  // namespace
 
-/// Returns true if no earlier request conflicts. The search ends at the first conflict, which is
-/// near the front when many requests wait for one range.
+/// Returns true if no earlier request for the file conflicts with this one. The search ends at the
+/// first conflict, which is near the front when many requests wait for one range.
 bool LockTable::may_have(const Entries& entries, Entries::const_iterator one) {
     return std::none_of(entries.begin(), one, [&](const Entry& earlier) {
         return conflict(earlier.wanted, one->wanted);

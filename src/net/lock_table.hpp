@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// LockTable: which owner holds which range of which file, and which owners wait for it. Only the
-// order of requests counts here; lock_server talks to the owners.
+// LockTable: which owner holds which range of which file, and which owners wait for it. The table
+// decides by the order of requests only, and sends nothing; lock_server talks to the owners.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +27,8 @@ class LockTable {
     /// one range are served in order, and no owner starves. REQUIRES: `owner` has no request in the
     /// table.
     bool request(Owner owner, const Request& wanted);
-    /// Drops the owner's lock, or its request for one, and returns the owners that hold their locks
-    /// from now on. Does nothing for an owner without a request.
+    /// Removes the owner's request, granted or not, and returns the owners whose requests are
+    /// granted by that. Does nothing for an owner without a request.
     std::vector<Owner> release(Owner owner);
     [[nodiscard]] bool has(Owner owner) const { return of_.contains(owner); }
     /// Returns the number of requests of all owners.

@@ -7,9 +7,9 @@
 // (CounterRequest). A reply is two words: kServed and the number before the operation, or kUnknown
 // and 0 where there is no such counter. Words have 8 bytes and are little-endian.
 //
-// The server closes the connection used least recently when another client arrives and there is no
-// room. After its connection has ended, a client connects again and repeats its last request. The
-// request's number shows the server whether it has served that request already.
+// When another client arrives and there is no room, the server closes the least recently used
+// connection. After its connection has ended, a client connects again and repeats its last request.
+// The request's number shows the server whether it has served that request already.
 #pragma once
 
 #include <array>
@@ -35,9 +35,9 @@ enum class CounterOperation : std::uint64_t { add = 1, set = 2 };
 
 struct CounterRequest {
     CounterOperation operation = CounterOperation::add;
-    std::uint64_t counter = 0;  ///< its id
+    std::uint64_t counter = 0;  ///< id of the counter
     std::int64_t operand = 0;
-    std::uint64_t client = 0;  ///< which client of the counter
+    std::uint64_t client = 0;  ///< number of the client; differs between clients of a counter
     std::uint64_t number = 0;  ///< larger than in the client's previous request
 };
 
@@ -56,7 +56,8 @@ struct CounterPlace {
 /// Serves the counters of this process. Thread-safe.
 class CounterServer {
   public:
-    /// Most open connections. The limit is a quarter of the process's descriptors if that is less.
+    /// The most open connections. If a quarter of the process's limit of descriptors is less, that
+    /// is the limit.
     static constexpr std::size_t connections_max = 256;
 
     /// Listens on all addresses of the machine. Fails without sockets, addresses or a thread.
@@ -67,11 +68,12 @@ class CounterServer {
     /// Adds a counter that is 0, and returns its id.
     [[nodiscard]] std::uint64_t add();
     void remove(std::uint64_t id);
-    /// Serves a request and returns the number before the operation. The client's last request,
-    /// repeated, is not served again. Returns nothing if the counter is unknown.
+    /// Serves a request and returns the number before the operation. If the request repeats the
+    /// client's last one, it is not served again, and the result is the same. Returns nothing if
+    /// the counter is unknown.
     std::optional<std::int64_t> serve(const CounterRequest& request);
-    /// Ends the thread and all connections, without the consent of clients. This process can use
-    /// the counters after that.
+    /// Ends the thread and all connections, without the consent of clients. This process can still
+    /// use the counters after that.
     void stop();
 
   private:
@@ -86,7 +88,7 @@ class CounterServer {
     };
     struct Counted {
         std::int64_t number = 0;
-        std::map<std::uint64_t, Served> last;  ///< by client
+        std::map<std::uint64_t, Served> last;  ///< last request of each client
     };
 
     CounterServer(JobListener listener, Descriptor end, Descriptor spare);
@@ -105,7 +107,7 @@ class CounterServer {
     std::mutex mutex_;  ///< guards the counters
     std::map<std::uint64_t, Counted> counters_;
     std::uint64_t last_id_ = 0;
-    std::vector<Connection> connections_;  ///< the thread's; the one used last is at the end
+    std::vector<Connection> connections_;  ///< the thread's; the most recently used one is last
     std::thread thread_;
 };
 
@@ -128,7 +130,7 @@ class CounterConnection {
   private:
     using Words = std::array<std::byte, kCounterRequest>;
     using Reply = std::array<std::byte, kCounterReply>;
-    // REQUIRES for these three: mutex_ is held.
+    // REQUIRES for these three functions: mutex_ is held.
     [[nodiscard]] Result<void> connect();
     [[nodiscard]] Result<Reply> exchange(const Words& request);
     [[nodiscard]] Error describe(const Error& failure) const;
@@ -197,7 +199,7 @@ class CounterService {
     /// Makes a counter of this process. Starts the server if none is running; fails as
     /// CounterServer::start.
     Result<std::unique_ptr<HostedCounter>> host();
-    /// Makes this rank's end of another process's counter. Sends nothing yet.
+    /// Makes this rank's client of another process's counter. Sends nothing yet.
     std::unique_ptr<Counter> reach(const CounterPlace& address, Rank rank);
     /// Ends the server if no counter uses it.
     void retire();
@@ -207,7 +209,8 @@ class CounterService {
   private:
     std::mutex mutex_;  ///< guards all below
     std::shared_ptr<CounterServer> server_;
-    std::map<std::uint64_t, std::weak_ptr<CounterConnection>> connections_;  ///< by the token
+    /// Connections by their server's token.
+    std::map<std::uint64_t, std::weak_ptr<CounterConnection>> connections_;
 };
 
 }  // namespace oratorio

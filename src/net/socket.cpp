@@ -39,7 +39,7 @@ in_addr ipv4_of(const IpAddress& mapped) {
     return address;
 }
 
-/// An address of the system, with its length.
+/// A socket address in the form that system calls take, with its length.
 struct Name {
     sockaddr_storage storage{};
     socklen_t length = 0;
@@ -90,7 +90,8 @@ void send_at_once(const Socket& socket) {
     (void)::setsockopt(socket.number(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 }
 
-/// Returns the address, or nothing for other families and for link-local IPv6 addresses.
+/// Returns the IP address in `name`. Returns nothing for other families, for link-local IPv6
+/// addresses, and without `ipv6` for all IPv6 addresses.
 std::vector<IpAddress> address_of(const sockaddr* name, bool ipv6) {
     IpAddress address{};
     if (name != nullptr && name->sa_family == AF_INET) {
@@ -134,7 +135,7 @@ Result<Socket> Socket::connect(const IpAddress& to, std::uint16_t port) {
     Socket socket(::socket(name.storage.ss_family, kKind, 0));
     if (socket.number() < 0) return Error::of_errno("making a socket");
     send_at_once(socket);
-    // After EINTR the system goes on connecting.
+    // After EINTR the system continues to connect.
     if (::connect(socket.number(), name.get(), name.length) != 0 && errno != EINPROGRESS &&
         errno != EINTR)
         return Error::of_errno("connecting");
@@ -221,8 +222,8 @@ void Socket::end_when_silent(std::chrono::milliseconds after) const {
     (void)::setsockopt(number(), IPPROTO_TCP, TCP_USER_TIMEOUT, &limit, sizeof limit);
 }
 
-/// The peer's system acknowledges data whatever its processes do. It also answers probes, both of a
-/// connection with nothing to send and of one with a receiver that has no room.
+/// Relies on the peer's system, which acknowledges data whatever its processes do. It also answers
+/// the probes of a connection, whether there is nothing to send or the receiver has no room.
 bool Socket::is_unanswered(std::chrono::milliseconds since) const {
     tcp_info info{};
     socklen_t length = sizeof info;

@@ -22,8 +22,8 @@ using IpAddress = std::array<std::uint8_t, 16>;
 /// Formats an address: "10.0.0.1 port 4000".
 [[nodiscard]] std::string text_of(const IpAddress& address, std::uint16_t port);
 
-/// Errors carry the errno: ETIMEDOUT past a time limit, ECONNRESET when the peer has closed. No
-/// operation raises SIGPIPE, and child programs don't inherit the socket.
+/// Errors carry the errno: ETIMEDOUT after a time limit, ECONNRESET when the peer has closed the
+/// connection. No operation raises SIGPIPE, and child programs don't inherit the socket.
 class Socket {
   public:
     using Clock = std::chrono::steady_clock;
@@ -37,7 +37,7 @@ class Socket {
     static Result<Socket> listen();
     /// Begins to connect. The socket becomes writable when connecting has succeeded or failed.
     static Result<Socket> connect(const IpAddress& to, std::uint16_t port);
-    /// Returns true for the error that means: no data, or no room for data, yet.
+    /// Returns true for the error that means that no data, or no room for data, is available yet.
     [[nodiscard]] static bool would_wait(const Error& error) {
         return error.system_errno == EAGAIN;
     }
@@ -59,8 +59,8 @@ class Socket {
     /// Send and receive all bytes, waiting until `until` at most.
     [[nodiscard]] Result<void> send(std::span<const std::byte> data, Clock::time_point until) const;
     [[nodiscard]] Result<void> receive(std::span<std::byte> into, Clock::time_point until) const;
-    /// Makes the system end the connection once the other machine has not answered for about
-    /// `after`, whether or not there is something to send.
+    /// Makes the system end the connection when the other machine has not answered for about
+    /// `after`, even if there is nothing to send.
     void end_when_silent(std::chrono::milliseconds after) const;
     /// Makes the system probe the other machine from time to time (TCP keep-alive).
     void tell_of_silence() const;
