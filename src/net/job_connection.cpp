@@ -26,7 +26,7 @@ constexpr int kTriesOfAddress = 8;
 struct Attempt {
     std::size_t address = 0;  ///< index in the service's addresses
     Socket socket;
-    int error = 0;  ///< errno
+    int error = 0;  ///< errno of the failure; 0: none so far
     int tries = 0;
     bool asked = false;
     std::size_t filled = 0;
