@@ -28,8 +28,9 @@ const ActivityRow& row_of(Activity activity) {
 constexpr int kLanes = 31;
 constexpr Nanoseconds kClosely = 2000;
 
-/// Returns true for activities inside a phase. They are many and short, so neighbours are joined
-/// and their number is limited; otherwise single messages and short waits would fill the memory.
+/// Returns true for activities inside a phase. Spans of such activities are many and short. So
+/// neighbouring ones are joined and their number is limited; otherwise single messages and short
+/// waits would fill the memory.
 bool is_detail(Activity activity) {
     return activity >= Activity::storage;
 }
@@ -82,7 +83,7 @@ int Recorder::begin(const AccessRecord& what) {
     return number;
 }
 
-/// Adds what was counted since the last call to the access that it was done for.
+/// Adds to the current access what was counted since it became the current one.
 void Recorder::settle() {
     AccessRecord* const mine = find(current_);
     if (mine == nullptr) return;
@@ -112,8 +113,8 @@ AccessRecord* Recorder::find(int access) {
     return access == nobody ? nullptr : &accesses_[static_cast<std::size_t>(access)];
 }
 
-/// Returns true if the span can be joined to the last one: a detail of the same activity and access
-/// that follows closely.
+/// Returns true if `span` can be joined to the last span: both are details of the same activity and
+/// access, and one closely follows the other.
 bool Recorder::joins(const Span& span) const {
     if (spans_.empty() || !is_detail(span.activity)) return false;
     const Span& last = spans_.back();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Recorder: the accesses of one rank to one open file for ORATORIO_TRACE: when they happened, and
 // what their time was spent on. Its memory is bounded; accesses and spans beyond the limits are
-// counted but not kept. Owned by the open file. REQUIRES: one thread uses it at a time. It exists
-// only while the program is traced.
+// counted but not kept. The open file owns the recorder. REQUIRES: one thread uses it at a time. A
+// recorder exists only while the program is traced.
 #pragma once
 
 #include <array>
@@ -26,7 +26,7 @@ enum class Activity : std::uint8_t {
 /// A time of the monotonic clock, which the processes of a node share.
 using Nanoseconds = std::int64_t;
 
-/// A layout as a few numbers. Sent as bytes.
+/// A layout described by a few numbers. It is sent to other ranks as bytes.
 struct Pattern {
     static constexpr int levels_max = 6;
     struct Level {
@@ -37,14 +37,14 @@ struct Pattern {
     Bytes extent = 0;          ///< from one tile to the next
     std::int64_t tiles = 0;    ///< -1: unbounded
     Bytes tile_bytes = 0;      ///< data of a tile
-    std::int64_t pieces = 0;   ///< of a tile
+    std::int64_t pieces = 0;   ///< contiguous pieces of a tile
     Offset first = 0;          ///< where the data begins in a tile; regular layouts only
     Bytes block = 0;           ///< contiguous bytes; regular layouts only
     std::int32_t levels = -1;  ///< number of levels, outermost first; -1: the layout isn't regular
     std::array<Level, levels_max> level{};
 };
 
-/// One access. Sent as bytes.
+/// A record of one access. It is sent to other ranks as bytes.
 struct AccessRecord {
     Nanoseconds begin = 0;
     Nanoseconds end = 0;
@@ -52,14 +52,14 @@ struct AccessRecord {
     Direction direction = Direction::read;
     bool started = false;   ///< nonblocking or split: the program went on during the access
     bool shared = false;    ///< used the shared file pointer
-    std::uint8_t lane = 0;  ///< the lanes below were taken by other accesses at its begin
+    std::uint8_t lane = 0;  ///< the lowest lane that no other access used when this one began
     ErrorKind error = ErrorKind::none;
     Bytes asked = 0;
     Bytes moved = 0;
     Extent hull;  ///< of this rank's data in the file
     std::int64_t pieces = 0;
     std::int64_t memory_pieces = 0;
-    Bytes from = 0;  ///< data position in `file`
+    Bytes from = 0;  ///< data position in `file` at which the access begins
     Pattern file;
     Pattern memory;
     std::int32_t file_shape = -1;  ///< number among the recorded shapes; -1: not recorded
@@ -71,15 +71,17 @@ struct AccessRecord {
     std::array<std::uint64_t, Stats::rows> counts{};  ///< what the access added to the counters
 };
 
-/// A stretch of time with one activity. Sent as bytes.
+/// A stretch of time with one activity. It is sent to other ranks as bytes.
 struct Span {
     Nanoseconds begin = 0;
     Nanoseconds end = 0;
     std::int64_t detail = 0;   ///< number of the round, or bytes of the messages
     std::int32_t access = 0;   ///< number of the access
-    std::uint16_t joined = 1;  ///< number of spans, following one another closely, that were joined
+    std::uint16_t joined = 1;  ///< number of spans, in close succession, that form this one
     Activity activity = Activity::planning;
-    std::uint8_t lane = 0;  ///< 0: the rank's own; 1 + i: slot i
+    /// Lane in the trace: 0 for the rank's own activities, 1 + i for those of an aggregator's slot
+    /// i.
+    std::uint8_t lane = 0;
 };
 
 class Recorder {
@@ -96,8 +98,8 @@ class Recorder {
     [[nodiscard]] static Limits limits_for(int ranks);
     [[nodiscard]] static Nanoseconds now();
 
-    /// Reserves its memory at once; if that fails it keeps nothing. REQUIRES: `stats` outlives the
-    /// recorder.
+    /// Reserves the memory for all accesses and spans. If that fails, the recorder keeps nothing.
+    /// REQUIRES: `stats` outlives the recorder.
     Recorder(const Stats& stats, const Limits& limits);
 
     static constexpr int nobody = -1;
@@ -110,7 +112,8 @@ class Recorder {
     void skip() { ++dropped_accesses_; }
     /// Begins an access and returns its number. REQUIRES: !full().
     int begin(const AccessRecord& what);
-    /// Attributes all that follows to `access`, until another call names a different one.
+    /// Attributes all spans and counts that follow to `access`, until another call names a
+    /// different access.
     void work_for(int access);
     /// Ends an access with its outcome.
     void end(int access, Bytes moved, ErrorKind error);
@@ -133,10 +136,10 @@ class Recorder {
     Limits limits_;
     std::vector<AccessRecord> accesses_;
     std::vector<Span> spans_;
-    std::vector<std::uint32_t> kept_;  ///< detail spans of each access
+    std::vector<std::uint32_t> kept_;  ///< number of detail spans of each access
     std::array<std::uint64_t, Stats::rows> before_{};
     std::int64_t collectives_ = 0;
-    std::uint32_t lanes_ = 0;  ///< bits of the lanes in use
+    std::uint32_t lanes_ = 0;  ///< bit i is set while lane i is in use
     int current_ = nobody;
     std::uint64_t dropped_accesses_ = 0;
     std::uint64_t dropped_spans_ = 0;
@@ -148,7 +151,8 @@ class TracedAccess {
     TracedAccess() = default;
     TracedAccess(Recorder& recorder, const AccessRecord& what)
         : recorder_(&recorder), number_(recorder.begin(what)) {}
-    /// Makes an access that isn't kept.
+    /// Makes an access that isn't recorded, but during which nothing is attributed to another
+    /// access.
     explicit TracedAccess(Recorder& recorder) : recorder_(&recorder) {}
     [[nodiscard]] int number() const { return number_; }
     /// Attributes this thread's next work to the access.
@@ -164,7 +168,7 @@ class TracedAccess {
     int number_ = Recorder::nobody;
 };
 
-/// Records one activity after the other, of an access or of one slot.
+/// Records the successive activities of an access, or of one slot of an aggregator.
 class Track {
   public:
     Track() = default;  ///< records nothing

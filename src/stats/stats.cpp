@@ -20,8 +20,8 @@ std::int64_t nanoseconds(std::chrono::steady_clock::time_point time) {
     return std::chrono::nanoseconds(time.time_since_epoch()).count();
 }
 
-/// Returns the activity that a time is recorded as; none for the times of whole accesses, which
-/// have records of their own.
+/// Returns the activity as which a time of this row is recorded. Returns nothing for the times of
+/// whole accesses, which have records of their own.
 std::optional<Activity> activity_of(std::uint64_t Stats::*row) {
     if (row == &Stats::storage_time) return Activity::storage;
     if (row == &Stats::copy_time) return Activity::copying;

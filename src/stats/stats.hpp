@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Stats: exact counts of the engine's work, one number per row of counters.def, and, if requested,
-// the times it took. Passed down as an argument, never global.
+// the times it took. The object is passed down as an argument and is never global.
 #pragma once
 
 #include <array>
@@ -32,10 +32,10 @@ struct Stats {
     }
 
     bool written = false;          ///< some access was a write
-    bool timed = false;            ///< times are taken; each costs two reads of the clock
+    bool timed = false;            ///< times are measured; each costs two reads of the clock
     Recorder* recorder = nullptr;  ///< records every time and its activity; set only if `timed`
 
-    /// Stops recording. `stays_timed`: times are still taken.
+    /// Stops recording. Times are still measured if `stays_timed`.
     void stop_recording(bool stays_timed) {
         recorder = nullptr;
         timed = stays_timed;
@@ -47,7 +47,7 @@ struct Stats {
 #undef COUNTER
         rows
     };
-    /// Convert all rows to an array in their order, to be summed over ranks, and back.
+    /// Convert all rows to an array in the order of the rows, to be summed over ranks, and back.
     [[nodiscard]] std::array<std::uint64_t, rows> values() const;
     static Stats of(const std::array<std::uint64_t, rows>& values);
 
@@ -59,7 +59,7 @@ struct Stats {
 };
 
 /// Adds the time from its construction to its destruction to a row of `stats`, if `stats` isn't
-/// null and times are taken.
+/// null and times are measured.
 class Timing {
   public:
     Timing(Stats* stats, std::uint64_t Stats::*row)
