@@ -15,17 +15,17 @@ using Stream = void*;
 using Address = std::uintptr_t;
 
 constexpr Code kSuccess = 0;
-// CUpointer_attribute
+// Values of CUpointer_attribute:
 constexpr int kContext = 1;
 constexpr int kMemoryType = 2;
 constexpr int kIsManaged = 8;
 constexpr int kOrdinal = 9;
-// CUmemorytype
+// Values of CUmemorytype:
 constexpr unsigned kDevice = 2;
 constexpr unsigned kUnified = 4;
 constexpr unsigned kPortable = 1;  ///< CU_MEMHOSTREGISTER_PORTABLE
 
-/// CUDA_MEMCPY2D_v2.
+/// The source or the target in Copy2d, which has the layout of CUDA_MEMCPY2D_v2.
 struct Side {
     std::size_t x = 0;
     std::size_t y = 0;
@@ -91,8 +91,8 @@ struct Facts {
     }
 };
 
-/// The context that memory belongs to. Memory of pools has none: then the device's first one is
-/// used.
+/// The CUDA context that memory belongs to. Memory of a pool has no context; the primary context of
+/// its device is used for it.
 class Home {
   public:
     Home(const Calls& calls, const Facts& facts) : calls_(calls), context_(facts.context) {
@@ -123,8 +123,8 @@ class Home {
     bool retained_ = false;
 };
 
-/// A queue with its own stream, which waits for what the program has started in the default stream,
-/// as a plain copy does.
+/// A queue with its own stream. The stream waits for all work that the program has started in the
+/// default stream, as a plain copy does.
 class CudaQueue final : public DeviceQueue {
   public:
     CudaQueue(const Calls& calls, const Facts& facts) : calls_(calls), home_(calls, facts) {}

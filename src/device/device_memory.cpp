@@ -10,9 +10,10 @@ namespace oratorio {
 
 namespace {
 
-/// A copy by the driver takes as long as copying this many bytes.
+/// Pieces are small if they are shorter than this, because starting a copy by the driver takes as
+/// long as copying this many bytes.
 constexpr Bytes kSmallPiece = 512;
-/// Pieces are close together if at least one of this many bytes is theirs.
+/// Small pieces are close together if at least one in this many bytes belongs to a piece.
 constexpr Bytes kSparse = 8;
 
 bool is_small(const StridedRun& run) {
@@ -23,13 +24,13 @@ bool is_pitch(Bytes stride, Bytes length) {
     return stride >= length && stride <= kPitchMost;
 }
 
-/// Small pieces one after the other, and what lies between them.
+/// A stretch of device memory with small pieces, in ascending order, and the bytes between them.
 struct Stretch {
     Extent hull;
     Bytes bytes = 0;
     int runs = 0;
 
-    /// Returns the next pieces at the cursor, as many as fit the window.
+    /// Returns the stretch of the next small pieces at the cursor, as many as fit the window.
     static Stretch at(Cursor memory, Bytes bytes_max, Bytes window) {
         Stretch stretch;
         const Bytes most = window / kSparse;
@@ -42,7 +43,7 @@ struct Stretch {
         }
         return stretch;
     }
-    /// True if one copy replaces several.
+    /// Returns true if one copy of the stretch replaces several copies of pieces.
     [[nodiscard]] bool helps() const { return runs > 1 || hull.length() > bytes; }
 
   private:
@@ -56,7 +57,8 @@ struct Stretch {
     }
 };
 
-/// Copies data to packed memory. In the window it lies as it does in the device's memory.
+/// Copies data of a device to packed memory of the host. Small pieces that lie close together go
+/// through the window, where they lie as they do in the device's memory.
 class Gathering {
   public:
     Gathering(DeviceQueue& queue, const std::byte* base, std::span<std::byte> window)
@@ -87,8 +89,8 @@ class Gathering {
         pending_ = false;
         return queue_.wait();
     }
-    /// Copies a stretch to the window. Gives up for good, and returns false, once the driver
-    /// refuses: the bytes between the pieces may not be the program's.
+    /// Copies a stretch to the window. If the driver refuses, stops using the window for good and
+    /// returns false: the bytes between the pieces may not be the program's.
     bool copy_to_window(const Stretch& stretch) {
         const Extent hull = stretch.hull;
         const Error started =

@@ -15,22 +15,23 @@ namespace oratorio {
 
 struct DeviceMemory {
     DeviceDriver* driver = nullptr;  ///< null: this isn't memory of a device
-    std::byte* base = nullptr;       ///< where offset 0 of the layout lies
+    std::byte* base = nullptr;       ///< address of the layout's offset 0
     Layout layout;
 
     /// Opens a queue for copies. REQUIRES: the layout isn't empty.
     [[nodiscard]] Result<std::unique_ptr<DeviceQueue>> open() const;
 };
 
-/// Starts the copy; piece by piece if the driver has no strided copy of that kind.
+/// Starts a copy of `rows`, piece by piece if the driver can't copy with such strides.
 [[nodiscard]] Error start_rows(DeviceQueue& queue, const CopyRows& rows);
-/// Starts to copy the next out.size() data bytes at the cursor to `out`; they are there after the
-/// queue's wait(). Equally spaced pieces are one copy by the driver. Small pieces that lie close
-/// together are copied with what lies between them, through `window`; if that is empty, each by
-/// itself. `base`: as in DeviceMemory.
+/// Starts to copy the next out.size() data bytes at the cursor to `out`. All of them are in `out`
+/// after the queue's wait(). Equally spaced pieces are one copy by the driver. Small pieces that
+/// lie close together are copied through `window`, together with the bytes between them; if
+/// `window` is empty, they are copied one by one. `base` is that of the DeviceMemory.
 [[nodiscard]] Error gather_from_device(DeviceQueue& queue, Cursor& memory, const std::byte* base,
                                        std::span<std::byte> out, std::span<std::byte> window);
-/// Starts to copy `in` to the next in.size() data bytes at the cursor. Writes nothing between them.
+/// Starts to copy `in` to the next in.size() data bytes at the cursor. Writes nothing between these
+/// bytes.
 [[nodiscard]] Error scatter_to_device(DeviceQueue& queue, Cursor& memory, std::byte* base,
                                       std::span<const std::byte> in);
 

@@ -24,9 +24,11 @@ constexpr std::array<Kind, 2> kKnown = {
 
 /// The driver libraries that are loaded.
 struct Loaded {
-    unsigned long long before = 0;  ///< libraries that were ever loaded, at the last look
+    unsigned long long before = 0;  ///< libraries that were ever loaded, as of the last look
     unsigned long long ever = 0;
-    std::array<std::string, kKnown.size()> paths;  ///< "": not loaded, or no library was since
+    /// Path of each known library; "" if it isn't loaded, or if no library was loaded since
+    /// `before`.
+    std::array<std::string, kKnown.size()> paths;
 
     static Loaded since(unsigned long long before) {
         Loaded loaded{.before = before, .paths = {}};
@@ -47,7 +49,7 @@ struct Loaded {
     }
 };
 
-/// Finds the owner of memory, with as few questions to the drivers as will do.
+/// Finds the driver that owns memory, with few calls of the drivers.
 class Search {
   public:
     Search(std::span<const std::unique_ptr<DeviceDriver>> drivers, const std::byte* base)
@@ -60,8 +62,9 @@ class Search {
         return nullptr;
     }
 
-    /// Returns the owner of a part that the shape lists. Members of a structure may be anywhere;
-    /// copies of one thing at equal distances are in one place.
+    /// Returns the owner of the first part that a driver owns. Asks about every part that the shape
+    /// lists, because members of a structure may be anywhere. Asks about one copy only of equally
+    /// spaced ones, because these lie in the same memory.
     [[nodiscard]] DeviceDriver* owner_of_part(const Shape& shape, Offset origin) {
         if (shape.size() == 0) return nullptr;
         if (shape.kind() == Shape::Kind::run) return owner_near(origin);
@@ -77,8 +80,8 @@ class Search {
     }
 
   private:
-    /// Asks once per 64 KiB: memory of devices doesn't begin and end within so short a distance of
-    /// the host's.
+    /// Asks the drivers once per 64 KiB: memory of devices doesn't begin and end within so short a
+    /// distance of the host's.
     [[nodiscard]] DeviceDriver* owner_near(Offset offset) {
         constexpr std::uintptr_t kNear = 64 << 10;
         const auto near = reinterpret_cast<std::uintptr_t>(place_in(base_, offset)) / kNear;
@@ -110,7 +113,7 @@ void Devices::look() {
         drivers_[count++] = std::move(driver);
     }
     count_.store(count, std::memory_order_release);
-    // Other threads find nothing new from now on.
+    // From now on, other threads that look find no new library.
     libraries_.store(loaded.ever, std::memory_order_release);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Devices: the drivers of devices that the process has loaded so far. It loads nothing itself. One
-// per process. docs/user/devices.md
+// Devices: the drivers of devices that the process has loaded so far. The class loads no libraries
+// itself. There is one object per process. See docs/user/devices.md.
 #pragma once
 
 #include <array>
@@ -16,19 +16,20 @@ namespace oratorio {
 /// Thread-safe.
 class Devices {
   public:
-    /// True if there is a driver. Costs a load.
+    /// Returns true if there is a driver. Costs one load from memory.
     [[nodiscard]] bool any() const { return count_.load(std::memory_order_relaxed) > 0; }
     /// Looks for drivers among the libraries that were loaded since the last look.
     void look();
-    /// Returns the driver of the memory, if any of it is memory of a device. Looks at the ends of
-    /// the layout and, if it lists its parts, at each part in another 64 KiB than the one before.
+    /// Returns the driver of the memory, if any of it is memory of a device. Asks the drivers about
+    /// both ends of the layout and, if the layout lists parts, about each part that lies in other
+    /// 64 KiB than the part before it.
     [[nodiscard]] DeviceDriver* owner_of(const std::byte* base, const Layout& memory) const;
 
   private:
     static constexpr std::size_t kKinds = 2;
 
     std::mutex looking_;                            ///< held while drivers are added; guards taken_
-    std::atomic<unsigned long long> libraries_{0};  ///< libraries ever loaded, as far as it knows
+    std::atomic<unsigned long long> libraries_{0};  ///< libraries ever loaded, as of the last look
     std::array<bool, kKinds> taken_{};
     std::array<std::unique_ptr<DeviceDriver>, kKinds> drivers_;  ///< in the order they were found
     std::atomic<std::size_t> count_{0};  ///< number of drivers; none is ever removed

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // DeviceDriver: a driver of devices with memory of their own, found while the program runs, and the
-// copies that it makes. Nothing here is linked to a driver. docs/user/devices.md
+// copies that it makes. The library is not linked to any driver. See docs/user/devices.md.
 #pragma once
 
 #include <cstddef>
@@ -24,11 +24,12 @@ struct CopyRows {
     std::int64_t count = 1;
 };
 
-/// Copies, one after the other in the order they were started. Errors are ErrorKind::buffer and
-/// name the driver's call and its code. REQUIRES: used by one thread at a time, which may change.
+/// A queue of copies, which the driver makes one after the other in the order in which they were
+/// started. Errors are ErrorKind::buffer and name the driver's call and its code. REQUIRES: used by
+/// one thread at a time, which may change.
 class DeviceQueue {
   public:
-    /// Leaves the memory that it was opened for as it is.
+    /// Ends the queue. The memory that it was opened for stays as it is.
     virtual ~DeviceQueue() = default;
     DeviceQueue() = default;
     DeviceQueue(const DeviceQueue&) = delete;
@@ -37,7 +38,7 @@ class DeviceQueue {
     /// Starts a copy. REQUIRES: neither side is touched by others before wait(); strides are at
     /// least `length`, and at most kPitchMost.
     virtual Error start(const CopyRows& rows) = 0;
-    /// Waits until all copies that were started are done, or have failed.
+    /// Waits until all copies that were started are done or have failed.
     virtual Error wait() = 0;
     /// Makes copies to and from `memory` of the host faster, if the driver can.
     virtual void pin(std::span<std::byte> memory) = 0;
@@ -46,7 +47,7 @@ class DeviceQueue {
 /// The longest stride that drivers take.
 inline constexpr Bytes kPitchMost = INT32_MAX;
 
-/// One for each kind of driver in the process. Thread-safe.
+/// A driver. The process has one object for each kind of driver. Thread-safe.
 class DeviceDriver {
   public:
     virtual ~DeviceDriver() = default;
@@ -56,14 +57,14 @@ class DeviceDriver {
 
     /// Returns the name that users know: "CUDA".
     [[nodiscard]] virtual const char* name() const = 0;
-    /// True if the byte there is memory of a device that the host can't touch, or had better not.
-    /// False for memory that both share (managed), and for memory of the host that the driver
-    /// knows.
+    /// Returns true if the byte at `address` is memory of a device that the host can't or shouldn't
+    /// touch. Returns false for memory that host and device share (managed memory), and for memory
+    /// of the host that the driver knows.
     [[nodiscard]] virtual bool owns(const std::byte* address) const = 0;
-    /// Opens a queue for copies from and to memory that it owns, such as `address`.
+    /// Opens a queue for copies from and to memory that the driver owns, such as `address`.
     [[nodiscard]] virtual Result<std::unique_ptr<DeviceQueue>> open(
         const std::byte* address) const = 0;
-    /// Returns the bounce buffers of the host to copy through.
+    /// Returns the bounce buffers in host memory that copies go through.
     [[nodiscard]] StagingBlocks& blocks() { return blocks_; }
 
   private:

@@ -16,7 +16,7 @@ constexpr Code kSuccess = 0;
 constexpr int kAnyToAny = 4;       ///< hipMemcpyDefault
 constexpr unsigned kPortable = 1;  ///< hipHostRegisterPortable
 
-/// hipPointerAttribute_t.
+/// Has the layout of hipPointerAttribute_t.
 struct Attributes {
     int type = 0;
     int device = 0;
@@ -57,8 +57,9 @@ struct Calls {
     }
 };
 
-/// While it lives, the thread has another device. The runtime remembers a thread's last error: an
-/// error of ours is removed, one of the program stays.
+/// Switches the thread to another device as long as the object lives. The runtime also remembers
+/// each thread's last error. An error of the program stays remembered; if there was none, an error
+/// of this library's calls is removed at the end.
 class Aside {
   public:
     Aside(const Calls& calls, int device) : calls_(calls), clean_(calls.peek_error() == kSuccess) {
@@ -79,8 +80,8 @@ class Aside {
     bool clean_;
 };
 
-/// A queue with its own stream, which waits for what the program has started in the default stream,
-/// as a plain copy does.
+/// A queue with its own stream. The stream waits for all work that the program has started in the
+/// default stream, as a plain copy does.
 class HipQueue final : public DeviceQueue {
   public:
     HipQueue(const Calls& calls, int device) : calls_(calls), device_(device) {}
@@ -128,7 +129,7 @@ class HipQueue final : public DeviceQueue {
 class HipDriver final : public DeviceDriver {
   public:
     HipDriver(void* library, const Calls& calls) : library_(library), calls_(calls) {
-        // ROCm 6 has changed the numbers of hipMemoryType.
+        // ROCm 6 has changed the numbers of hipMemoryType; before, hipMemoryTypeDevice was 1.
         constexpr int kRocm6 = 6 * 10'000'000;
         int version = 0;
         if (calls_.version(&version) == kSuccess && version < kRocm6) device_type_ = 1;
@@ -148,8 +149,8 @@ class HipDriver final : public DeviceDriver {
     }
 
   private:
-    /// Returns what the runtime knows about an address. Asking about memory that it doesn't know is
-    /// an error.
+    /// Returns what the runtime knows about an address. The runtime's call fails for memory that it
+    /// doesn't know; the type is -1 then.
     [[nodiscard]] Attributes attributes_of(const std::byte* address) const {
         const Aside aside(calls_, -1);
         Attributes found;

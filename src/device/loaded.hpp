@@ -10,12 +10,12 @@
 
 namespace oratorio {
 
-/// Returns null if the library lacks a function. The library stays loaded as long as the driver
-/// lives.
+/// Return a driver, or null if the library lacks a function that the driver needs. Take over the
+/// handle `library`, so that the library stays loaded as long as the driver lives.
 std::unique_ptr<DeviceDriver> make_cuda_driver(void* library);
 std::unique_ptr<DeviceDriver> make_hip_driver(void* library);
 
-/// Returns false if the library has no such function.
+/// Sets `call` to the library's function `name`. Returns false if the library has no such function.
 template <class Function>
 bool find_call(void* library, const char* name, Function*& call) {
     call = reinterpret_cast<Function*>(::dlsym(library, name));

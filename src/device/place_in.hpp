@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where in memory an offset of a layout lies. The base may be null (MPI_BOTTOM) or outside of all
-// memory, so it is handled as a number.
+// place_in(): the address of a layout's offset. The layout's base may be null (MPI_BOTTOM) or
+// outside of all memory, so the address is computed with integers.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Moves all data of an access of a device's memory through the host, as a whole.
+// Moves the data of an access to memory of a device through the host, all data at once.
 #include <algorithm>
 #include <new>
 
@@ -23,8 +23,8 @@ Extent hull_of(const Layout& layout) {
             layout.origin + span.end + std::max<Offset>(tiles, 0)};
 }
 
-/// A mirror of the user's data in host memory: it lies there as it does on the device, for a
-/// conversion that needs it so.
+/// A mirror of the user's data in host memory. The data lies there as it does on the device,
+/// because a conversion needs it in the user's layout.
 class HostMirror {
   public:
     explicit HostMirror(const DeviceMemory& memory)
@@ -38,7 +38,8 @@ class HostMirror {
                                     "no memory to stage a device's data in: access less at a time");
     }
     [[nodiscard]] std::byte* base() const { return place_in(bytes_.get(), -hull_.begin); }
-    /// Copies a part of the data, given by positions in it.
+    /// Copies the data positions `part`: from the device to the mirror for a write, and back for a
+    /// read.
     Error copy(DeviceQueue& queue, Direction direction, Extent part) const {
         Cursor cursor(memory_.layout);
         cursor.seek_size(part.begin);

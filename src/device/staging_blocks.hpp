@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// StagingBlocks: bounce buffers, memory of the host that data of a device is copied through. Kept
-// from access to access, because pinning it takes longer than copying as much. The memory is ours,
-// so that a program that resets its device only unpins it.
+// StagingBlocks: bounce buffers, memory of the host that data of a device is copied through. They
+// are kept from access to access, because pinning memory takes longer than copying as many bytes.
+// The library maps the memory itself, and not through the driver, so a program that resets its
+// device only unpins the memory.
 #pragma once
 
 #include <cstddef>
@@ -19,10 +20,11 @@ class DeviceQueue;
 /// Thread-safe. Holds at most as many blocks as were in use at once.
 class StagingBlocks {
   public:
-    /// One piece is copied while another is written or read.
+    /// A block has two pieces, so that one is copied while the other is written or read.
     static constexpr int kPieces = 2;
     static constexpr Bytes kPieceBytes = 4 << 20;
-    /// For a stretch of a device's memory with only some bytes that are wanted.
+    /// Length of the window, which holds a stretch of a device's memory of which only some bytes
+    /// are wanted.
     static constexpr Bytes kWindowBytes = 1 << 20;
 
     class Lease;
@@ -31,7 +33,8 @@ class StagingBlocks {
     StagingBlocks(const StagingBlocks&) = delete;
     StagingBlocks& operator=(const StagingBlocks&) = delete;
 
-    /// Returns a false lease if there is no memory. `queue` pins a new block.
+    /// Returns an empty lease, which converts to false, if there is no memory. `queue` pins a new
+    /// block.
     [[nodiscard]] Lease take(DeviceQueue& queue);
 
   private:
