@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Conversion: converts the data of one access to and from its form in the file (MPI-4.1, 14.5).
-// Native data needs none.
+// Native data needs no conversion.
 #pragma once
 
 #include <cstddef>
@@ -19,10 +19,10 @@ class Conversion {
     Conversion(const Conversion&) = delete;
     Conversion& operator=(const Conversion&) = delete;
 
-    /// Returns the bytes that the data takes in the file.
+    /// Returns the number of bytes that the data takes in the file.
     [[nodiscard]] virtual Bytes file_bytes() const = 0;
-    /// Returns where in the memory's data the elements lie that are completely inside a part of the
-    /// file's data. Both are positions in data order.
+    /// Returns the range of the memory's data with the elements that lie completely inside
+    /// `file_part`, a range of the file's data. Both are ranges of positions in data order.
     [[nodiscard]] virtual Extent memory_part(Extent file_part) const = 0;
     /// Converts the user's buffer to contiguous file data, file_bytes() long. Fails with
     /// ErrorKind::conversion.

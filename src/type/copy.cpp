@@ -18,7 +18,7 @@ template <class Byte>
 class Side {
   public:
     explicit Side(Byte* base) : base_(base) {}
-    /// A side of packed bytes: one long piece.
+    /// Makes a side of packed bytes, which are one long piece.
     explicit Side(std::span<Byte> packed) : base_(packed.data()) {
         if (packed.empty()) return;
         pieces_.row.length = std::ssize(packed);
@@ -36,11 +36,12 @@ class Side {
     [[nodiscard]] const PieceRun& row() const { return pieces_.row; }
     [[nodiscard]] PiecePosition& position() { return position_; }
     [[nodiscard]] bool begun() const { return position_.within > 0; }
-    /// Returns the bytes left of the current piece.
+    /// Returns the number of bytes left of the current piece.
     [[nodiscard]] Bytes left() const { return left_; }
-    /// Returns the pieces left of the row.
+    /// Returns the number of pieces left of the row.
     [[nodiscard]] std::int64_t count() const { return row().count - position_.piece; }
-    /// Returns the rows left, including this one; 1 when part of this row is done.
+    /// Returns the number of rows left, including the current one; 1 when a part of the current row
+    /// is done.
     [[nodiscard]] std::int64_t rows() const { return position_.piece == 0 ? pieces_.rows : 1; }
     [[nodiscard]] Bytes row_bytes() const { return row_bytes_; }
     /// Returns the lengths of the row's pieces from the current one on.
@@ -61,7 +62,8 @@ class Side {
                     pieces_.stride};
         return {displaced(base_, row().origin), row().offsets + piece, 0, pieces_.stride};
     }
-    /// Returns the places inside the current piece for the packed pieces of the row of `many`.
+    /// Returns the places for the pieces of the row of `many`, if they lie one after the other
+    /// inside this side's current piece.
     template <class OtherByte>
     [[nodiscard]] Places<Byte> packed_places(const Side<OtherByte>& many) const {
         const PieceRun& other = many.row();
@@ -112,7 +114,7 @@ class Side {
 using TargetSide = Side<std::byte>;
 using SourceSide = Side<const std::byte>;
 
-/// The kind of stores of a copy.
+/// How a copy stores its data.
 struct Stores {
     Target target = Target::reused;
     bool streamed = false;  ///< set if any store was streamed; the end of the copy then orders them
@@ -187,8 +189,8 @@ Bytes copy_out_of_long(TargetSide& to, SourceSide& from, Stores& stores) {
     return bytes;
 }
 
-/// Returns true if neither side's pieces are much longer than the other's, so that few of them fit
-/// into one piece.
+/// Returns true if neither side's pieces are much longer than the other's, so that only few pieces
+/// of one side fit into one piece of the other.
 bool similar(const TargetSide& to, const SourceSide& from) {
     constexpr Bytes kFew = 4;
     const Bytes target = to.mean_length();
@@ -196,8 +198,9 @@ bool similar(const TargetSide& to, const SourceSide& from) {
     return target < kFew * source && source < kFew * target;
 }
 
-/// Returns true if pieces should be cut where those of the other side end. That uses ordinary
-/// stores. Cuts have any length, so streaming them pays only where pieces are much longer.
+/// Returns true if the pieces of each side should be cut where those of the other side end, which
+/// uses ordinary stores. The cut pieces can be of any length, so streamed stores are faster only
+/// where the pieces are much longer than streaming needs.
 bool merges(const TargetSide& to, const SourceSide& from, const Stores& stores) {
     constexpr Bytes kMuch = 10;
     if (to.count() == 1 || from.count() == 1 || !similar(to, from)) return false;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copy: moves data between two layouts in memory, or between a layout and packed bytes. It walks
-// the cursors of both sides, without a list or a buffer in between. Used wherever a user's buffer
-// meets a place to fill: exchanges, collective buffers in shared memory, mapped files.
+// the cursors of both sides, without a list or a buffer in between. Used wherever data moves
+// between a user's buffer and other memory: exchanges, collective buffers in shared memory, mapped
+// files.
 #pragma once
 
 #include <cstddef>
@@ -18,11 +19,11 @@ enum class Target {
 };
 
 /// Copies the next `bytes` data bytes at the cursor `from` to the cursor `to`, and moves both on.
-/// The bases are the addresses of offset 0 of each layout; they need not point into memory
-/// themselves. Streamed stores are ordered before later stores on return. Neither allocates nor
-/// locks, so a signal handler may leave it by a jump anywhere. (Hastings & Choudhary 2006, section
-/// 2: two datatype iterators walked together.) REQUIRES: both cursors have `bytes` bytes left;
-/// source and target don't overlap.
+/// The bases are the addresses of offset 0 of each layout, and need not point into memory
+/// themselves. Streamed stores are ordered before later stores on return. The function allocates
+/// and locks nothing, so a signal handler may jump out of it at any point. (Hastings & Choudhary
+/// 2006, section 2: two datatype iterators walked together.) REQUIRES: both cursors have `bytes`
+/// bytes left; source and target don't overlap.
 void copy_between(Cursor& to, std::byte* to_base, Cursor& from, const std::byte* from_base,
                   Bytes bytes, Target target = Target::reused);
 

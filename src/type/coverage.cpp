@@ -6,8 +6,8 @@ namespace oratorio {
 namespace {
 
 // The hash is two rounds of multiply and xor-shift. The first multiplication is linear in the
-// offset, so a walk at a constant stride pays one addition for it. There is no branch and no state,
-// so the mixes of a loop overlap in the processor.
+// offset, so a walk at a constant stride pays one addition for it. The hash has no branch and no
+// state, so the processor computes several hashes of a loop at the same time.
 constexpr std::uint64_t kKey = 0x6f7261746f72696fU;
 constexpr std::uint64_t kFirst = 0x9e3779b97f4a7c15U;
 constexpr std::uint64_t kSecond = 0xd6e8feb86659fd93U;
@@ -25,7 +25,8 @@ std::uint64_t scramble(std::uint64_t bits) {
     return bits ^ (bits >> 29);
 }
 
-/// Sums over pieces that are `stride` apart. `begin` is linear() of the first piece's begin.
+/// Returns the sum over pieces that are `stride` apart. `begin` is linear() of the first piece's
+/// begin.
 std::uint64_t spaced(std::uint64_t begin, Bytes length, Bytes stride, std::int64_t count) {
     std::uint64_t sum = 0;
     for (std::int64_t piece = 0; piece < count; ++piece, begin += slope(stride))
@@ -33,7 +34,7 @@ std::uint64_t spaced(std::uint64_t begin, Bytes length, Bytes stride, std::int64
     return sum;
 }
 
-/// Sums over the pieces of a row. `origin` is linear() of the row's origin.
+/// Returns the sum over the pieces of a row. `origin` is linear() of the row's origin.
 std::uint64_t of_row(const PieceRun& row, std::uint64_t origin) {
     if (row.offsets == nullptr) return spaced(origin, row.length, row.stride, row.count);
     std::uint64_t sum = 0;

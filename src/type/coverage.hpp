@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Coverage without lists: a sum of hashes that shows whether pieces tile a range exactly once. Each
-// piece [s,e) adds H(e) - H(s). Inner ends cancel, so the sum over all ranks is H(b) - H(a) if the
-// pieces cover [a,b) once. Other pieces give this sum with probability 2^-64.
-// (docs/internals/architecture.md, "coverage")
+// piece [s,e) adds H(e) - H(s). Where pieces touch, their terms cancel, so the sum over all ranks
+// is H(b) - H(a) if the pieces cover [a,b) once. Pieces that don't cover [a,b) once give the same
+// sum with probability 2^-64. (docs/internals/architecture.md, "coverage")
 #pragma once
 
 #include <cstdint>

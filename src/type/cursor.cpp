@@ -146,8 +146,8 @@ void Cursor::seek_offset(Offset offset) {
     position_ += within_;
 }
 
-// From here to next() is the path of every piece, so functions are inline and return their results
-// in registers.
+// The functions from here to next() run for every piece. So they are inline, and return their
+// results in registers.
 
 inline void Cursor::advance(std::int64_t parts) {
     within_ = 0;
@@ -155,16 +155,17 @@ inline void Cursor::advance(std::int64_t parts) {
     if (part_ == leaf_.count) next_leaf();
 }
 
-/// Counts `bytes` of the current piece as taken. REQUIRES: the piece has that many left.
+/// Moves on by `bytes` of the current piece. REQUIRES: the piece has that many bytes left.
 inline void Cursor::take(Bytes bytes) {
     position_ += bytes;
     within_ += bytes;
     if (within_ == leaf_.length_of(part_)) advance(1);
 }
 
-/// Returns the pieces of a leaf with a list that continue the current piece `first`. If all lengths
-/// are equal, any two pieces are a series. If lengths differ, three pieces must match, or the
-/// processor would guess the branches wrong all the time.
+/// Returns the series of whole pieces that begins with the current piece `first`, in a leaf with a
+/// list. If all pieces of the leaf have the same length, any two form a series. If lengths differ,
+/// the first three must be equally spaced; otherwise the processor would mispredict the branches
+/// all the time.
 inline Cursor::Series Cursor::listed_series(Extent first, Bytes bytes_max,
                                             Offset offset_limit) const {
     const Offset* const at = leaf_.offsets + part_;
@@ -183,8 +184,8 @@ inline Cursor::Series Cursor::listed_series(Extent first, Bytes bytes_max,
     return {count, count > 1 ? stride : 0};
 }
 
-/// Returns the pieces of the leaf, within the limits, that continue `first`, the current piece,
-/// which is whole.
+/// Returns the series of whole pieces of the leaf, within the limits, that begins with the current
+/// piece `first`.
 inline Cursor::Series Cursor::series(Extent first, Bytes bytes_max, Offset offset_limit) const {
     if (leaf_.offsets != nullptr) return listed_series(first, bytes_max, offset_limit);
     const Bytes length = first.length();
@@ -214,7 +215,8 @@ inline StridedRun Cursor::next_in_leaf(Bytes bytes_max, Offset offset_limit) {
 
 StridedRun Cursor::next(Bytes bytes_max, Offset offset_limit) {
     StridedRun run = next_in_leaf(bytes_max, offset_limit);
-    // After a single piece, at the begin of a leaf: the piece may continue in this leaf.
+    // If the run is a single piece and the cursor is at the begin of a leaf, the piece may continue
+    // in this leaf.
     while (part_ == 0 && within_ == 0 && run.count == 1 && leaf_.count > 0) {
         const Offset begin = leaf_.begin_of(0);
         if (begin != run.end()) break;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Cursor: the datatype iterator (Hastings & Choudhary 2006, section 2). Walks a layout in data
-// order and returns strided runs. Seeks and reports its position by data size and by offset. A seek
-// costs O(depth log parts); memory is O(1) per level, and nothing per piece.
+// order and returns strided runs. It can seek to a position, and report its position, by data size
+// and by offset. A seek costs O(depth log parts); memory is O(1) per level, and nothing per piece.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ struct StridedRun {
     [[nodiscard]] bool operator==(const StridedRun&) const = default;
 };
 
-/// An iterator over a layout. A copy of it is a bookmark.
+/// An iterator over a layout. A copy of the object remembers the position.
 class Cursor {
   public:
     explicit Cursor(Layout layout);
@@ -40,16 +40,17 @@ class Cursor {
     void seek_size(Bytes at);
     /// Moves to the first data byte at or after `offset`. REQUIRES: the layout is monotonic.
     void seek_offset(Offset offset);
-    /// Takes the next strided run. It is as long as possible with at most `bytes_max` (> 0) data
-    /// bytes and with every byte before `offset_limit`; runs are cut there, and a limit only makes
-    /// sense for monotonic layouts. Returns count == 0 when nothing is left within the limits. A
-    /// piece cut by a limit is a run of its own. A single piece is joined with the touching pieces
-    /// of the parts and tiles that follow.
+    /// Takes the next strided run. The run is as long as possible with at most `bytes_max` (> 0)
+    /// data bytes and with every byte before `offset_limit`, which only makes sense for monotonic
+    /// layouts. The count is 0 when nothing is left within the limits. A piece that is cut by a
+    /// limit is a run of its own. A single piece is joined with the touching pieces of the parts
+    /// and tiles that follow.
     StridedRun next(Bytes bytes_max = INT64_MAX, Offset offset_limit = INT64_MAX);
-    /// Takes pieces in the form in which a leaf of the shape keeps them. These are either whole
-    /// pieces, as many as fit `bytes_max` (> 0) data bytes, and as many whole repetitions of the
-    /// leaf as its parent has and as fit; or, as a run of its own, a part of one piece. Doesn't
-    /// join touching pieces. pieces.rows == 0 at the end. O(log pieces taken).
+    /// Takes pieces in the form in which a leaf of the shape keeps them. Takes as many whole pieces
+    /// of the leaf as fit `bytes_max` (> 0) data bytes, and if the whole leaf fits, as many of the
+    /// parent's repetitions of the leaf as fit. If the current piece was cut before or does not
+    /// fit, takes a part of it instead, as a run of its own. Doesn't join touching pieces. Sets
+    /// pieces.rows to 0 at the end. Takes O(log pieces taken) time.
     void next_pieces(PieceRows& pieces, Bytes bytes_max = INT64_MAX);
 
   private:
@@ -57,8 +58,9 @@ class Cursor {
     struct Leaf {
         Offset origin = 0;
         std::int64_t count = 0;           ///< pieces
-        const Offset* offsets = nullptr;  ///< of each piece; null: `stride` apart
-        const Bytes* prefix = nullptr;    ///< data bytes before each piece; null: all have `length`
+        const Offset* offsets = nullptr;  ///< offset of each piece; null: pieces are `stride` apart
+        /// Data bytes before each piece; null: all pieces have `length`.
+        const Bytes* prefix = nullptr;
         Bytes length = 0;
         Bytes stride = 0;
 
@@ -71,7 +73,7 @@ class Cursor {
         std::int64_t count = 1;
         Bytes stride = 0;
     };
-    /// A node with parts other than runs, and the current part.
+    /// A node of which some parts aren't runs, and the current part.
     struct Level {
         const Shape* shape = nullptr;
         Offset origin = 0;
@@ -88,8 +90,8 @@ class Cursor {
     StridedRun next_in_leaf(Bytes bytes_max, Offset offset_limit);
 
     Layout layout_;
-    ShapePtr root_;             ///< the tiles are a level of this tree like any other
-    Offset origin_ = 0;         ///< of root_
+    ShapePtr root_;             ///< the layout's shape with its tiles as the highest level
+    Offset origin_ = 0;         ///< origin of root_
     std::vector<Level> stack_;  ///< the levels above the leaf, root first
     Leaf leaf_;                 ///< count 0 at the end
     std::int64_t part_ = 0;     ///< current piece of the leaf

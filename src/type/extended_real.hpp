@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Conversion between the x87 extended format and IEEE binary128. They have the same exponent, and
-// fractions of 63 and 112 bits. It uses integer arithmetic only, so it works and is tested on every
-// processor.
+// Conversion between the x87 extended format and IEEE binary128. Both formats have the same
+// exponent; their fractions have 63 and 112 bits. The conversion uses integer arithmetic only, so
+// it works and is tested on every processor.
 #pragma once
 
 #include <cstdint>

@@ -9,7 +9,8 @@
 namespace oratorio {
 namespace {
 
-constexpr Bytes kStage = 64 * 1024;  ///< packed native data; small enough for the nearest caches
+/// Bytes of packed native data held at once; they fit the nearest caches.
+constexpr Bytes kStage = 64 * 1024;
 
 std::span<std::byte> part(const std::unique_ptr<std::byte[]>& stage, Bytes at, Bytes bytes) {
     return {stage.get() + at, static_cast<std::size_t>(bytes)};
@@ -29,7 +30,7 @@ class External32 final : public Conversion {
         Cursor memory(memory_);
         SignatureCursor elements(data_);
         std::byte* out = file.data();
-        Bytes held = 0;  // bytes of an element that the end of the stage cut
+        Bytes held = 0;  // bytes in `stage` of an element that was cut by the end of the stage
         for (Bytes left = data_->total().memory; left > 0;) {
             const Bytes more = std::min(kStage - held, left);
             gather_bytes(memory, user, part(stage, held, more));

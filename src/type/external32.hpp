@@ -12,7 +12,7 @@
 
 namespace oratorio {
 
-/// Returns Conversion::memory_part for the data `data`.
+/// Returns what Conversion::memory_part() returns, for data with the signature `data`.
 [[nodiscard]] Extent memory_part(const Signature& data, Extent file_part);
 
 /// Returns the size of an element in external32, or ErrorKind::conversion if it has no form there.
@@ -20,8 +20,8 @@ namespace oratorio {
 
 /// Makes the conversion between memory and external32. `memory` is the user's buffer, `item` the
 /// signature of one of its tiles. Fails with ErrorKind::conversion if an element has no form in
-/// external32, and with ErrorKind::count if there is too much data to count. Uses 64 KiB while it
-/// converts.
+/// external32, and with ErrorKind::count if there is too much data to count. The conversion uses 64
+/// KiB of memory while it works.
 [[nodiscard]] Result<std::shared_ptr<Conversion>> external32_conversion(const Layout& memory,
                                                                         const SignaturePtr& item);
 

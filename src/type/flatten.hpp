@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Flattened lists: every contiguous piece of an access written out, and a walk over such a list.
-// Other implementations work with them, and the iterators are compared with them (Hastings &
-// Choudhary 2006, section 2, "flattened datatypes"). A list takes 24 bytes per piece. Only the list
-// methods use it.
+// Other implementations of MPI-IO work with such lists (Hastings & Choudhary 2006, section 2,
+// "flattened datatypes"). This library has them for the list methods, with which its iterators are
+// compared. A list takes 24 bytes per piece.
 #pragma once
 
 #include <cstddef>

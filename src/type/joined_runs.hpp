@@ -19,8 +19,8 @@ class PieceOrder {
     PieceOrder(bool monotonic, bool overlapping)
         : forward_(monotonic ? 0 : -1), apart_(overlapping ? -1 : 0) {}
 
-    /// Notes a piece, or the last one of a part, and the piece that follows it. Has no branch, for
-    /// loops over pieces.
+    /// Takes into account a piece, which may be the last one of a part, and the piece that follows
+    /// it. Has no branch, because loops call it for every piece.
     void follow(Extent last, Extent next) {
         forward_ |= distance(last.begin, next.begin) | distance(last.end, next.end);
         apart_ |= distance(last.end, next.begin);
@@ -34,8 +34,8 @@ class PieceOrder {
     [[nodiscard]] bool overlapping() const { return monotonic() && apart_ < 0; }
 
   private:
-    /// Returns the distance with wrap-around. For a part without pieces the result means nothing,
-    /// but it must not be undefined behaviour.
+    /// Returns the distance modulo 2^64. The result means nothing for a part without pieces, but
+    /// computing it must not be undefined behaviour.
     static Bytes distance(Offset from, Offset to) {
         return static_cast<Bytes>(static_cast<std::uint64_t>(to) -
                                   static_cast<std::uint64_t>(from));
@@ -52,9 +52,9 @@ struct JoinedRuns {
     bool fits = true;  ///< all runs lie within kOffsetLimit of 0, and have no more data than that
 
     /// Makes the list from `run_of(i)`, which returns run i, 0 <= i < count; an empty run has its
-    /// end at its begin. Calls it once for each i, in order. Writes the offsets to `offsets`,
-    /// `count` long, and value i not before run i was requested. The other list comes from
-    /// `memory`, which may be null.
+    /// end at its begin. Calls `run_of` once for each i, in order. Writes the offsets to `offsets`,
+    /// which has `count` entries. Entry i is written only after run i was requested, so `run_of`
+    /// may read from the same list. The memory of `prefix` comes from `memory`, which may be null.
     template <class RunOf>
     static JoinedRuns of(std::int64_t count, const RunOf& run_of, List<Offset> offsets,
                          const std::shared_ptr<BlockCache>& memory);

@@ -21,7 +21,8 @@ template <class Move>
 struct Uneven {
     const Bytes* prefix;
 
-    // Must be inlined into its caller: a masked move needs the caller's target attribute.
+    // This function must be inlined into its caller, because a masked move needs the caller's
+    // target attribute.
     [[gnu::always_inline]] void operator()(std::byte* to, const std::byte* from,
                                            std::int64_t piece) const {
         Move()(to, from, prefix[piece + 1] - prefix[piece]);

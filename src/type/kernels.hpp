@@ -22,13 +22,13 @@ Byte* displaced(Byte* base, Offset by) {
 template <class Byte>
 struct Places {
     Byte* base;             ///< address of the first piece, or of offset 0 of `offsets`
-    const Offset* offsets;  ///< of each piece of a row; null: they are `stride` apart
+    const Offset* offsets;  ///< offset of each piece of a row; null: pieces are `stride` apart
     Bytes stride;
     Bytes row_stride;
 };
 
 /// Returns true if the processor can move any subset of the bytes of a 64-byte vector at once
-/// (AVX-512BW). The parameter `masked` below selects that way.
+/// (AVX-512BW). The parameter `masked` of the functions below selects such moves.
 [[nodiscard]] bool has_masked_moves();
 
 /// Copies `rows` times `count` pieces of `length` bytes.
@@ -36,14 +36,14 @@ void copy_equal(Places<std::byte> to, Places<const std::byte> from, Bytes length
                 std::int64_t count, std::int64_t rows);
 
 /// Copies `rows` times `count` pieces; piece i of a row has prefix[i + 1] - prefix[i] bytes.
-/// REQUIRES: places are listed on both sides.
+/// REQUIRES: `to` and `from` have lists of offsets.
 void copy_uneven(Places<std::byte> to, Places<const std::byte> from, const Bytes* prefix,
                  std::int64_t count, std::int64_t rows, bool masked = has_masked_moves());
 
 /// A position in a run of pieces.
 struct PiecePosition {
     std::int64_t piece = 0;
-    Bytes within = 0;  ///< bytes of that piece that are done
+    Bytes within = 0;  ///< number of bytes of that piece that are done
 };
 
 /// One side of a copy that goes through its run piece by piece.

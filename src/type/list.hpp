@@ -45,7 +45,8 @@ class List {
     [[nodiscard]] T& front() { return values_.front(); }
     [[nodiscard]] T& back() { return values_.back(); }
 
-    /// Drops the values from `size` on. If less than half remains, moves it to smaller memory.
+    /// Drops the values from `size` on. If less than half of the values remain, moves them to
+    /// smaller memory.
     void shorten(std::size_t size) {
         if (size < values_.size() / 2)
             *this = first(size);

@@ -8,7 +8,7 @@ namespace oratorio {
 
 namespace {
 
-/// The ways in which a run of pieces is kept, with the same interface for a merge.
+/// These types wrap the ways in which a run of pieces is kept, with the same interface for a merge.
 struct Spaced {
     PieceRun run;
     [[nodiscard]] Offset begin(std::int64_t piece) const { return piece * run.stride; }
@@ -70,14 +70,15 @@ struct Walk {
 template <class Move, class To, class From>
 [[gnu::always_inline]] inline Bytes merge(To& to_side, From& from_side, std::int64_t to_last,
                                           std::int64_t from_last) {
-    To to = to_side;  // copies, which stay in registers
+    To to = to_side;  // local copies, which stay in registers
     From from = from_side;
     Bytes total = 0;
     while (to.piece < to_last && from.piece < from_last) {
         const Bytes bytes = std::min(to.left, from.left);
         Move()(to.at, from.at, bytes);
         total += bytes;
-        if (to.left == from.left) {  // predicted, so that equal lists need not wait for loads
+        // The processor predicts this branch, so copies of equal lists don't wait for loads.
+        if (to.left == from.left) {
             to.next_piece();
             from.next_piece();
         } else {

@@ -63,7 +63,7 @@ struct Long {
     }
 };
 
-/// Moves any number of bytes, few of them without a call.
+/// Moves any number of bytes; up to 64 without a function call.
 struct Branching {
     void operator()(std::byte* to, const std::byte* from, Bytes length) const {
         if (length > 64) return Long()(to, from, length);

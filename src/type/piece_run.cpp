@@ -9,8 +9,8 @@ std::int64_t pieces_within(const PieceRun& run, std::int64_t first, Bytes bytes_
     const std::int64_t left = run.count - first;
     if (run.bytes_of(first, left) <= bytes_max) return left;
     if (run.prefix == nullptr) return bytes_max / run.length;
-    // Doubling steps come first, so that the cost follows the result and not the length of the
-    // list.
+    // Doubling steps narrow the search, so that its cost depends on the result and not on the
+    // length of the list.
     const Bytes* const prefix = run.prefix + first;
     const Bytes limit = *prefix + bytes_max;
     std::int64_t past = 1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Piece runs: many contiguous pieces in the form in which a leaf of the shape keeps them, so that a
-// loop over them needs no call per piece. Cursors make them, for copies and other fast walks.
+// loop over them needs no call per piece. Cursors make piece runs for copies and other fast walks.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,10 @@ namespace oratorio {
 
 /// Pieces that are equally spaced, or listed. The lists belong to the shape they come from.
 struct PieceRun {
-    Offset origin = 0;                ///< of the first piece, or of offset 0 of `offsets`
-    const Offset* offsets = nullptr;  ///< of each piece; null: they are `stride` apart
+    Offset origin = 0;  ///< begin of the first piece; with `offsets`, what they are relative to
+    const Offset* offsets = nullptr;  ///< offset of each piece; null: pieces are `stride` apart
     const Bytes* prefix = nullptr;  ///< piece i has prefix[i + 1] - prefix[i] bytes; null: `length`
-    Bytes length = 0;               ///< of every piece; unused with `prefix`
+    Bytes length = 0;               ///< length of every piece; unused with `prefix`
     Bytes stride = 0;
     std::int64_t count = 0;
 
@@ -38,8 +38,8 @@ struct PieceRows {
     Bytes stride = 0;
 };
 
-/// Returns how many of the pieces from `first` on have at most `bytes_max` bytes together. O(log of
-/// the result).
+/// Returns how many of the pieces from `first` on have at most `bytes_max` bytes together. Takes
+/// O(log result) time.
 [[nodiscard]] std::int64_t pieces_within(const PieceRun& run, std::int64_t first, Bytes bytes_max);
 
 }  // namespace oratorio

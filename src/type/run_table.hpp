@@ -54,10 +54,11 @@ class RunTableReader {
         : from_(from), whole_(whole), last_(static_cast<std::uint64_t>(whole.begin)) {}
 
     [[nodiscard]] bool at_end() const { return used_ >= from_.size(); }
-    /// Returns the next run; count == 0 if the table is damaged: the run has no bytes or isn't
-    /// inside `whole`.
+    /// Returns the next run. Its count is 0 if the table is damaged, so that the run has no bytes
+    /// or isn't inside `whole`.
     StridedRun next() {
-        // Computed modulo 2^64: runs of reads may overlap, so their distance may be negative.
+        // Offsets are computed modulo 2^64, because runs of reads may overlap, so their distance
+        // may be negative.
         last_ += take();
         const std::uint64_t length = take();
         StridedRun run{static_cast<Offset>(last_), static_cast<Bytes>(length >> 1), 0, 1};

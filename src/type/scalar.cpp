@@ -42,7 +42,7 @@ bool swap_words(const std::byte* from, std::byte* to, std::int64_t count) {
     return true;
 }
 
-/// Swaps words in groups of eight bytes: one swap serves two or four words.
+/// Swap words in groups of eight bytes, so that one swap serves two or four words.
 bool swap_words_4(const std::byte* from, std::byte* to, std::int64_t count) {
     const std::int64_t pairs = kBigEndian ? 0 : count / 2;
     for (std::int64_t i = 0; i < pairs; ++i, from += 8, to += 8)

@@ -25,13 +25,13 @@ enum class ScalarKind : std::uint8_t {
     wide_character,  ///< 4 bytes in memory, a UTF-16 unit in the file
 };
 
-/// Return the bytes of one scalar; 0 for `none`.
+/// Return the size of one scalar in memory and in external32; 0 for `none`.
 [[nodiscard]] Bytes memory_size(ScalarKind kind);
 [[nodiscard]] Bytes external32_size(ScalarKind kind);
 
 /// Converts `count` scalars. Neither side need be aligned. Returns false if a value doesn't fit the
-/// other side; an unknown number of scalars is converted by then. A real that loses precision is
-/// rounded to nearest, ties to even. REQUIRES: the two sides don't overlap.
+/// other side; some scalars may have been converted by then. A real that loses precision is rounded
+/// to nearest, ties to even. REQUIRES: the two sides don't overlap.
 [[nodiscard]] bool to_external32(ScalarKind kind, const std::byte* memory, std::byte* file,
                                  std::int64_t count);
 [[nodiscard]] bool from_external32(ScalarKind kind, const std::byte* file, std::byte* memory,

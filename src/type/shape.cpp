@@ -42,7 +42,7 @@ bool fits_at(const Shape& part, const List<Offset>& offsets) {
     return size <= kOffsetLimit && fits_at(part.span(), *lowest) && fits_at(part.span(), *highest);
 }
 
-/// A normal form without its outermost displacement, and that displacement.
+/// A shape in normal form without its outermost displacement, and that displacement.
 struct Placed {
     ShapePtr shape;
     Offset offset = 0;
@@ -76,8 +76,8 @@ ShapePtr joined_runs(List<Offset> offsets, const RunOf& run_of) {
     return Shape::runs(JoinedRuns::of(count, run_of, std::move(offsets), nullptr));
 }
 
-/// Takes off the children's displacements, drops empty children, and joins a run to the run it
-/// continues; in place. REQUIRES: the children fit at their offsets.
+/// Moves the children's displacements into `offsets`, drops empty children, and joins each run to
+/// the run that it continues. Works in place. REQUIRES: the children fit at their offsets.
 void merge_children(std::vector<ShapePtr>& children, List<Offset>& offsets) {
     std::size_t kept = 0;
     for (std::size_t i = 0; i < children.size(); ++i) {
@@ -145,8 +145,8 @@ void take_parts(std::vector<ShapePtr>& children, List<Offset>& offsets, std::siz
 
 /// Makes nodes from parts in normal form, and computes the members that follow from the parts.
 struct ShapeBuilder {
-    /// Makes the node of layouts that don't fit. Its size is one byte, so that it isn't taken for
-    /// an empty shape.
+    /// Makes the node that stands for all layouts that don't fit. Its size is one byte, so that it
+    /// isn't treated as an empty shape.
     static ShapePtr unfit() {
         auto node = std::make_shared<Shape>(*run(1));
         node->fits_ = false;
@@ -181,7 +181,7 @@ struct ShapeBuilder {
         const Shape& part = *node->child_;
         Offset lowest = offsets.front();
         Offset highest = lowest;
-        Bytes step = INT64_MAX;  // the smallest
+        Bytes step = INT64_MAX;  // smallest distance between neighbouring offsets
         for (std::size_t i = 1; i < offsets.size(); ++i) {
             lowest = std::min(lowest, offsets[i]);
             highest = std::max(highest, offsets[i]);
@@ -258,7 +258,8 @@ struct ShapeBuilder {
     }
 };
 
-// Lives for ever and has no reference count, because every layout begins with it.
+// The empty shape lives for ever and has no reference count, because every new layout holds it at
+// first.
 ShapePtr Shape::empty() {
     static const Shape* const nothing = new Shape;
     return ShapePtr(ShapePtr(), nothing);

@@ -37,10 +37,10 @@ class Shape {
     };
 
     [[nodiscard]] Kind kind() const { return kind_; }
-    [[nodiscard]] Bytes size() const { return size_; }  ///< data bytes
-    [[nodiscard]] Extent span() const {
-        return span_;
-    }  ///< first and one-past-last data byte (true lb, true ub)
+    /// Returns the number of data bytes.
+    [[nodiscard]] Bytes size() const { return size_; }
+    /// Returns the range from the lowest data byte to the highest (true lb, true ub).
+    [[nodiscard]] Extent span() const { return span_; }
     /// Return the first and the last contiguous piece in data order.
     [[nodiscard]] Extent first_piece() const { return first_piece_; }
     [[nodiscard]] Extent last_piece() const { return last_piece_; }
@@ -53,30 +53,34 @@ class Shape {
     /// Returns true if some byte occurs twice, as far as a monotonic order shows it. Returns false
     /// for shapes that aren't monotonic.
     [[nodiscard]] bool overlapping() const { return overlapping_; }
-    /// Returns the levels of the tree: 1 for a run, 2 if all parts are runs, more otherwise. Grows
-    /// with the logarithm of the number of parts and of the data bytes, not with the nesting of
-    /// datatypes.
+    /// Returns the number of levels of the tree: 1 for a run, 2 if all parts are runs, more
+    /// otherwise. Grows with the logarithm of the number of parts and of the data bytes, not with
+    /// the nesting of datatypes.
     [[nodiscard]] int depth() const { return depth_; }
     /// Returns false for the shape that stands for every layout with data further than kOffsetLimit
     /// from its origin, or with more data than that. Such a shape has no parts and can't be walked.
     [[nodiscard]] bool fits() const { return fits_; }
 
-    [[nodiscard]] std::int64_t count() const {
-        return count_;
-    }  ///< strided, blocks, runs, mixed: number of parts
-    [[nodiscard]] Bytes stride() const { return stride_; }          ///< strided
-    [[nodiscard]] const ShapePtr& child() const { return child_; }  ///< strided, blocks
-    [[nodiscard]] const ShapePtr& child(
-        std::int64_t part) const;                               ///< any kind but run, runs, empty
-    [[nodiscard]] Offset part_offset(std::int64_t part) const;  ///< where part `part` begins
+    /// Returns the number of parts of a strided, blocks, runs or mixed shape.
+    [[nodiscard]] std::int64_t count() const { return count_; }
+    /// Returns the distance between the copies of a strided shape.
+    [[nodiscard]] Bytes stride() const { return stride_; }
+    /// Returns the repeated child of a strided or blocks shape.
+    [[nodiscard]] const ShapePtr& child() const { return child_; }
+    /// Returns the child in part `part` of a strided, blocks or mixed shape.
+    [[nodiscard]] const ShapePtr& child(std::int64_t part) const;
+    /// Returns where part `part` begins.
+    [[nodiscard]] Offset part_offset(std::int64_t part) const;
     [[nodiscard]] Bytes part_size(std::int64_t part) const;
+    /// Returns the offsets of the parts of a blocks, runs or mixed shape.
     [[nodiscard]] std::span<const Offset> offsets() const {
         return {offsets_.data(), offsets_.size()};
-    }  ///< blocks, runs, mixed
-    /// For runs and mixed: data bytes before each part, and the total at the end.
+    }
+    /// Returns, for runs and mixed, the number of data bytes before each part, and the total at the
+    /// end.
     [[nodiscard]] std::span<const Bytes> prefix() const { return {prefix_.data(), prefix_.size()}; }
-    [[nodiscard]] Bytes size_before(
-        std::int64_t part) const;  ///< data bytes of the parts before it (prefix sum)
+    /// Returns the number of data bytes in the parts before part `part`.
+    [[nodiscard]] Bytes size_before(std::int64_t part) const;
     /// Returns the part with data byte `at`; O(log parts). REQUIRES: 0 <= at < size().
     [[nodiscard]] std::int64_t part_of_size(Bytes at) const;
     /// Returns the first part with its last data byte at or after `at`, or count() if there is
@@ -86,13 +90,13 @@ class Shape {
     /// Describes the shape for explain and tests: "strided(8192 x 64, run 8)".
     [[nodiscard]] std::string describe() const;
 
-    // The factories. If a part doesn't fit, the result is too_large().
+    // The functions below make shapes. If a part doesn't fit, they return too_large().
     static ShapePtr empty();
     static ShapePtr too_large();
     static ShapePtr run(Bytes bytes);
     /// Makes `count` copies of `child`, `stride` bytes apart; the stride may be negative or zero.
     static ShapePtr strided(ShapePtr child, std::int64_t count, Bytes stride);
-    // The shape takes over the lists and may write to them.
+    // The functions below take over the lists and may write to them.
     static ShapePtr blocks(ShapePtr child, List<Offset> offsets);
     static ShapePtr runs(List<Offset> offsets, const List<Bytes>& lengths);
     static ShapePtr runs(JoinedRuns joined);
@@ -122,7 +126,7 @@ class Shape {
     std::vector<ShapePtr> children_;
 };
 
-// The three accessors below are called for every piece of a cursor.
+// A cursor calls the three accessors below for every piece, so they are inline.
 inline const ShapePtr& Shape::child(std::int64_t part) const {
     return kind_ == Kind::mixed ? children_[static_cast<std::size_t>(part)] : child_;
 }
@@ -148,20 +152,21 @@ struct Layout {
 
     static constexpr std::int64_t unbounded = INT64_MAX;
 
-    /// Returns the data bytes; INT64_MAX if the shape isn't empty and the count is unbounded or the
-    /// product too large.
+    /// Returns the number of data bytes; INT64_MAX if the shape isn't empty and the count is
+    /// unbounded or the product too large.
     [[nodiscard]] Bytes size() const;
     /// Returns true if all tiles, with the gaps between them, lie within kOffsetLimit of offset 0.
     [[nodiscard]] bool fits() const;
     /// Returns true if all data is one contiguous run.
     [[nodiscard]] bool contiguous() const;
-    /// Returns true if offsets never decrease over all tiles. Tiles may not interleave then.
+    /// Returns true if offsets never decrease over all tiles, which implies that tiles don't
+    /// interleave.
     [[nodiscard]] bool monotonic() const;
     /// Returns true if data can be found by its offset: each data byte lies after all earlier ones
     /// in data order.
     [[nodiscard]] bool searchable() const;
-    [[nodiscard]] bool operator==(const Layout& other) const =
-        default;  // true for the same shape object and the same numbers
+    /// Returns true for the same shape object and the same numbers.
+    [[nodiscard]] bool operator==(const Layout& other) const = default;
 };
 
 }  // namespace oratorio

@@ -95,7 +95,8 @@ bool beyond(std::int64_t value, std::int64_t most) {
     return value < -most || value > most;
 }
 
-/// A number that becomes invalid, and stays so, when it leaves 64 bits or the range of offsets.
+/// A number that becomes invalid, and stays so, when a result leaves the range from -kMost to
+/// kMost.
 class Checked {
   public:
     static constexpr std::int64_t kMost = std::int64_t{1} << 60;
@@ -268,8 +269,8 @@ class Reader {
 
 }  // namespace
 
-/// The limits are half of those in decoding, because offsets of parts may be further out than the
-/// data in them.
+/// The limits here are half of those in decode(), because offsets of parts may be further from the
+/// origin than the data in them.
 bool can_be_encoded(const Layout& layout) {
     constexpr Offset kMost = Checked::kMost / 2;
     const Shape& shape = *layout.shape;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Shape codec: a layout as bytes, for another process that walks this process's data. It encodes
-// the tree and not its pieces, without absolute addresses. A shared sub-shape is written each time
-// it occurs.
+// Shape codec: a layout as bytes, for another process that walks this process's data. The codec
+// encodes the tree and not its pieces. The bytes contain no absolute addresses. A shared sub-shape
+// is written each time it occurs.
 #pragma once
 
 #include <cstddef>

@@ -22,7 +22,8 @@ void each_piece(const Layout& file, Extent data, const Visit& visit) {
     }
 }
 
-/// Returns the smallest end of the file with `bytes` data bytes before it.
+/// Returns the smallest length of the file with which `bytes` of the data positions `data` lie
+/// before its end.
 Offset end_with(const Layout& file, Extent data, Bytes bytes) {
     Offset low = 0;
     for (Offset high = kOffsetLimit; low < high;) {

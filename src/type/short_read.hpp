@@ -9,8 +9,8 @@
 namespace oratorio {
 
 /// Calls `visit` for each part of the data positions `data` that lies before the end of the file,
-/// in data order. The parts don't touch each other. `bytes` is the number of data bytes
-/// before the end of the file. Nothing else need be known about where the file ends.
+/// in data order. The parts don't touch each other. `bytes` is the number of data bytes before the
+/// end of the file. The function needs to know nothing else about where the file ends.
 void each_part_before_end(const Layout& file, Extent data, Bytes bytes,
                           const std::function<void(Extent)>& visit);
 

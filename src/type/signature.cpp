@@ -67,7 +67,8 @@ SignaturePtr Signature::sequence(std::vector<Part> parts) {
     return made;
 }
 
-/// Returns the part that should be replaced by its own parts, so that nesting stays shallow.
+/// Returns the part that should be replaced by its own parts, if any, so that nesting stays
+/// shallow.
 std::optional<std::size_t> Signature::part_to_take(const std::vector<Part>& parts) {
     const auto depth_of = [&](std::size_t i) {
         return parts[i].nested ? parts[i].nested->depth() : 0;
@@ -187,7 +188,7 @@ SignatureCursor::Run SignatureCursor::next(Bytes memory_max, Bytes file_max) {
     if (!part) return {};
     const Element& element = part->element;
     std::int64_t count = part->count - taken_;
-    // The comparisons avoid a division for the many parts that fit.
+    // The comparisons avoid divisions, because most parts fit the limits.
     if (count * element.memory > memory_max) count = memory_max / element.memory;
     if (count * element.file > file_max) count = file_max / element.file;
     taken_ += count;

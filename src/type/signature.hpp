@@ -20,8 +20,8 @@ namespace oratorio {
 
 /// One entry of a typemap: a predefined datatype.
 struct Element {
-    ScalarKind kind = ScalarKind::none;  ///< of its scalars in external32
-    int scalars = 1;                     ///< 2: complex
+    ScalarKind kind = ScalarKind::none;  ///< kind of the element's scalars
+    int scalars = 1;                     ///< number of scalars; 2 for complex numbers
     Bytes memory = 0;
     Bytes file = 0;  ///< in external32 unless with_file_sizes() changed it; 0: no form in the file
     std::uintptr_t name = 0;  ///< identifies the datatype to the code that made the signature
@@ -67,11 +67,11 @@ class Signature {
     [[nodiscard]] int depth() const { return depth_; }
     /// Returns true if every element has a size in the file.
     [[nodiscard]] bool has_file_form() const { return has_file_form_; }
-    /// Returns the whole elements at the begin with at most `limit` of a measure:
-    /// &Amount::elements, &Amount::memory or &Amount::file.
+    /// Returns the amount of the first whole elements that have together at most `limit` of one
+    /// measure: &Amount::elements, &Amount::memory or &Amount::file.
     [[nodiscard]] Amount first(std::int64_t Amount::*measure, std::int64_t limit) const;
-    /// Returns the elements before the first one that begins at or after position `at` of the
-    /// file's data; all elements if there is none.
+    /// Returns the amount of the elements before the first one that begins at or after position
+    /// `at` of the file's data; the total if there is no such element.
     [[nodiscard]] Amount before(Bytes at) const;
 
   private:
@@ -86,7 +86,7 @@ class Signature {
 
 /// Returns the bytes of an element in the file.
 using FileSize = std::function<Result<Bytes>(const Element&)>;
-/// Returns the same data with other sizes in the file.
+/// Returns a signature of the same data with other sizes in the file.
 [[nodiscard]] Result<SignaturePtr> with_file_sizes(const SignaturePtr& signature,
                                                    const FileSize& size);
 
@@ -101,7 +101,7 @@ class SignatureCursor {
         std::int64_t count = 0;
     };
     /// Returns the next equal elements, as many whole ones as both limits allow. The count is 0 at
-    /// the end, and if not one element fits.
+    /// the end, and if no element fits the limits.
     Run next(Bytes memory_max, Bytes file_max);
     /// Moves to the element that has `elements` elements before it.
     void seek(std::int64_t elements);
@@ -109,14 +109,14 @@ class SignatureCursor {
   private:
     struct Level {
         const Signature* signature;
-        std::int64_t copies;  ///< this one and those that follow
+        std::int64_t copies;  ///< copies left, including the current one
         std::size_t part;
     };
     [[nodiscard]] const Signature::Part* settle();
 
     SignaturePtr root_;
     std::vector<Level> stack_;
-    std::int64_t taken_ = 0;  ///< elements of the current part that are taken
+    std::int64_t taken_ = 0;  ///< number of elements of the current part that are taken
 };
 
 }  // namespace oratorio

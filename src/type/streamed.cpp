@@ -11,8 +11,9 @@ namespace {
 
 constexpr Bytes kLine = 64;
 
-// Break-even against ordinary stores. The cost of streaming is in the lines at the ends of a piece:
-// none where pieces are whole lines, one per two ends where pieces touch.
+// The lengths from which streaming is faster than ordinary stores. The cost of streaming is in the
+// cache lines at the ends of a piece: there are none where pieces are whole lines, and one per two
+// ends where pieces touch.
 constexpr Bytes kWholeLinesMin = 192;
 constexpr Bytes kPackedMin = 256;
 constexpr Bytes kSpacedMin = 384;
@@ -20,7 +21,7 @@ constexpr Bytes kSpacedMin = 384;
 #if defined(__x86_64__)
 constexpr bool kHasStreaming = true;
 
-/// Copies one line. Every x86-64 processor has these stores, and wider ones are no faster.
+/// Copies one cache line. Every x86-64 processor has these stores, and wider ones are no faster.
 /// REQUIRES: `to` is aligned to a line.
 void stream_line(std::byte* to, const std::byte* from) {
     const auto* const source = reinterpret_cast<const __m128i*>(from);
@@ -42,7 +43,7 @@ void stream_line(std::byte* to, const std::byte* from) {
 }
 #endif
 
-/// Returns the bytes up to the next line boundary.
+/// Returns the number of bytes up to the next cache line boundary.
 Bytes to_boundary(const std::byte* at) {
     return -static_cast<Bytes>(reinterpret_cast<std::uintptr_t>(at)) & (kLine - 1);
 }
@@ -60,14 +61,16 @@ Bytes to_boundary(const std::byte* at) {
     if (to_boundary(end) != 0 || crossed >= kPage) __builtin_prefetch(end, 1);
 }
 
-/// Copies one piece. Stores its ends last, by then their lines have been prefetched.
+/// Copies one piece. Stores the ends of the piece last, because their lines have been prefetched by
+/// then.
 void stream_fetched(std::byte* to, const std::byte* from, Bytes length) {
     if (length < kWholeLinesMin) return Branching()(to, from, length);
     const Bytes head = to_boundary(to);
     const Bytes end = length - (length - head) % kLine;
     for (Bytes at = head; at < end;) {
         const Bytes stop = std::min(end, at + kPage / 2);
-        if (at + kPage < end) __builtin_prefetch(to + at + kPage, 1);  // its translation
+        // Prefetch the address translation of the next page.
+        if (at + kPage < end) __builtin_prefetch(to + at + kPage, 1);
         for (; at < stop; at += kLine) stream_line(to + at, from + at);
     }
     if (head > 0) Branching()(to, from, head);
@@ -115,7 +118,9 @@ bool worth_streaming(const Places<std::byte>& to, PieceLengths lengths, std::int
 
 void stream_pieces(const Places<std::byte>& to, const Places<const std::byte>& from,
                    PieceLengths lengths, std::int64_t count, std::int64_t rows) {
-    constexpr std::int64_t kAhead = 6;  // far enough for memory, and still in the first cache
+    // Pieces to prefetch ahead: enough for the latency of memory, and few enough for the first
+    // cache.
+    constexpr std::int64_t kAhead = 6;
     const std::int64_t pieces = count * rows;
     PieceWalker<std::byte> ahead(to, count);
     PieceWalker<std::byte> target(to, count);

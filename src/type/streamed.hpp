@@ -25,13 +25,14 @@ struct PieceLengths {
 /// Returns true if streaming rows of `count` pieces to `to` is faster than ordinary stores.
 [[nodiscard]] bool worth_streaming(const Places<std::byte>& to, PieceLengths lengths,
                                    std::int64_t count);
-/// Copies `rows` times `count` pieces. Uses ordinary stores for short ones.
+/// Copies `rows` times `count` pieces with streamed stores. Uses ordinary stores for short pieces.
 void stream_pieces(const Places<std::byte>& to, const Places<const std::byte>& from,
                    PieceLengths lengths, std::int64_t count, std::int64_t rows);
 
-/// Returns true if streaming is faster for a piece of `length` bytes at any place.
+/// Returns true if streaming a piece of `length` bytes is faster than ordinary stores, wherever the
+/// piece lies.
 [[nodiscard]] bool worth_streaming(Bytes length);
-/// Copies one piece.
+/// Copies one piece with streamed stores.
 void stream_piece(std::byte* to, const std::byte* from, Bytes length);
 
 /// Orders streamed stores before all later stores, so that a thread that sees a later store sees
