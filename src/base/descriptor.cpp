@@ -31,7 +31,8 @@ Descriptor::~Descriptor() {
 
 Result<void> Descriptor::close() {
     const int number = std::exchange(number_, -1);
-    // After EINTR the descriptor is closed on Linux, and its number may already name another file.
+    // Linux has closed the descriptor even if close(2) fails with EINTR. The call is not repeated,
+    // because by then the number may name another file.
     if (number < 0 || ::close(number) == 0 || errno == EINTR) return {};
     return Error::of_errno("close");
 }

@@ -15,7 +15,8 @@ namespace oratorio {
 /// checks it).
 class Descriptor {
   public:
-    /// Takes the result of the system call that made it: a descriptor, or -1 with errno set.
+    /// Takes ownership of the result of a system call that makes a descriptor, or returns -1 with
+    /// errno set.
     explicit Descriptor(int number) : number_(behind_standard(number)) {}
     Descriptor(Descriptor&& other) noexcept;
     Descriptor& operator=(Descriptor&& other) noexcept;

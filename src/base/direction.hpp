@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Direction of an access. It is data, so reads and writes share every code path.
+// Direction: read or write. Code that serves both takes the direction of an access as an argument.
 #pragma once
 
 namespace oratorio {

@@ -121,7 +121,8 @@ std::string system_text(int system_errno) {
     std::string text = system_errno == kInvalidResult
                            ? "the system returned neither a length nor an error"
                            : std::generic_category().message(system_errno);
-    // "No space" -> "no space", but an acronym ("RPC ...") stays as it is.
+    // The text begins with a lower-case letter ("no space"), unless it begins with an acronym ("RPC
+    // ...").
     if (text.size() > 1 && std::islower(static_cast<unsigned char>(text[1]))) {
         text[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(text[0])));
     }

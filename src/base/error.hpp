@@ -27,7 +27,7 @@ enum class ErrorKind : int {
     unsupported_operation,
     no_such_file,
     file_exists,
-    bad_file,  // a name or object that can't be a file: too long, a directory
+    bad_file,  // the name or object can't be a file: it is too long, or a directory
     access,    // permission, or a read from a write-only file
     no_space,
     quota,
@@ -65,7 +65,7 @@ struct Error {
         std::memcpy(error.what, what.data(), std::min(what.size(), sizeof error.what - 1));
         return error;
     }
-    /// Makes the error of a system call that failed.
+    /// Makes the error of a system call that failed with errno `number`.
     [[nodiscard]] static Error of_errno(std::string_view what, int number = errno);
     [[nodiscard]] Error at(Offset where, Bytes bytes) const {
         Error error = *this;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Result<T>: a value or an Error. Success costs no allocation; errors are values, never exceptions.
+// Result<T>: a value or an Error. A successful result allocates nothing. Errors are values, never
+// exceptions.
 #pragma once
 
 #include <optional>
