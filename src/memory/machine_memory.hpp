@@ -7,8 +7,8 @@
 namespace oratorio {
 
 /// Returns the largest size that one buffer of a rank should have, where `ranks` ranks share this
-/// machine: a quarter of the machine's memory, or of the limits of this process, divided by the
-/// number of ranks that may be aggregators.
+/// machine: a quarter of the least of the machine's memory and this process's limits, divided by
+/// the number of ranks that may be aggregators.
 [[nodiscard]] Bytes buffer_bytes_most(int ranks);
 
 /// Returns the unit in which the system maps and protects memory: 4 KiB on x86-64, up to 64 KiB on

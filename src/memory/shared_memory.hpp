@@ -17,8 +17,8 @@ class SharedMemory {
     /// Creates an object under a unique name. Allocates all its pages at once, so that a full
     /// /dev/shm is an error here (no_space) and not a SIGBUS later.
     static Result<SharedMemory> create(Bytes bytes);
-    /// Attaches what another process created. Fails if the name leads to another object, even one
-    /// of the same name and length.
+    /// Attaches to the object `name`, which another process has created. Fails if the name leads to
+    /// another object, even one of the same name and length.
     static Result<SharedMemory> attach(const std::string& name, Bytes bytes);
     SharedMemory(SharedMemory&& other) noexcept { *this = std::move(other); }
     SharedMemory& operator=(SharedMemory&& other) noexcept;
