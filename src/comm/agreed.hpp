@@ -38,8 +38,8 @@ requires std::is_empty_v<Pure>
     return Agreed<std::invoke_result_t<Pure, const T&...>>::vouch(pure(*values...));
 }
 
-/// Returns the nodes of the transport, which collected them from all its ranks. The reference is
-/// valid as long as the transport.
+/// Returns the nodes of the transport's ranks. The transport has collected them from all ranks, so
+/// they are agreed. The reference is valid as long as the transport.
 [[nodiscard]] inline Agreed<const Nodes&> nodes_of(const Transport& transport) {
     return Agreed<const Nodes&>::vouch(transport.topology());
 }
@@ -53,11 +53,11 @@ Result<Agreed<T>> agree_on_root(Transport& transport, T mine, Rank root = 0) {
 }
 
 /// A value and its complement. One reduction of both by max shows whether all ranks passed the same
-/// value: the second maximum is the complement of the minimum.
+/// value, because the maximum of the complements is the complement of the minimum.
 struct AllEqual {
     std::uint64_t value = 0;
     std::uint64_t turned = ~value;
-    /// Valid after the reduction. Returns true if all ranks passed the same value.
+    /// Returns true if all ranks passed the same value. Valid after the reduction.
     [[nodiscard]] bool holds() const { return value == ~turned; }
 };
 
@@ -130,8 +130,8 @@ class Gathering {
     Ticket ticket_;
 };
 
-/// Returns the key of an error for a reduction by max: the worst kind wins, and of equal kinds the
-/// lowest rank. 0 means no error.
+/// Returns the key of an error for a reduction by max: the largest key is that of the worst kind,
+/// and of equal kinds that of the lowest rank. Key 0 means no error.
 [[nodiscard]] std::uint64_t key_of(const Error& error, Rank rank);
 /// Returns the rank, or the kind, of the error that `key` encodes. REQUIRES: `key` is not 0.
 [[nodiscard]] Rank owner_of(std::uint64_t key);

@@ -18,7 +18,7 @@ enum class WaitPolicy : std::uint32_t {
     yields,   ///< yields, because ranks share cores, and the awaited rank can run on this core
 };
 
-/// Returns the usual choice for a rank of a program.
+/// Returns the policy that a rank of a program usually has.
 inline WaitPolicy usual_wait_policy(const Topology& topology) {
     return topology.crowded() ? WaitPolicy::yields : WaitPolicy::spins;
 }
@@ -61,8 +61,8 @@ bool call(Doorbell& doorbell);
 /// Waits until the doorbell has rung after `heard`, or for `longest` of sleep. REQUIRES: the caller
 /// owns the doorbell.
 void wait_until_rung(Doorbell& doorbell, std::uint32_t heard, std::chrono::microseconds longest);
-/// The two halves of wait_until_rung, for a caller that has something to do between them. The
-/// first, which spins or yields, returns true if the doorbell has rung.
+/// The two halves of wait_until_rung(), for a caller that has something to do between them.
+/// rings_before_sleep() spins or yields, and returns true if the doorbell has rung.
 [[nodiscard]] bool rings_before_sleep(const Doorbell& doorbell, std::uint32_t heard);
 void sleep_until_rung(Doorbell& doorbell, std::uint32_t heard, std::chrono::microseconds longest);
 

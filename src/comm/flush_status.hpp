@@ -14,10 +14,10 @@
 
 namespace oratorio {
 
-/// Lies in memory that the ranks share.
+/// The part of a FlushStatus that lies in memory which the ranks share.
 struct SharedFlushStatus {
     std::atomic<std::uint64_t> under_way{0};  ///< ranks that are in a turn
-    std::atomic<std::uint64_t> pauses{0};     ///< moments in which the last rank left its turn
+    std::atomic<std::uint64_t> pauses{0};     ///< number of moments in which no rank was in a turn
     std::atomic<std::uint64_t> failed{0};     ///< number of the last failed turn, and its ErrorKind
 };
 

@@ -59,8 +59,8 @@ Agreed<std::size_t> NodeBoards::list_bytes(const Agreed<const Nodes&>& nodes,
         nodes, from);
 }
 
-// Layout: the Head; a Member per rank; per board a Board, an operand per rank, the outgoing block
-// and the result; the list.
+// The memory holds, in this order: the Head; a Member per rank; for each board a Board, an operand
+// per rank, the outgoing block and the result; the list.
 Bytes NodeBoards::bytes(const NodePlace& place) {
     return static_cast<Bytes>(sizeof(Head) + place.ranks * sizeof(Member) +
                               kBoards * board_bytes(place) + place.list);

@@ -40,7 +40,7 @@ class NodeBoards {
     [[nodiscard]] static Agreed<std::size_t> usually_listed_from() {
         return agreed_from([] { return kResultMax; });
     }
-    /// Bytes per rank in the node's list.
+    /// Number of bytes per rank in the node's list.
     static constexpr std::size_t kListed = 48;
 
     /// What all ranks of the node share.
@@ -62,7 +62,7 @@ class NodeBoards {
         /// The operation's number + 1 once its act is done. The act is that of a rendezvous, or the
         /// exchange of this node's first rank with the first ranks of other nodes.
         std::atomic<std::uint64_t> acted{0};
-        std::atomic<ErrorKind> failed{ErrorKind::none};  ///< how the act ended
+        std::atomic<ErrorKind> failed{ErrorKind::none};  ///< error of the act, if it has failed
     };
 
     NodeBoards(SharedMemory memory, NodePlace place)
@@ -88,8 +88,8 @@ class NodeBoards {
     [[nodiscard]] std::span<std::byte> result(const Board& board) const;
     /// Returns, with several nodes, the node's memory for results that fit no board.
     [[nodiscard]] std::span<std::byte> list() const;
-    /// Returns the bytes of a gathered result with room on each node for as many ranks as the
-    /// largest node has.
+    /// Returns the length of a gathered result with blocks of `block` bytes. Each node has room in
+    /// it for as many ranks as the largest node has.
     [[nodiscard]] std::size_t gathered(std::size_t block) const {
         return place_.nodes * place_.most * block;
     }

@@ -53,7 +53,8 @@ Result<void> NodeGather::go_on(Transport& transport) {
     return {};
 }
 
-/// Starts the gather. With one node it is the transport's own gather, which may be faster.
+/// Starts the gather. With one node this is the transport's own gather, which may be faster than
+/// messages.
 Result<void> NodeGather::start_for_node(Transport& transport) {
     const Topology& topology = transport.topology();
     if (topology.one_node()) {

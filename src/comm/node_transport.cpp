@@ -196,7 +196,7 @@ Result<Completion> NodeTransport::test(Ticket ticket) {
 }
 
 /// Publishes how many operations this rank has finished. Operations may end out of order; a board
-/// is free only when all operations before its own have ended.
+/// can be reused only when its operation and all earlier ones have ended.
 void NodeTransport::finish() {
     std::uint64_t finished = started_;
     for (const Operation& other : operations_) finished = std::min(finished, other.number);
@@ -232,7 +232,7 @@ void NodeTransport::combine(const Operation& operation, const Board& board) {
             return;
         }
         case Kind::list:
-            return;  // the result is in place
+            return;  // the exchange between nodes has put the result in place
         case Kind::reduce:
             if (here) return reduce_here(operation, board, operation.result);
             std::memcpy(operation.result.data(), result, bytes);

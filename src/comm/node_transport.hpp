@@ -78,7 +78,7 @@ class NodeTransport final : public Transport {
         std::span<std::byte> result = {};
         const RendezvousAction* action = nullptr;  ///< for a rendezvous
         bool posted = false;
-        Ticket across = {};  ///< the exchange between first ranks
+        Ticket across = {};  ///< the exchange between the nodes' first ranks
     };
 
     NodeTransport(std::unique_ptr<Transport> inner, NodeBoards boards,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// RankMap: the map between ranks and nodes, compressed as far as the job is regular. One number
-// per rank would be megabytes on each of a million ranks.
+// RankMap: the map between ranks and nodes. It is small if ranks are placed on nodes regularly. An
+// uncompressed list would take megabytes on each of a million ranks.
 #pragma once
 
 #include <algorithm>
@@ -19,9 +19,10 @@ struct NodeSlot {
     bool operator==(const NodeSlot&) const = default;
 };
 
-/// A rank map; a value. It is stored as sweeps: a number of consecutive ranks on one node, the same
-/// number on the next node, and so on. Ranks placed node by node, or dealt to equal nodes in turn,
-/// need one sweep for each pass over the nodes. The worst case is one sweep of 16 bytes per rank.
+/// A rank map, which can be copied and compared. It is stored as sweeps. A sweep is a number of
+/// consecutive ranks on one node, the same number on the next node, and so on. Ranks placed node by
+/// node, or dealt to equal nodes in turn, need one sweep for each pass over the nodes. The worst
+/// case is one sweep of 16 bytes per rank.
 class RankMap {
   public:
     RankMap() = default;
@@ -37,12 +38,12 @@ class RankMap {
     [[nodiscard]] int count(int node) const { return counts_[static_cast<std::size_t>(node)]; }
     /// Returns the number of ranks on the node with the most.
     [[nodiscard]] int most() const;
-    /// Returns a rank's node and index. O(log sweeps).
+    /// Returns a rank's node and index. Takes O(log sweeps) time.
     [[nodiscard]] NodeSlot slot(Rank rank) const;
     [[nodiscard]] int operator[](std::size_t rank) const {
         return slot(static_cast<Rank>(rank)).node;
     }
-    /// Returns the rank at `slot`, or -1 if there is none. O(sweeps).
+    /// Returns the rank at `slot`, or -1 if there is none. Takes O(sweeps) time.
     [[nodiscard]] Rank rank_at(NodeSlot slot) const;
     /// Calls visit(rank, slot) for all ranks in their order. Takes O(1) time per rank.
     template <class Visit>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SharedList: an immutable list. Copies share it, so a copy costs the same for any length.
+// SharedList: an immutable list. Copies share the values, so a copy costs the same for any length.
 #pragma once
 
 #include <algorithm>

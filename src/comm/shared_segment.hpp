@@ -29,7 +29,7 @@ class SharedSegment {
     /// Two words that each rank sends to the other ranks of its node along with the handshake.
     using Card = std::array<std::uint64_t, 2>;
     struct Options {
-        Bytes bytes = 0;  ///< equal on the ranks of a node
+        Bytes bytes = 0;  ///< length of the memory; equal on the ranks of a node
         Card card = {};
         /// The node's first rank calls this function before the others attach. May be empty.
         std::function<void(std::span<std::byte>)> prepare;
@@ -61,7 +61,7 @@ class SharedSegment {
   private:
     enum class Phase { ready, naming, deciding, checking, over };
     struct Told {
-        char name[48] = {};  ///< name of the memory that this rank created; empty: none
+        char name[48] = {};  ///< name of the memory that the sender has created; empty: none
         Card card = {};
     };
     Error create(const Topology& topology);

@@ -17,8 +17,8 @@
 
 namespace oratorio {
 
-/// The tag of a message: 0 <= tag < 2^24. If the host MPI has fewer tags, those that differ by a
-/// multiple of kTagsAtLeast may be confused.
+/// The tag of a message: 0 <= tag < 2^24. If the host MPI has fewer tags, tags that differ by a
+/// multiple of kTagsAtLeast may be treated as equal.
 using Tag = int;
 inline constexpr Tag kTagsAtLeast = 1 << 14;
 inline constexpr Rank kAnyRank = -1;
@@ -34,8 +34,8 @@ struct Ticket {
 
 struct Completion {
     bool done = false;
-    Rank source = -1;  ///< receive: the sender
-    Bytes bytes = 0;   ///< receive: length of the message
+    Rank source = -1;  ///< the sender, if the operation is a receive
+    Bytes bytes = 0;   ///< length of the message, if the operation is a receive
 };
 
 /// The ranks' blocks in a rendezvous, of equal length and in rank order.
@@ -75,7 +75,7 @@ class Transport {
 
     [[nodiscard]] virtual const Topology& topology() const = 0;
     /// Starts to send. The operation is done only when the receiver has begun to receive. This
-    /// bounds the unexpected messages at a receiver.
+    /// bounds the number of unexpected messages at a receiver.
     virtual Result<Ticket> send(Rank to, Tag tag, const SendMemory& data) = 0;
     /// Starts to receive. `from` may be kAnyRank only if `into` is one block. A message that is
     /// shorter than all pieces fills the first ones.
@@ -98,8 +98,8 @@ class Transport {
     virtual Result<Completion> test(Ticket ticket) = 0;
     /// Returns the reason why this rank can't reach the others any more; no error while it can.
     /// After an operation of some rank has failed, that rank notifies the others, which notice it
-    /// while they wait. From then on every operation fails, so that no rank waits for one that has
-    /// given up.
+    /// while they wait. From then on every operation fails, so that no rank waits for a rank that
+    /// has given up.
     [[nodiscard]] virtual Error lost() const { return {}; }
     /// Adds `by` to the number that all ranks of the transport share, and returns its value before.
     /// The number is 0 at first, and sums are modulo 2^64. Not collective.
@@ -113,7 +113,8 @@ class Transport {
     /// Sets the shared number. Not collective. REQUIRES: no other rank uses the number during the
     /// call.
     virtual Result<void> set_counter(std::int64_t to) = 0;
-    /// Returns the memory for FlushStatus (comm/flush_status.hpp), null where the ranks share none.
+    /// Returns the memory for FlushStatus (comm/flush_status.hpp), or null where the ranks share no
+    /// memory.
     [[nodiscard]] virtual SharedFlushStatus* shared_flush_status() const { return nullptr; }
     /// Returns true if no operation of this rank is pending and none has failed, so that the
     /// transport can be reused.
