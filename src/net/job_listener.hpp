@@ -40,7 +40,8 @@ class JobListener {
     /// oldest of them.
     static constexpr std::size_t pending_max = 16;
 
-    /// Listens on all addresses of the machine. Fails without sockets, addresses or random numbers.
+    /// Makes a listener on all addresses of the machine. Fails without sockets, addresses or random
+    /// numbers.
     static Result<JobListener> open();
     /// Makes a listener that accepts nothing.
     JobListener() = default;

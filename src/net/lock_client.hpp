@@ -32,8 +32,8 @@ class LockClient final : public LockService {
                         LockLimits limits = {})
         : address_(address), while_locked_(while_locked), limits_(limits) {}
 
-    /// Errors are unsupported_operation if the server couldn't be reached, else io; both have the
-    /// errno.
+    /// Acquires a lock. The error is unsupported_operation if the server couldn't be reached, and
+    /// otherwise io. It carries the errno.
     Result<LockId> acquire(const LockKey& file, Extent range, bool exclusive) override;
     Result<void> release(LockId lock) override;
 

@@ -34,9 +34,9 @@ inline constexpr std::chrono::seconds kLockPeerSilence{30};
 
 class LockServer {
   public:
-    /// Fails without sockets, addresses or a thread.
+    /// Starts a server. Fails without sockets, addresses or a thread.
     static Result<std::unique_ptr<LockServer>> start();
-    /// Ends the thread and all connections, without the consent of clients.
+    /// Ends the thread and all connections, even if clients hold locks.
     ~LockServer();
     LockServer(const LockServer&) = delete;
     LockServer& operator=(const LockServer&) = delete;

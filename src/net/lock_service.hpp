@@ -22,7 +22,7 @@ struct LockKey {
     auto operator<=>(const LockKey&) const = default;
 };
 
-/// Names one lock that is held.
+/// Identifies one lock that is held.
 using LockId = std::uint64_t;
 
 /// Thread-safe. Each acquire makes a separate lock. It excludes all other locks that overlap it,
@@ -50,7 +50,8 @@ class LockServices {
     LockServices(const LockServices&) = delete;
     LockServices& operator=(const LockServices&) = delete;
 
-    /// Offers a service of this process, the same one in each call.
+    /// Offers the service of this process, and starts it if necessary. Every call offers the same
+    /// service.
     virtual Result<ServiceAddress> serve() = 0;
     /// Takes back one offer, which is one call of serve(). The service ends with its last offer.
     virtual void withdraw() = 0;

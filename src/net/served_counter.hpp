@@ -72,8 +72,8 @@ class CounterServer {
     /// client's last one, it is not served again, and the result is the same. Returns nothing if
     /// the counter is unknown.
     std::optional<std::int64_t> serve(const CounterRequest& request);
-    /// Ends the thread and all connections, without the consent of clients. This process can still
-    /// use the counters after that.
+    /// Ends the thread and all connections, whatever clients do. This process can still use the
+    /// counters after that.
     void stop();
 
   private:
@@ -196,14 +196,14 @@ class CounterClient final : public Counter {
 /// other processes, kept while a counter uses them. Thread-safe.
 class CounterService {
   public:
-    /// Makes a counter of this process. Starts the server if none is running; fails as
-    /// CounterServer::start.
+    /// Makes a counter of this process. Starts the server if none is running, and fails if
+    /// CounterServer::start() does.
     Result<std::unique_ptr<HostedCounter>> host();
     /// Makes this rank's client of another process's counter. Sends nothing yet.
     std::unique_ptr<Counter> reach(const CounterPlace& address, Rank rank);
-    /// Ends the server if no counter uses it.
+    /// Ends the server if no counter of this process is left.
     void retire();
-    /// Ends the server's thread; called at the end of MPI.
+    /// Ends the server's thread. Called when MPI is finalized.
     void stop();
 
   private:

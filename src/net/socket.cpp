@@ -74,7 +74,7 @@ Name ipv4_name(in_addr address, std::uint16_t port) {
 Result<Socket> listen_at(const Name& name) {
     Socket socket(::socket(name.storage.ss_family, kKind, 0));
     if (socket.number() < 0) return Error::of_errno("making a socket");
-    const int off = 0;  // accept IPv4 as well
+    const int off = 0;  // the socket then accepts IPv4 as well
     if (name.storage.ss_family == AF_INET6 &&
         ::setsockopt(socket.number(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off) != 0)
         return Error::of_errno("making a socket");

@@ -42,19 +42,20 @@ class Socket {
         return error.system_errno == EAGAIN;
     }
 
-    /// Accepts the next connection; EAGAIN when there is none.
+    /// Accepts the next connection. The error is EAGAIN when there is none.
     [[nodiscard]] Result<Socket> accept() const;
 
     [[nodiscard]] int number() const { return descriptor_.number(); }
     /// Returns the port that the socket is bound to.
     [[nodiscard]] Result<std::uint16_t> port() const;
-    /// Returns true if the socket accepts IPv6 connections, too.
+    /// Returns true if the listening socket accepts IPv6 connections, too.
     [[nodiscard]] bool hears_ipv6() const;
     /// Returns the outcome of connecting: 0 or an errno.
     [[nodiscard]] int error() const;
-    /// Receives the bytes that have arrived, at least one; EAGAIN when there are none.
+    /// Receives the bytes that have arrived, at least one. The error is EAGAIN when there are none.
     [[nodiscard]] Result<std::size_t> receive_some(std::span<std::byte> into) const;
-    /// Sends as much as there is room for, at least one byte; EAGAIN when there is no room.
+    /// Sends as many bytes as there is room for, at least one. The error is EAGAIN when there is no
+    /// room.
     [[nodiscard]] Result<std::size_t> send_some(std::span<const std::byte> data) const;
     /// Send and receive all bytes, waiting until `until` at most.
     [[nodiscard]] Result<void> send(std::span<const std::byte> data, Clock::time_point until) const;
