@@ -117,7 +117,8 @@ using SourceSide = Side<const std::byte>;
 /// How a copy stores its data.
 struct Stores {
     Target target = Target::reused;
-    bool streamed = false;  ///< set if any store was streamed; the end of the copy then orders them
+    /// Set if any store was streamed; then the copy ends with finish_streaming().
+    bool streamed = false;
 };
 
 void copy_pieces(const Places<std::byte>& to, const Places<const std::byte>& from,

@@ -54,10 +54,11 @@ class Cursor {
     void next_pieces(PieceRows& pieces, Bytes bytes_max = INT64_MAX);
 
   private:
-    /// A run or a node of runs, unpacked: all that is needed for each piece.
+    /// A leaf of the shape, which is a run or a node of runs. It is kept unpacked, with all that is
+    /// needed for each piece.
     struct Leaf {
         Offset origin = 0;
-        std::int64_t count = 0;           ///< pieces
+        std::int64_t count = 0;           ///< number of pieces
         const Offset* offsets = nullptr;  ///< offset of each piece; null: pieces are `stride` apart
         /// Data bytes before each piece; null: all pieces have `length`.
         const Bytes* prefix = nullptr;
@@ -68,7 +69,7 @@ class Cursor {
         [[nodiscard]] Offset begin_of(std::int64_t part) const;
         [[nodiscard]] Bytes length_of(std::int64_t part) const;
     };
-    /// Pieces that follow each other at a constant stride.
+    /// Pieces of equal length that follow each other at a constant stride.
     struct Series {
         std::int64_t count = 1;
         Bytes stride = 0;
@@ -93,14 +94,14 @@ class Cursor {
     ShapePtr root_;             ///< the layout's shape with its tiles as the highest level
     Offset origin_ = 0;         ///< origin of root_
     std::vector<Level> stack_;  ///< the levels above the leaf, root first
-    Leaf leaf_;                 ///< count 0 at the end
+    Leaf leaf_;                 ///< the current leaf; its count is 0 at the end
     std::int64_t part_ = 0;     ///< current piece of the leaf
     Bytes within_ = 0;          ///< bytes of that piece that are taken already
     Bytes position_ = 0;
 };
 
-/// Returns the data bytes of `layout` with offsets before `offset`. REQUIRES: the layout is
-/// monotonic.
+/// Returns the number of data bytes of `layout` with offsets before `offset`. REQUIRES: the layout
+/// is monotonic.
 [[nodiscard]] Bytes size_before_offset(const Layout& layout, Offset offset);
 /// Returns the offset of the data byte at data position `at`.
 [[nodiscard]] Offset offset_of_size(const Layout& layout, Bytes at);

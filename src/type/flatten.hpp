@@ -22,7 +22,7 @@ class ListCursor {
     explicit ListCursor(std::vector<Extent> pieces);
 
     [[nodiscard]] const std::vector<Extent>& pieces() const { return pieces_; }
-    /// Returns the data bytes of the list.
+    /// Returns the number of data bytes of the list.
     [[nodiscard]] Bytes size() const { return before_.back(); }
     [[nodiscard]] bool at_end() const { return piece_ == pieces_.size(); }
     /// Returns the number of data bytes before the current position.
@@ -30,10 +30,10 @@ class ListCursor {
     /// Returns the offset of the next data byte; at the end, the end of the last byte; in an empty
     /// list 0.
     [[nodiscard]] Offset tell_offset() const;
-    /// Moves to data position `at`. O(log pieces). REQUIRES: 0 <= at <= size().
+    /// Moves to data position `at`. Takes O(log pieces) time. REQUIRES: 0 <= at <= size().
     void seek_size(Bytes at);
-    /// Moves to the first data byte at or after `offset`. O(log pieces). REQUIRES: the list is that
-    /// of a monotonic layout.
+    /// Moves to the first data byte at or after `offset`. Takes O(log pieces) time. REQUIRES: the
+    /// list is that of a monotonic layout.
     void seek_offset(Offset offset);
 
     /// Copies the next `bytes` data bytes at `from` to `to`, and moves both on. The bases are the

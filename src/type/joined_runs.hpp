@@ -12,7 +12,8 @@
 
 namespace oratorio {
 
-/// The order of a sequence of pieces. A member is negative once its property has been violated.
+/// The order of a sequence of pieces. `forward_` is negative once the pieces are not monotonic, and
+/// `apart_` once they overlap.
 class PieceOrder {
   public:
     PieceOrder() = default;

@@ -7,7 +7,7 @@ namespace oratorio {
 
 namespace {
 
-/// Copies one of several pieces of the same length.
+/// Copies one piece, where all pieces have the same length.
 template <class Move>
 struct Even {
     Bytes length;

@@ -46,7 +46,7 @@ struct PiecePosition {
     Bytes within = 0;  ///< number of bytes of that piece that are done
 };
 
-/// One side of a copy that goes through its run piece by piece.
+/// One side of copy_merged(), which goes through the side's run piece by piece.
 template <class Byte>
 struct MergedSide {
     Byte* base;  ///< address of offset 0

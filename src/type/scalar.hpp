@@ -11,11 +11,11 @@
 
 namespace oratorio {
 
-/// A form in memory together with a form in external32.
+/// A kind of scalar: its form in memory together with its form in external32.
 enum class ScalarKind : std::uint8_t {
     none,            ///< no external32 form is known
     byte,            ///< copied unchanged: characters, bytes, bool, packed data
-    word2,           ///< the same bits in the file, big-endian: integers, IEEE reals, logicals
+    word2,           ///< word of 2 bytes, big-endian in the file: integers, IEEE reals, logicals
     word4,           //
     word8,           //
     word16,          //

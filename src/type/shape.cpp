@@ -35,7 +35,7 @@ bool fits_at(Extent span, Offset by) {
     return in_range(by) && span.begin + by >= -kOffsetLimit && span.end + by <= kOffsetLimit;
 }
 
-/// Returns true if a part is in range at all of the offsets.
+/// Returns true if `part` is in range at each of the offsets.
 bool fits_at(const Shape& part, const List<Offset>& offsets) {
     const auto [lowest, highest] = std::minmax_element(offsets.begin(), offsets.end());
     const Bytes size = saturating_product(part.size(), std::ssize(offsets));
@@ -53,7 +53,8 @@ Placed peel(ShapePtr shape) {
     return {shape->child(), shape->part_offset(0)};
 }
 
-/// Returns true if the shapes are equal as far as a few comparisons can tell.
+/// Returns true if a few comparisons show that the shapes are equal. Returns false for other equal
+/// shapes.
 bool same(const Shape& a, const Shape& b) {
     if (&a == &b) return true;
     if (a.kind() != b.kind() || a.size() != b.size()) return false;

@@ -143,7 +143,7 @@ inline Bytes Shape::part_size(std::int64_t part) const {
 
 /// A shape repeated: `count` tiles, `extent` bytes apart, with the origin of the first one at
 /// `origin`. A file view is a layout with origin = displacement and unbounded count. A user's
-/// buffer is one with origin 0 (offsets relative to the user's pointer) and the call's count.
+/// buffer is a layout with origin 0 (offsets relative to the user's pointer) and the call's count.
 struct Layout {
     ShapePtr shape = Shape::empty();
     Bytes extent = 0;

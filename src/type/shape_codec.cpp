@@ -15,8 +15,8 @@ using Kind = Shape::Kind;
 /// ones with the sign in bit 0. Lists of offsets hold differences, which are short.
 constexpr int kLongestNumber = 10;
 
-/// The deepest shape that decode() accepts, in levels. decode() recurses, on a stack of unknown
-/// size.
+/// The deepest shape that decode() accepts, in levels. This is limited because decode() recurses,
+/// on a stack of unknown size.
 constexpr int kDeepest = 100;
 
 std::uint64_t unsigned_of(std::int64_t value) {

@@ -13,7 +13,7 @@
 
 namespace oratorio {
 
-/// Returns true if decode() accepts what encode() would append. O(1).
+/// Returns true if decode() accepts what encode() would append. Takes O(1) time.
 [[nodiscard]] bool can_be_encoded(const Layout& layout);
 /// Returns the number of bytes that encode() appends.
 [[nodiscard]] Bytes encoded_bytes(const Layout& layout);

@@ -63,7 +63,7 @@ class Signature {
 
     [[nodiscard]] std::span<const Part> parts() const { return parts_; }
     [[nodiscard]] const Amount& total() const { return total_; }
-    /// Returns the levels of nesting: 1 without a nested signature.
+    /// Returns the number of levels of nesting: 1 without a nested signature.
     [[nodiscard]] int depth() const { return depth_; }
     /// Returns true if every element has a size in the file.
     [[nodiscard]] bool has_file_form() const { return has_file_form_; }
@@ -84,7 +84,7 @@ class Signature {
     bool has_file_form_ = true;
 };
 
-/// Returns the bytes of an element in the file.
+/// A function that returns the size of an element in the file.
 using FileSize = std::function<Result<Bytes>(const Element&)>;
 /// Returns a signature of the same data with other sizes in the file.
 [[nodiscard]] Result<SignaturePtr> with_file_sizes(const SignaturePtr& signature,

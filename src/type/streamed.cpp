@@ -49,8 +49,8 @@ Bytes to_boundary(const std::byte* at) {
 }
 
 /// Prefetches the lines that a piece has only a part of, and the address translation of the page
-/// that it ends on. Stores take effect in order, so all stores behind one that waits for its line
-/// or for its page's address wait as well, streamed ones included. Without this prefetch streaming
+/// that it ends on. Stores take effect in order. So if a store waits for its line or for its page's
+/// address, all later stores wait as well, streamed ones included. Without this prefetch streaming
 /// is slower than ordinary stores. (Inlined by force: GCC drops calls of functions that only
 /// prefetch.)
 [[gnu::always_inline]] inline void fetch_ends(const std::byte* to, Bytes length) {
@@ -77,7 +77,7 @@ void stream_fetched(std::byte* to, const std::byte* from, Bytes length) {
     if (end < length) Branching()(to + end, from + end, length - end);
 }
 
-/// Walks all pieces, row by row.
+/// Walks all pieces of all rows, row by row.
 template <class Byte>
 class PieceWalker {
   public:
