@@ -36,10 +36,10 @@ struct Pattern {
     Offset displacement = 0;   ///< where the first tile begins
     Bytes extent = 0;          ///< from one tile to the next
     std::int64_t tiles = 0;    ///< -1: unbounded
-    Bytes tile_bytes = 0;      ///< data of a tile
+    Bytes tile_bytes = 0;      ///< data bytes of a tile
     std::int64_t pieces = 0;   ///< contiguous pieces of a tile
     Offset first = 0;          ///< where the data begins in a tile; regular layouts only
-    Bytes block = 0;           ///< contiguous bytes; regular layouts only
+    Bytes block = 0;           ///< contiguous bytes of a piece; regular layouts only
     std::int32_t levels = -1;  ///< number of levels, outermost first; -1: the layout isn't regular
     std::array<Level, levels_max> level{};
 };
@@ -50,13 +50,14 @@ struct AccessRecord {
     Nanoseconds end = 0;
     std::int64_t collective = -1;  ///< number of earlier collective accesses; -1: not collective
     Direction direction = Direction::read;
-    bool started = false;   ///< nonblocking or split: the program went on during the access
+    /// Nonblocking or split, so that the program continued during the access.
+    bool started = false;
     bool shared = false;    ///< used the shared file pointer
     std::uint8_t lane = 0;  ///< the lowest lane that no other access used when this one began
     ErrorKind error = ErrorKind::none;
     Bytes asked = 0;
     Bytes moved = 0;
-    Extent hull;  ///< of this rank's data in the file
+    Extent hull;  ///< smallest range of the file with all data of this rank
     std::int64_t pieces = 0;
     std::int64_t memory_pieces = 0;
     Bytes from = 0;  ///< data position in `file` at which the access begins
@@ -91,7 +92,7 @@ class Recorder {
         std::size_t spans = 0;
         std::size_t spans_of_access = 0;
         std::size_t shapes = 0;
-        std::int64_t shape_numbers = 0;  ///< total of all shapes
+        std::int64_t shape_numbers = 0;  ///< numbers in all recorded shapes together
     };
     /// Returns limits such that all ranks of a file together keep no more than 2^17 accesses, 2^21
     /// spans, and 2^24 numbers of shapes, as long as there are no more than 2^14 ranks.
