@@ -73,7 +73,7 @@ struct Calls {
     }
 };
 
-/// What the driver knows about an address; zeros if it knows nothing.
+/// What the driver knows about an address. All members are 0 if it knows nothing.
 struct Facts {
     unsigned type = 0;
     unsigned managed = 0;

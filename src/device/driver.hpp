@@ -44,7 +44,7 @@ class DeviceQueue {
     virtual void pin(std::span<std::byte> memory) = 0;
 };
 
-/// The longest stride that drivers take.
+/// The longest stride that the drivers' strided copies accept.
 inline constexpr Bytes kPitchMost = INT32_MAX;
 
 /// A driver. The process has one object for each kind of driver. Thread-safe.

@@ -17,7 +17,7 @@ namespace oratorio {
 
 class DeviceQueue;
 
-/// Thread-safe. Holds at most as many blocks as were in use at once.
+/// Holds at most as many blocks as were in use at the same time. Thread-safe.
 class StagingBlocks {
   public:
     /// A block has two pieces, so that one is copied while the other is written or read.
