@@ -12,9 +12,8 @@ namespace oratorio {
 
 namespace {
 
-constexpr std::int64_t kOurs = std::int64_t{1}
-                               << 62;  // the least number of this transport's own tickets; smaller
-                                       // ones are the inner transport's
+// The least number of this transport's own tickets. Smaller numbers are the inner transport's.
+constexpr std::int64_t kOurs = std::int64_t{1} << 62;
 constexpr std::size_t kOperandMax = NodeBoards::kOperandMax;
 constexpr std::uint64_t kBoards = NodeBoards::kBoards;
 
