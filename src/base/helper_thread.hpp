@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What every helper thread does, which is a thread of the library that runs next to the program's
-// threads.
+// What every helper thread does. Helper threads are threads of the library that run next to the
+// program's threads.
 #pragma once
 
 #include <csignal>
