@@ -37,8 +37,8 @@ struct alignas(64) Doorbell {
     std::atomic<WaitPolicy> policy;
 };
 
-/// What a rank waits for when no progress is possible: a ring of `doorbell` after its `rings` had
-/// the value `heard`. Without a doorbell the rank has to poll.
+/// What a rank waits for when no progress is possible: that the `rings` of `doorbell` differ from
+/// `heard`. Without a doorbell the rank has to poll.
 struct WaitHint {
     Doorbell* doorbell = nullptr;
     std::uint32_t heard = 0;

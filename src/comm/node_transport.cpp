@@ -114,7 +114,7 @@ void NodeTransport::ring_others() const {
     }
 }
 
-/// Copies this rank's operand to the board. Returns false while another rank still reads the
+/// Copies this rank's operand to the board. Returns false while another rank has not finished the
 /// operation that used the board before.
 bool NodeTransport::post(Operation& operation) {
     if (operation.number >= kBoards) {
@@ -367,7 +367,7 @@ void NodeTransport::idle(const WaitHint& wait_hint) {
     go_across();
     if (!is_across()) return inner_->idle(wait_hint);
     leaders_->idle({});
-    // The first rank of another node never arrives if a rank of that node has failed. Only the
+    // The first rank of another node may never arrive, if a rank of that node has failed. Only the
     // inner transport learns of such a failure.
     constexpr unsigned kSeldom = 16;
     if (++idles_across_ % kSeldom == 0) inner_->idle({});

@@ -76,7 +76,7 @@ class NodeTransport final : public Transport {
         Rank root = 0;
         std::span<const std::byte> mine = {};
         std::span<std::byte> result = {};
-        const RendezvousAction* action = nullptr;  ///< for a rendezvous
+        const RendezvousAction* action = nullptr;  ///< only for a rendezvous
         bool posted = false;
         Ticket across = {};  ///< the exchange between the nodes' first ranks
     };

@@ -17,8 +17,8 @@
 namespace oratorio {
 namespace {
 
-/// The most clients. The server doesn't know how many processes the job has, so this is large, and
-/// the process's limit of open files bounds the number of clients.
+/// The most clients. The number is large, because the server doesn't know how many processes the
+/// job has. In fact this process's limit of open files bounds the number of clients.
 constexpr std::size_t kClientsMax = 1 << 20;
 
 }  // namespace
