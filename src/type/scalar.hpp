@@ -16,9 +16,9 @@ enum class ScalarKind : std::uint8_t {
     none,            ///< no external32 form is known
     byte,            ///< copied unchanged: characters, bytes, bool, packed data
     word2,           ///< word of 2 bytes, big-endian in the file: integers, IEEE reals, logicals
-    word4,           //
-    word8,           //
-    word16,          //
+    word4,           ///< the same with 4 bytes
+    word8,           ///< the same with 8 bytes
+    word16,          ///< the same with 16 bytes
     signed_long,     ///< 8 bytes in memory, 4 in the file
     unsigned_long,   ///< 8 bytes in memory, 4 in the file
     extended_real,   ///< x87 extended in 16 bytes of memory, IEEE binary128 in the file

@@ -96,7 +96,7 @@ class Shape {
     static ShapePtr run(Bytes bytes);
     /// Makes `count` copies of `child`, `stride` bytes apart; the stride may be negative or zero.
     static ShapePtr strided(ShapePtr child, std::int64_t count, Bytes stride);
-    // The functions below take over the lists and may write to them.
+    // blocks(), runs() and mixed() take over the lists and may write to them.
     static ShapePtr blocks(ShapePtr child, List<Offset> offsets);
     static ShapePtr runs(List<Offset> offsets, const List<Bytes>& lengths);
     static ShapePtr runs(JoinedRuns joined);
