@@ -11,8 +11,8 @@ namespace oratorio {
 
 namespace {
 
-/// All ranks agree by one reduction. After a failed write, they also gather how far the storage
-/// got.
+/// Completes an access by an agreement of all ranks, which is one reduction. After a failed write
+/// through aggregators, the ranks also gather how far each one's storage got.
 class AgreedEnding final : public AccessCompletion {
   public:
     AgreedEnding(Transport& transport, const Plan& plan) : transport_(transport), plan_(plan) {}
@@ -53,13 +53,14 @@ class AgreedEnding final : public AccessCompletion {
     StoredReports reports_;
 };
 
-/// An aggregator's report. If nothing failed, only `failed` is sent.
+/// An aggregator's report to a rank. If nothing failed, `failed` is 0 and is sent alone.
 struct AggregatorReport {
     std::uint64_t failed = 0;
     Error error;
     StoredReport stored;
 };
 
+/// Completes a sparse access: the aggregators that share an edge with this rank report to it.
 class ToldEnding final : public AccessCompletion {
   public:
     ToldEnding(const RunContext& context, const Plan& plan, unsigned number);
@@ -79,12 +80,12 @@ class ToldEnding final : public AccessCompletion {
     const Plan& plan_;
     Stats& stats_;
     Tag tag_;
-    int own_;                             ///< among the aggregators
+    int own_;                             ///< this rank's index among the aggregators, or -1
     std::vector<int> by_;                 ///< aggregators that report to this rank
-    std::vector<AggregatorReport> told_;  ///< their reports, in the same order
+    std::vector<AggregatorReport> told_;  ///< reports of the aggregators in by_, in the same order
     AggregatorReport mine_;               ///< this rank's report to the ranks of its edges
     std::vector<Ticket> tickets_;         ///< outstanding messages in both directions
-    Error lost_;                          ///< a transport error where none can be returned
+    Error lost_;                          ///< a transport error of a function that can't return it
     Error worst_;
 };
 

@@ -13,9 +13,9 @@
 
 namespace oratorio {
 
-/// The end of one attempt of an access, collective, made in steps. It is created before the work
-/// begins, so that no aggregator that reports to this rank has to wait for it. Must not move: the
-/// transport holds its address.
+/// Completes one attempt of a collective access, in steps. It is created before the work begins, so
+/// that no aggregator that reports to this rank has to wait for it. It must not move, because the
+/// transport holds addresses of its members.
 class AccessCompletion {
   public:
     virtual ~AccessCompletion() = default;
@@ -25,18 +25,19 @@ class AccessCompletion {
 
     /// Called once when this rank's work is over, with its own failure and how far its storage got.
     virtual void begin(const Error& mine, Remark remark, const StoredReport& stored) = 0;
-    /// Makes progress; returns Step::done when the end is complete. An error comes from the
+    /// Makes progress; returns Step::done when the outcome is known. An error comes from the
     /// transport.
     virtual Result<Step> step() = 0;
     /// Returns the current trace activity.
     [[nodiscard]] virtual Activity activity() const = 0;
 
-    // Valid once step() has returned true:
+    // The functions below are valid once step() has returned Step::done.
 
-    /// Returns the worst error that this rank knows of, its own included; the lowest rank's among
-    /// equals.
+    /// Returns the worst error that this rank knows of, its own included. Among equally bad errors,
+    /// it is that of the lowest rank.
     [[nodiscard]] virtual const Error& error() const = 0;
-    /// Return the flags that all ranks agreed on; false if aggregators report.
+    /// vetoed() returns true if some rank vetoed the attempt, goes_on() if some rank has more data.
+    /// Equal on all ranks; always false if aggregators report.
     [[nodiscard]] virtual bool vetoed() const { return false; }
     [[nodiscard]] virtual bool goes_on() const { return false; }
     /// Returns the bytes of `access` that are stored; `mine` is this rank's hull.
@@ -44,8 +45,8 @@ class AccessCompletion {
     [[nodiscard]] virtual Bytes stored_bytes(const Access& access, Extent mine) const = 0;
 };
 
-/// Makes the ending that the plan names; the plan outlives it. `number`: of the attempt, equal on
-/// all ranks.
+/// Makes the completion that the plan names. `number` is the attempt's number, equal on all ranks.
+/// REQUIRES: the plan outlives the completion.
 std::unique_ptr<AccessCompletion> make_access_completion(const RunContext& context,
                                                          const Plan& plan, unsigned number);
 

@@ -8,7 +8,8 @@ namespace oratorio {
 
 namespace {
 
-/// Returns true if arrival matters. A write without holes can be stored at any time.
+/// Returns true if this rank must know which ranks have entered. A write without holes can be
+/// stored at any time.
 bool is_asked_for(const Plan& plan) {
     return plan.method->aggregated() && (plan.direction == Direction::read || plan.keeps_holes());
 }

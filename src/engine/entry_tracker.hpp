@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // EntryTracker: which ranks have entered an access. No byte is loaded for a rank, and no hole is
 // filled, before that rank has entered: what its program wrote before the access must be visible.
-// Once all summaries are gathered, all ranks have entered; with a kept plan, none has said so yet.
+// An access whose summaries were gathered needs no tracking, because all ranks have entered it.
+// With a kept plan, some ranks may not have entered yet.
 #pragma once
 
 #include "engine/run_context.hpp"
@@ -18,7 +19,7 @@ class EntryTracker {
 
     /// Makes progress; an error comes from the transport.
     Result<void> step();
-    /// Returns true if no operation of it is outstanding.
+    /// Returns true if no reduction of this tracker remains to be completed.
     [[nodiscard]] bool settled() const { return complete_ || node_ != nullptr; }
     /// Returns true if all ranks of the file have entered.
     [[nodiscard]] bool everybody();
@@ -29,7 +30,8 @@ class EntryTracker {
     [[nodiscard]] bool has_entered(Rank rank) const;
 
     Transport& transport_;
-    const NodeMemory* node_ = nullptr;  ///< holds each rank's entry; null: by a reduction
+    const NodeMemory* node_ =
+        nullptr;  ///< holds each rank's entry; null: the ranks use a reduction
     const Plan& plan_;
     std::uint64_t key_ = 0;
     bool complete_ = true;

@@ -39,8 +39,9 @@ class FreeRounds final : public RoundQueue {
     const Plan& plan_;
     EntryTracker& entries_;
     unsigned sequence_;
-    int index_;      ///< among the aggregators
-    bool can_load_;  ///< only with the file open: it isn't opened just for this
+    int index_;      ///< this rank's index among the aggregators, or -1
+    bool can_load_;  ///< an aggregator, or a rank with the file open: a rank doesn't open it just
+                     ///< to load for others
     std::vector<Column> columns_;
 };
 

@@ -17,13 +17,13 @@ namespace {
 // Memory pieces shorter than this go through the bounce buffer: an iovec for each would cost more
 // than the copy.
 constexpr Bytes kPieceInPlaceMin = 1024;
-constexpr std::size_t kIovecsMax = 512;  // per storage call
-// For a store that completes requests when they are started: pieces are processed while they are in
-// the first-level cache.
+constexpr std::size_t kIovecsMax = 512;  // iovecs per storage call
+// Pieces per batch for a store that completes requests when they are started: few enough to be
+// still in the first-level cache when they are processed.
 constexpr int kBatchPiecesAtOnce = 16;
 
-/// The access in batches of pieces. A batch is a stretch of data: its file pieces are all
-/// outstanding at once (`list`) or one after the other (`contiguous`).
+/// Moves an access in batches of pieces. A batch is a stretch of the access's data. Its file pieces
+/// are outstanding all at once (methods with `list` storage) or one after the other (`contiguous`).
 class ListWork final : public Work {
   public:
     ListWork(const RunContext& context, const Plan& plan, const Access& access,
@@ -45,8 +45,8 @@ class ListWork final : public Work {
         if (in_place_ && !context.store->limits().asynchronous)
             batch_max_ = std::min(batch_max_, kBatchPiecesAtOnce);
         file_.seek_size(access.from);
-        // When it replaces a mapping it isn't sliced: that plan's windows don't fit into the bounce
-        // buffer.
+        // List I/O that replaces a mapping isn't sliced: the windows of a plan for mappings don't
+        // fit into the bounce buffer.
         const bool for_mapping = plan.method->storage_part().extends_first;
         sliced_ = plan.domains.parts() > 1 && !in_place_ && !for_mapping;
         Prefetch* const prefetch = context.store->prefetch();
@@ -68,8 +68,8 @@ class ListWork final : public Work {
     struct Piece {
         Extent file;
         Bytes at = 0;     ///< offset in the bounce buffer
-        Bytes data = 0;   ///< data position in memory
-        Bytes bytes = 0;  ///< moved
+        Bytes data = 0;   ///< position in the access's data
+        Bytes bytes = 0;  ///< bytes moved so far
     };
 
     Step start_batch();
@@ -97,9 +97,9 @@ class ListWork final : public Work {
     Cursor file_;
     Cursor memory_;
     const Plan& plan_;
-    Bytes staged_ = 0;                  ///< bytes of the batch in the bounce buffer
-    Bytes taken_ = 0;                   ///< data bytes in batches begun so far
-    Bytes allowed_ = 0;                 ///< data bytes that batches may reach
+    Bytes staged_ = 0;   ///< bytes of the batch in the bounce buffer
+    Bytes taken_ = 0;    ///< data bytes in batches begun so far
+    Bytes allowed_ = 0;  ///< data bytes that batches may reach, limited by the read-ahead
     std::unique_ptr<ReadAhead> ahead_;  ///< null: no read-ahead
     Bytes moved_ = 0;
     std::vector<Piece> batch_;
@@ -107,8 +107,8 @@ class ListWork final : public Work {
     Error noted_;
 };
 
-/// Completes the batch of a write before the step ends: nothing is outstanding when this rank
-/// enters a collective write, and no lock is held between steps.
+/// Writes a batch and completes it before the step ends, so that nothing is outstanding when this
+/// rank enters a collective write, and no lock is held between steps.
 Result<Step> ListWork::write_batch() {
     RangeLock held;
     if (!plan_.atomic) {
@@ -188,13 +188,15 @@ void ListWork::start_direct(const StridedRun& run) {
     taken_ += run.bytes();
 }
 
-/// Uses the bounce buffer: writes are packed before the batch, reads unpacked after it.
+/// Starts a batch through the bounce buffer: the data of a write is packed before its transfers,
+/// and the data of a read is unpacked after them.
 void ListWork::start_staged() {
     stage(std::min(static_cast<Bytes>(staging_.size()), allowed_ - taken_));
 }
 
-/// Takes a little of each of the file's parts that interleave in memory (plan/domains, sliced):
-/// memory fetched into the cache for one part is still there for the others.
+/// Starts a batch with the next round of a sliced plan (plan/domains): a little of each of the
+/// file's parts that interleave in memory. Memory fetched into the cache for one part is then still
+/// there for the others.
 void ListWork::start_slice() {
     const Region region = plan_.region(0, round_++);
     for (std::int64_t i = 0; i < region.count; ++i) {
@@ -206,7 +208,8 @@ void ListWork::start_slice() {
     }
 }
 
-/// Adds the next bytes of data to the batch, fewer if it gets too many pieces.
+/// Adds the next `bytes` of data to the batch, or fewer if the batch would get too many pieces.
+/// Packs the data of a write.
 void ListWork::stage(Bytes bytes) {
     const Bytes begin = staged_;
     const Bytes data = file_.tell_size() - access_.from;

@@ -11,12 +11,12 @@ struct LockPolicy {
     /// No other handle can be filling holes of the file: none had it open when this one was opened,
     /// and handles opened later know of this one. Equal on all ranks.
     bool sole = true;
-    /// This handle may fill holes if it is `sole`. False if other nodes may not see its locks, or
-    /// if it may not know of all other handles. Equal on all ranks.
+    /// This handle may fill holes if it is `sole`. False if other nodes may not see this handle's
+    /// locks, or if this handle may not know of all other handles. Equal on all ranks.
     bool fills = true;
     /// File locks work. Otherwise no handle fills holes. Equal on all ranks.
     bool lockable = true;
-    /// The source of its locks; null: the file system. The file's.
+    /// The job's locks of this file; null: locks come from the file system.
     const JobLocksOfFile* job = nullptr;
     /// Independent accesses of this handle may fill holes (data sieving). Equal on all ranks.
     bool sieves = false;
@@ -36,7 +36,7 @@ struct LockPolicy {
     [[nodiscard]] Result<RangeLock> take(Store& store, Extent range, bool exclusive) const {
         return RangeLock::take(store, job, range, exclusive);
     }
-    /// Takes the shared lock for such a write; returns an empty lock if none is needed.
+    /// Takes the shared lock for a write without filling; returns an empty lock if none is needed.
     [[nodiscard]] Result<RangeLock> share(Store& store, Extent range, bool collective) const {
         if (!shares(collective)) return RangeLock();
         return take(store, range, false);

@@ -13,7 +13,7 @@ namespace oratorio {
 
 namespace {
 
-constexpr Bytes kSliceBytes = 512 << 10;  // of all parts together; half of a core's private cache
+constexpr Bytes kSliceBytes = 512 << 10;  // for all parts together: half of a core's private cache
 
 class MappedWork final : public Work {
   public:
@@ -79,7 +79,8 @@ class MappedWork final : public Work {
     Error noted_;
 };
 
-/// Takes the shared lock for a write: this rank stores its pieces itself, and nothing else.
+/// Takes the shared lock for a write. A shared lock suffices, because this rank stores its own
+/// pieces and nothing in the holes.
 RangeLock MappedWork::share(const Region& region) {
     if (plan_.direction == Direction::read || plan_.atomic || region.empty()) return {};
     const Extent range{region.begin, region.extent(region.count - 1).end};
@@ -103,7 +104,7 @@ void MappedWork::map(const Region& region) {
 
 void MappedWork::copy(Window& window, Extent extent) {
     Mapped& mapped = window.mapped;
-    extent.end = std::min(extent.end, mapped.range().end);  // a read returns what the file has
+    extent.end = std::min(extent.end, mapped.range().end);  // a read ends with the file
     Bytes bytes = cursors_.enter(extent);
     if (bytes == 0) return;
     const Timing timing(&context_.stats, &Stats::copy_time);
@@ -117,13 +118,15 @@ void MappedWork::copy(Window& window, Extent extent) {
     context_.stats.bytes_shared += static_cast<std::uint64_t>(bytes);
 }
 
-/// Copies again what lies before the page that faulted, and returns how much that is. A copy may
-/// have reached that page first, because pieces aren't copied in byte order.
+/// Copies again the pieces of `extent` before `end`, where the page that faulted begins, and
+/// returns how many bytes they have. The failed copy may have skipped some of them, because pieces
+/// aren't copied in byte order.
 Bytes MappedWork::copy_before(Offset end, Window& window, Extent extent) {
     std::byte* const base = displaced(window.mapped.bytes().data(), -window.mapped.range().begin);
     for (;;) {
         extent.end = std::min(extent.end, end);
-        CursorPair anew(access_, plan_.direction, Target::streamed);  // the others were abandoned
+        // New cursors, because the fault left cursors_ in the middle of a copy.
+        CursorPair anew(access_, plan_.direction, Target::streamed);
         const Bytes bytes = anew.enter(extent);
         const auto copied = window.mapped.guarded([&] { anew.copy(base, bytes); });
         if (copied || copied.error().offset >= extent.end) return bytes;

@@ -27,14 +27,14 @@ class OwnRounds final : public RoundQueue {
     }
 
     const Plan& plan_;
-    int index_;  ///< among the aggregators; -1: this rank isn't one
+    int index_;  ///< this rank's index among the aggregators, or -1
     std::span<std::byte> memory_;
     std::int64_t next_ = 0;
 };
 
 /// Returns the next round, if it may begin. Ranks of a node find a round's control words by its
-/// number, so rounds under way must be less than rounds_max apart. Rounds in between may be empty
-/// and end at once.
+/// number, so rounds under way must be less than rounds_max apart. The number of slots doesn't
+/// ensure that, because rounds that no rank has data in are skipped.
 std::optional<Round> OwnRounds::take(std::int64_t oldest) {
     if (done() || (oldest != INT64_MAX && next_ - oldest >= NodeMemory::rounds_max))
         return std::nullopt;
@@ -44,7 +44,8 @@ std::optional<Round> OwnRounds::take(std::int64_t oldest) {
     return round;
 }
 
-/// Returns the slot's buffer; the write masks follow all slots.
+/// Returns the slot's buffer and write mask. The masks of all slots follow the buffers of all
+/// slots.
 RoundBuffer OwnRounds::buffer(const Round&, std::size_t slot) const {
     const auto bytes = static_cast<std::size_t>(plan_.slot_bytes);
     RoundBuffer buffer{memory_.subspan(slot * bytes, bytes), {}};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The direct transfer of an access that is one piece in memory and in the file. Many collective
-// calls on small records are just that on every rank.
+// calls on small records consist of one such piece per rank.
 #include "engine/work.hpp"
 #include "plan/plan.hpp"
 

@@ -28,14 +28,14 @@ class PlanCache {
     [[nodiscard]] bool trusted(Direction direction) const;
     /// Returns the kept plan for this access, or nothing if its shape differs.
     [[nodiscard]] std::optional<Kept> recall(const Access& access) const;
-    /// Returns the kept plan as made, for a rank that takes part in it without data.
+    /// Returns the kept plan without moving it, for a rank that takes part in it without data.
     [[nodiscard]] const Plan& plan(Direction direction) const { return entry(direction).plan; }
     /// Keeps this rank's part of a plan and the fingerprint of all ranks' summaries. REQUIRES: all
     /// ranks planned together.
     void keep(const Access& access, const Plan& plan, const AccessSummary& mine,
               std::uint64_t fingerprint);
-    /// Called when the ranks' shapes did not match: the plan is tried again only after several
-    /// accesses of equal shape.
+    /// Called when a rank's access did not match the kept plan: a kept plan is then tried again
+    /// only after several accesses of equal shape.
     void distrust(Direction direction);
     void forget() { entries_ = {}; }
 

@@ -106,8 +106,8 @@ Result<Step> Planning::shared() {
     return choose();
 }
 
-/// Finishes the choice of the plan. A caller that may send messages continues with the order of
-/// rounds.
+/// Finishes the choice of the plan. The order of rounds by disk extents follows in a later step,
+/// because it is broadcast and only some callers may send messages.
 Result<Step> Planning::settle() {
     likeness_ = keeps_plans() ? fingerprint(**summaries_) : 0;
     summaries_.reset();
@@ -167,9 +167,9 @@ Result<Step> Planning::thinned() {
     return finish();
 }
 
-/// Returns true if the plan may be kept. A plan ordered by disk extents serves one access only: the
-/// next one's bytes lie elsewhere. A sparse plan isn't kept: only an agreement of all ranks can
-/// report that a kept plan did not match.
+/// Returns true if the plan may be kept. A plan ordered by disk extents serves one access only,
+/// because the bytes of the next access lie elsewhere. A sparse plan isn't kept: only an agreement
+/// of all ranks can report that a kept plan did not match.
 bool Planning::keeps_plans() const {
     return context_.plans != nullptr && !plan_.method->schedule.asks_places && !plan_.sparse;
 }

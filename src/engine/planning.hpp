@@ -13,19 +13,22 @@ namespace oratorio {
 
 class Planning {
   public:
-    /// `access` and `context` outlive it. The rank plans independent accesses alone.
+    /// `access` and `context` outlive it. Independent accesses are planned by each rank alone.
     Planning(const RunContext& context, const Access& access, bool collective);
 
-    /// Starts over. `may_recall`: the kept plan may be used.
+    /// Starts over. `may_recall` says that the kept plan may be used; `flags` join those of the
+    /// summary.
     void begin(bool may_recall, std::uint16_t flags);
     /// Makes progress; returns Step::done when the plan is ready. An error comes from the
     /// transport.
     Result<Step> step();
 
     [[nodiscard]] const Plan& plan() const { return plan_; }
-    /// Returns true if the next step needs more than a reduction or gathering of a rank's size.
+    /// Returns true if the next step needs more of the transport than reductions and gatherings of
+    /// one entry per rank.
     [[nodiscard]] bool sends_messages() const { return phase_ == Phase::ordering; }
-    /// Returns the summary of this rank's access, as the other ranks got it or would have.
+    /// Returns the summary of this rank's access: the one that the other ranks received or, with a
+    /// kept plan, would have received.
     [[nodiscard]] const AccessSummary& mine() const { return mine_; }
     /// Returns true if the kept plan is tried.
     [[nodiscard]] bool recalled() const { return recalled_; }
@@ -54,7 +57,7 @@ class Planning {
     std::uint16_t flags_ = 0;
     AccessSummary mine_;
     Gathering<AccessSummary> gathering_;
-    std::optional<Agreed<AllSummaries>> summaries_;  ///< of all ranks, once gathered
+    std::optional<Agreed<AllSummaries>> summaries_;  ///< summaries of all ranks, once gathered
     std::uint64_t likeness_ = 0;  ///< fingerprint of the summaries, which are then freed
     Ticket ticket_;
     std::vector<std::int32_t> order_;  ///< broadcast: whether an order is known, then the order

@@ -9,7 +9,7 @@
 
 namespace oratorio {
 
-/// Collective, made in steps; used once.
+/// Extends the file in steps. An object is used once. REQUIRES: collective.
 class PreExtend {
   public:
     /// Returns Step::done when finished. `end`: the file length that this rank's data needs, 0 for
@@ -24,7 +24,7 @@ class PreExtend {
 
     Phase phase_ = Phase::idle;
     Ticket ticket_;
-    std::uint64_t end_ = 0;  ///< maximum over all ranks
+    std::uint64_t end_ = 0;  ///< needed file length; once reduced, the maximum over all ranks
     Agreement extended_;
 };
 

@@ -19,7 +19,7 @@ class BlockRanges {
   public:
     struct Range {
         Extent file;
-        Bytes until = 0;  ///< data bytes of the access up to its end
+        Bytes until = 0;  ///< data bytes of the access up to the end of this range
     };
     /// REQUIRES: the access's file layout is monotonic.
     BlockRanges(const Access& access, Bytes block);
@@ -29,21 +29,21 @@ class BlockRanges {
     Cursor file_;
     Bytes from_;
     Bytes to_;
-    Bytes at_;  ///< data position
+    Bytes at_;  ///< data position where the next range begins
     Bytes block_;
 };
 
 class ReadAhead {
   public:
-    /// All arguments outlive it. REQUIRES: ahead.ranges > 0.
+    /// All arguments outlive the object. REQUIRES: ahead.ranges > 0.
     ReadAhead(Prefetch& prefetch, const Access& access, Ahead ahead, Stats& stats);
-    /// Releases ranges that were fetched and not accessed.
+    /// Releases the ranges that the storage accepted and that aren't released yet.
     ~ReadAhead();
     ReadAhead(const ReadAhead&) = delete;
     ReadAhead& operator=(const ReadAhead&) = delete;
 
     /// Announces further ranges, and returns the data bytes up to which the access may go now: more
-    /// than before, unless it is over. REQUIRES: everything that the last call allowed was
+    /// than before, unless no data is left. REQUIRES: everything that the last call allowed was
     /// accessed.
     Bytes move_on();
 
@@ -56,9 +56,9 @@ class ReadAhead {
     std::size_t at_once_;  ///< ranges accessed at once
     Stats& stats_;
     BlockRanges ranges_;
-    std::deque<BlockRanges::Range> later_;    ///< not announced, or refused by the storage
-    std::deque<BlockRanges::Range> fetched_;  ///< accepted by the storage
-    std::vector<Extent> accessed_;            ///< accepted, and being accessed
+    std::deque<BlockRanges::Range> later_;    ///< ranges not announced, or refused by the storage
+    std::deque<BlockRanges::Range> fetched_;  ///< ranges accepted by the storage, not accessed yet
+    std::vector<Extent> accessed_;            ///< accepted ranges that are being accessed
     Bytes allowed_ = 0;
 };
 

@@ -34,8 +34,8 @@ void keep_holes_in(std::byte* data, const std::byte* file, const std::byte* give
     std::memcpy(data, &ours, sizeof ours);
 }
 
-/// Takes the bytes that weren't written from `file`. Works by words, because compilers don't prove
-/// that the arrays don't overlap.
+/// Replaces the bytes of `data` that no rank has written, those with mask 0, by the file's bytes.
+/// Works by words, because compilers can't prove that the arrays don't overlap.
 void keep_holes(std::byte* data, const std::byte* file, const std::byte* given, std::size_t bytes) {
     using Word = std::uint64_t;
     std::size_t i = 0;
@@ -172,7 +172,7 @@ Error RegionWriter::fill(const Piece& whole, const RoundBuffer& buffer) {
         const auto file = scratch_.first(length);
         const Transferred done = transfer(Direction::read, whole.file.begin + from, file);
         if (done.error.kind != ErrorKind::none) return done.error;
-        // Past the end of the file, a hole is zeros.
+        // A hole past the end of the file holds zeros.
         std::ranges::fill(file.subspan(static_cast<std::size_t>(done.bytes)), std::byte{0});
         keep_holes(buffer.data.data() + at, file.data(), mask.data(), length);
     }

@@ -17,10 +17,11 @@ namespace oratorio {
 
 class RegionWriter {
   public:
-    /// Size of the buffer that it reads into.
+    /// Size of `scratch`, the buffer for the file's bytes while holes are filled.
     static constexpr Bytes scratch_bytes = 64 << 10;
 
-    /// `plan` and `scratch` outlive it. Atomic accesses already hold a lock on their range.
+    /// `plan` and `scratch` outlive it. For an atomic access it takes no locks, because the run
+    /// already holds one on the whole range.
     RegionWriter(const RunContext& context, const Plan& plan, std::span<std::byte> scratch);
 
     struct Stored {

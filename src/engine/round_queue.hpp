@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// RoundQueue: which rounds a rank loads or stores, and when it may begin the next one. The schedule
-// of the two-phase engine (engine/two_phase).
+// RoundQueue: which rounds a rank loads or stores, and when it may begin the next one. It is the
+// schedule of the two-phase engine (engine/two_phase).
 #pragma once
 
 #include <memory>
@@ -31,7 +31,7 @@ class RoundQueue {
     virtual std::optional<Round> take(std::int64_t oldest) = 0;
     /// Returns the buffer of a round that the given slot of this rank took.
     [[nodiscard]] virtual RoundBuffer buffer(const Round& round, std::size_t slot) const = 0;
-    /// Returns true if this rank has no more rounds to take that it is responsible for.
+    /// Returns true if no round that this rank is responsible for is left to take.
     [[nodiscard]] virtual bool done() const = 0;
     /// Returns the maximum number of rounds that this rank has under way.
     [[nodiscard]] virtual std::size_t slots() const = 0;
@@ -40,7 +40,8 @@ class RoundQueue {
     [[nodiscard]] virtual bool hands_over() const { return false; }
 };
 
-/// Makes the queue of an aggregator's own rounds, in order. `memory`: its collective buffer.
+/// Makes the queue of an aggregator's own rounds, in order. `memory` is the aggregator's collective
+/// buffer.
 std::unique_ptr<RoundQueue> make_own_rounds(const Plan& plan, Rank rank,
                                             std::span<std::byte> memory);
 /// Makes the queue of the rounds of all aggregators of a node, taken by whichever rank is free. A

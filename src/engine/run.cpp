@@ -53,7 +53,9 @@ bool Run::step(int moves) {
 void Run::enter(Phase phase) {
     phase_ = phase;
     if (phase == Phase::done) return track_.leave();
-    if (phase == Phase::planned) return;  // continues at once, or as soon as it may send messages
+    // Phase::planned has no trace activity: the next phase begins at once, or as soon as the run
+    // may send messages.
+    if (phase == Phase::planned) return;
     static_assert(std::size(kPhaseActivities) == static_cast<std::size_t>(Phase::done));
     track_.enter(kPhaseActivities[static_cast<std::size_t>(phase)]);
 }
@@ -131,7 +133,8 @@ bool Run::planning_done() {
     return done && step_phase();
 }
 
-/// Takes no lock before the token arrives: the rank that holds it may need that lock.
+/// Starts the work once the token has arrived. No lock is taken before, because the rank that holds
+/// the token may need that lock.
 bool Run::turn_come() {
     const auto come = token_.come(context_.transport, number(), plan().ranks_at_once);
     if (!come) return fail(come.error());
@@ -292,7 +295,7 @@ void Run::unlock() {
     if (const auto unlocked = locked_.give_back(); !unlocked) note(unlocked.error());
 }
 
-/// Keeps the first failure.
+/// Keeps the first failure of this rank.
 void Run::note(const Error& error) {
     if (error_.kind == ErrorKind::none && error.kind != ErrorKind::none) error_ = error.on(rank_);
 }
@@ -303,7 +306,7 @@ bool Run::fail(const Error& transport_error) {
     return true;
 }
 
-/// Finishes the run. The estimate is that of the last plan, in case there was a second attempt.
+/// Finishes the run. After a second attempt, the statistics count the estimate of the second plan.
 void Run::finish(const Error& error, Bytes bytes) {
     constexpr double kNanoseconds = 1e9;
     outcome_ = {bytes, error};

@@ -2,9 +2,9 @@
 // Run: one data access as a resumable state machine over a plan. A blocking call steps it until it
 // is done; a nonblocking call keeps it and steps it later. No step waits for another rank.
 //
-// Collective: plan -> [token, or extend the file] -> work -> [pass the token] -> end [-> plan
-// again]. Independent: plan -> work. The end is an agreement of all ranks on the outcome
-// (engine/completion).
+// A collective run passes these phases: plan -> [token, or extend the file] -> work -> [pass the
+// token] -> end [-> plan again]. An independent run passes plan -> work. In the end phase, a rank
+// learns the outcome on the other ranks (engine/completion).
 //
 // REQUIRES: collective runs are made in the same order on all ranks; one thread at a time steps a
 // run.
@@ -90,10 +90,11 @@ class Run {
     bool fail(const Error& transport_error);
     void finish(const Error& error, Bytes bytes);
     [[nodiscard]] const Plan& plan() const { return planning_.plan(); }
-    /// Returns the part of the access that this rank does under the plan.
+    /// Returns the access that this rank performs under the plan: its own, or one without data if
+    /// its own doesn't match a kept plan.
     [[nodiscard]] const Access& worked() const { return without_data_ ? *without_data_ : access_; }
 
-    RunContext context_;  ///< of this attempt
+    RunContext context_;  ///< inputs, with the number of this attempt
     unsigned sequence_;   ///< number of this access
     Access access_;
     bool collective_;
@@ -107,11 +108,11 @@ class Run {
     Track track_;                         ///< trace of the phases
     bool again_ = false;                  ///< second attempt: the kept plan did not match
     std::optional<Access> without_data_;  ///< set if this rank's access doesn't match the kept plan
-    RangeLock locked_;                    ///< atomic mode; held until the work is done
+    RangeLock locked_;                    ///< the lock of atomic mode, held until the work is done
     std::unique_ptr<Work> work_;
     int moves_left_ = 0;                            ///< work steps left in this step()
     Error error_;                                   ///< this rank's own failure
-    std::unique_ptr<AccessCompletion> completion_;  ///< collective accesses
+    std::unique_ptr<AccessCompletion> completion_;  ///< set in collective accesses
     Outcome outcome_;
 };
 

@@ -21,7 +21,8 @@ namespace oratorio {
 class PlanObserver {
   public:
     virtual ~PlanObserver() = default;
-    /// Called with the plan of each access, whether made for it or kept.
+    /// Called with the plan of each access, whether it was made for the access or kept from
+    /// another.
     virtual void planned(const Plan& plan) = 0;
     virtual void remark(const std::string& sentence) = 0;
 };
@@ -30,7 +31,8 @@ class PlanObserver {
 /// since the last operation in which all ranks agreed.
 struct UndeliveredErrors {
     Error first;
-    std::uint64_t writes = 0;  ///< equal on ranks that know of the same failed writes
+    /// Sum of hashes of the failed writes' numbers: equal on ranks that know of the same ones.
+    std::uint64_t writes = 0;
 
     void add(const Error& error, unsigned number) {
         if (first.kind == ErrorKind::none) first = error;
@@ -38,16 +40,18 @@ struct UndeliveredErrors {
     }
 };
 
-/// The inputs of a run; everything referenced outlives it. "The file's": shared by the accesses of
-/// one file.
+/// The inputs of a run; everything referenced outlives it. "The file's" marks what all accesses of
+/// one file share.
 struct RunContext {
     Transport& transport;
-    /// Null: the file isn't open on this rank. It refuses the access, and the other ranks continue.
+    /// Null: the file isn't open on this rank. This rank then refuses the access, and the other
+    /// ranks continue.
     Store* store = nullptr;
     std::shared_ptr<const Agreed<PlanConfig>> config;
     Stats& stats;
     BufferPool& buffers;  ///< the file's, so that buffers stay warm from access to access
-    /// Number of this collective access on the file, equal on all ranks: separates messages.
+    /// Number of this collective access on the file, equal on all ranks. It separates the messages
+    /// of successive accesses.
     unsigned sequence = 0;
     /// The file's count of collective runs, each of which takes the next number. Null: `sequence`
     /// is the number.
@@ -60,7 +64,7 @@ struct RunContext {
     UndeliveredErrors* undelivered = nullptr;  ///< the file's; null: failures aren't collected
     bool gathered = true;                      ///< all ranks are known to have entered this access
     Agents* agents = nullptr;                  ///< the file's; null: data shipping doesn't apply
-    TracedAccess traced = {};                  ///< the access in the trace, if one is recorded
+    TracedAccess traced = {};                  ///< this access in the trace, if a trace is recorded
 
     [[nodiscard]] LockPolicy locking() const {
         return lock_policy != nullptr ? *lock_policy : LockPolicy{};

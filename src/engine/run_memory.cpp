@@ -12,8 +12,8 @@ namespace oratorio {
 
 namespace {
 
-// Room for a page and its write mask in each of the maximum number of slots, whatever the hint
-// says.
+// Minimum size of the collective buffer, whatever cb_buffer_size says: room for a page and its
+// write mask in each of the maximum number of slots.
 constexpr Bytes kCollectiveBytesMin = 64 << 10;
 
 }  // namespace

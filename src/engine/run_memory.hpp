@@ -18,7 +18,8 @@ class RunMemory {
     /// Reserves memory by the plan of a rank that is its own aggregator and sends no messages.
     /// Replaces the collective memory until start_over().
     [[nodiscard]] bool take_for_alone(const Plan& plan);
-    /// Reserves the bounce buffer of list I/O or data shipping, likewise.
+    /// Reserves the bounce buffer of list I/O or data shipping. Replaces the collective memory
+    /// until start_over().
     [[nodiscard]] bool take_for_staging(Bytes bytes);
     /// Prepares for a second plan: the memory reserved for the collective access is used again.
     void start_over() { alone_ = {}; }

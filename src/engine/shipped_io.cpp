@@ -16,7 +16,8 @@ namespace oratorio {
 
 namespace {
 
-/// Returns the room for a request's description: a run table of small pieces is about that long.
+/// Returns the room for a request's description, a quarter of the request: a run table of small
+/// pieces takes about that share.
 Bytes description_max(Bytes shipment_max) {
     return shipment_max / 4;
 }
@@ -62,7 +63,7 @@ class ShippedWork final : public Work {
     [[nodiscard]] Bytes moved() const override { return moved_; }
 
   private:
-    /// The part that one agent hasn't been asked for yet.
+    /// The part of the access that is bound to one agent and not shipped yet.
     struct WaitHint {
         int agent = 0;
         BoundRuns runs;
@@ -90,7 +91,7 @@ class ShippedWork final : public Work {
     const Access& access_;
     Agents& agents_;
     Cursor memory_;
-    std::vector<WaitHint> rest_;  ///< served in turns
+    std::vector<WaitHint> rest_;  ///< agents with data left, served in turns
     std::size_t turn_ = 0;
     std::vector<Request> requests_;
     /// The file layout, encoded. Empty: requests list their pieces.
@@ -99,7 +100,7 @@ class ShippedWork final : public Work {
     Error noted_;
 };
 
-/// Takes the shared lock for a write: this rank holds it, although agents write.
+/// Takes the shared lock for a write. This rank holds the lock, although agents do the writing.
 RangeLock ShippedWork::share() {
     if (plan_.direction == Direction::read || plan_.atomic) return {};
     auto shared = context_.locking().share(*context_.store, plan_.hull, plan_.collective);
@@ -148,7 +149,7 @@ bool ShippedWork::pack(Request& request, WaitHint& rest) {
     }
     if (writes) context_.stats.bytes_packed += packed;
     Shipment& shipment = request.shipment;
-    // Next to the data, so that shared memory holds the whole request.
+    // The layout is copied next to the data, so that shared memory holds the whole request.
     std::ranges::copy(layout_, request.memory.begin());
     shipment.agent = rest.agent;
     shipment.description = request.memory.first(layout_.empty() ? table.bytes() : layout_.size());

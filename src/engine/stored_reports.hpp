@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stored reports: after a failure, how far each aggregator got, and how many bytes of a rank are
-// stored according to that.
+// Stored reports: how far each aggregator got before a failure, and how many bytes of a rank are
+// stored according to these reports.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,9 @@
 
 namespace oratorio {
 
-/// How far an aggregator's storage got with the data that it received. Sent as bytes. Storing
-/// begins in the order of rounds and nothing begins after a failure, so each round is either
-/// stored, short or never begun.
+/// How far an aggregator's storage got with the data that it received. The struct is sent as bytes.
+/// Storing begins in the order of rounds and nothing begins after a failure, so each round is
+/// either stored, short or never begun.
 struct StoredReport {
     struct Short {
         std::int64_t round = 0;
@@ -39,7 +39,8 @@ class StoredReports {
     /// Returns Step::done when all reports are gathered; an error comes from the transport. Must
     /// not move until then.
     Result<Step> step(Transport& transport) { return gathering_.step(transport); }
-    /// Returns what the function above returns. REQUIRES: step() has returned true.
+    /// Returns the bytes of `access` that were stored, according to the gathered reports. REQUIRES:
+    /// step() has returned Step::done.
     [[nodiscard]] Bytes stored_bytes(const Plan& plan, const Access& access, Extent mine) const;
 
   private:

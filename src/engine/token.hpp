@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Token: the token that limits how many ranks are at the storage at once. With `at_once` = n, a
-// rank waits for GO from the rank n below it and passes it to the rank n above it (Nitzberg &
-// Fineberg 1995, node grouping).
+// rank waits for the token, a GO message, from the rank n below it, and passes it to the rank n
+// above it (Nitzberg & Fineberg 1995, node grouping).
 #pragma once
 
 #include "base/step.hpp"
@@ -10,7 +10,8 @@
 
 namespace oratorio {
 
-/// Collective, made in steps; used once. Must not move until it is passed.
+/// Waits for the token and passes it on, in steps. An object is used once, and must not move until
+/// the token is passed. REQUIRES: collective.
 class Token {
   public:
     /// Returns Step::done when this rank has the token. `at_once` (>= 1) and `sequence`, the

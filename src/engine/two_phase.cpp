@@ -8,10 +8,10 @@
 //   write:  idle -> exchanging -> storing -> idle
 //   read:   idle -> [expecting] -> awaiting -> loading -> exchanging -> idle
 //
-// expecting: participants report what they want (ask_contents). awaiting: until they have entered
-// the access (engine/entry_tracker). loading and storing: storage calls are outstanding.
-// exchanging: participants fill or empty the buffer. A rank that isn't an aggregator has no slots
-// and only steps the exchange.
+// In `expecting`, the aggregator waits for the participants' reports of what they want
+// (ask_contents); in `awaiting`, until they have entered the access (engine/entry_tracker). In
+// `loading` and `storing`, storage calls are outstanding. In `exchanging`, participants fill or
+// empty the buffer. A rank that isn't an aggregator has no slots and only steps the exchange.
 #include <algorithm>
 #include <cstring>
 #include <optional>
@@ -55,7 +55,7 @@ class BufferedWork final : public Work {
         Round round;
         RoundBuffer buffer;
         Extent touched;     ///< the part of the region that is read or written
-        int transfers = 0;  ///< outstanding
+        int transfers = 0;  ///< outstanding storage transfers
         Offset complete_until = 0;
         Track track;  ///< trace of the phases
     };
@@ -79,13 +79,13 @@ class BufferedWork final : public Work {
     void note(const Error& error, std::int64_t round);
     void register_buffers(std::span<std::byte> memory);
 
-    std::unique_ptr<Store> own_store_;  ///< context_.store, if set
+    std::unique_ptr<Store> own_store_;  ///< if set, context_.store points to it
     RunContext context_;
     const Plan& plan_;
     const Access& access_;
     bool reading_;
-    /// Whether a step may wait for the storage: no rank waits for this one, or the store completes
-    /// calls at once.
+    /// A step may wait for the storage, because no rank waits for this one, or because the store
+    /// completes calls at once.
     bool waits_;
     EntryTracker entries_;
     std::unique_ptr<RoundQueue> queue_;
@@ -94,8 +94,8 @@ class BufferedWork final : public Work {
     bool announced_ = false;
     std::unique_ptr<Exchange> exchange_;
     std::vector<Slot> slots_;
-    std::optional<ActiveScope> active_;  ///< set if any rank may load
-    WaitHint rest_;                      ///< as of the last step
+    std::optional<ActiveScope> active_;  ///< set if any rank may load a round
+    WaitHint rest_;                      ///< what to wait for, as of the last step
     bool differs_ = false;
     Error noted_;
     StoredReport report_;
@@ -131,8 +131,8 @@ BufferedWork::~BufferedWork() {
     if (announced_) context_.store->register_buffers({});
 }
 
-/// Registers the collective buffer with the store. It pays off from the second direct request on
-/// that uses the same memory.
+/// Registers the collective buffer with the store. Registering pays off from the second direct
+/// request on that uses the same memory.
 void BufferedWork::register_buffers(std::span<std::byte> memory) {
     announced_ = context_.store->limits().direct(plan_.direction).file > 0 &&
                  plan_.rounds >= 2 * plan_.slots;

@@ -60,15 +60,16 @@ Error extended(const WorkSite& site) {
     return last ? Error{} : last.error();
 }
 
-/// Falls back to list I/O on a file system that can't extend a file without the risk of truncating
-/// another writer's data.
+/// Makes the copy between user memory and mappings, or list I/O on a file system that can't extend
+/// a file without the risk of truncating another writer's data.
 Made make_mapped(const WorkSite& site) {
     const Error failed = extended(site);
     if (!site.maps || failed.kind == ErrorKind::unsupported_operation) return make_list(site);
     return make_mapped_work(site.context, site.plan, site.access, site.pieces, failed);
 }
 
-/// Reserves a few requests, which keep the agents busy while the next one is packed.
+/// Makes data shipping with memory for a few requests, which keep the agents busy while the next
+/// request is packed.
 Made make_shipped(const WorkSite& site) {
     constexpr int kLeast = 2;
     constexpr int kMost = 8;

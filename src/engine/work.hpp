@@ -30,13 +30,13 @@ class Work {
     [[nodiscard]] virtual bool done() const = 0;
     /// Returns the first failure of this rank's storage. The work continues after it.
     [[nodiscard]] virtual const Error& noted() const = 0;
-    /// Returns this rank's bytes moved, as far as it can know alone: all of them in an aggregated
-    /// write.
+    /// Returns how many of this rank's bytes were moved, as far as it can know without the other
+    /// ranks: all of them in an aggregated write.
     [[nodiscard]] virtual Bytes moved() const = 0;
     [[nodiscard]] virtual StoredReport report() const { return {}; }
-    /// Returns true if some rank works by a different plan.
+    /// Returns true if this rank has noticed that some rank works by a different plan.
     [[nodiscard]] virtual bool differs() const { return false; }
-    /// Returns what to wait for. REQUIRES: the last step moved nothing.
+    /// Returns what to wait for before the next step. REQUIRES: the last step moved nothing.
     [[nodiscard]] virtual WaitHint waits_for() const { return {}; }
 };
 
@@ -54,11 +54,11 @@ struct WorkSite {
 Result<std::unique_ptr<Work>> make_work(const WorkSite& site);
 
 struct WorkBuffers {
-    std::span<std::byte> collective;  ///< plan.buffer_bytes()
-    std::span<std::byte> scratch;     ///< for filling holes: RegionWriter::scratch_bytes
+    std::span<std::byte> collective;  ///< the collective buffer: plan.buffer_bytes()
+    std::span<std::byte> scratch;     ///< the buffer for filling holes: RegionWriter::scratch_bytes
     std::span<std::byte> messages;
-    std::span<std::byte> group;        ///< local aggregators: for the data of their groups
-    const NodeMemory* node = nullptr;  ///< methods on a node: holds `collective`
+    std::span<std::byte> group;        ///< a local aggregator's memory for its group's data
+    const NodeMemory* node = nullptr;  ///< with methods on a node, holds `collective`
 };
 
 /// Makes the work through collective buffers: two-phase, and data sieving as the case of a single
@@ -75,15 +75,15 @@ std::unique_ptr<Work> make_list_work(const RunContext& context, const Plan& plan
 std::unique_ptr<Work> make_piece_work(const RunContext& context, const Plan& plan,
                                       const Access& access);
 
-/// Makes the copy between user memory and a mapping of the file. `pieces` is their approximate
-/// number. `failed` says why the file could not be extended, if so.
+/// Makes the copy between user memory and a mapping of the file. `pieces` is the approximate number
+/// of the rank's pieces. `failed` says why the file could not be extended, if it could not.
 /// REQUIRES: the file is as long as the access needs, or `failed` is set.
 std::unique_ptr<Work> make_mapped_work(const RunContext& context, const Plan& plan,
                                        const Access& access, std::int64_t pieces,
                                        const Error& failed);
 
-/// Makes data shipping: the context's agents move the pieces. `memory` holds at least one whole
-/// request.
+/// Makes the work of data shipping: the context's agents move the pieces. `memory` holds at least
+/// one whole request.
 std::unique_ptr<Work> make_shipped_work(const RunContext& context, const Plan& plan,
                                         const Access& access, std::span<std::byte> memory);
 
