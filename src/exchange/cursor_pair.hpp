@@ -10,16 +10,17 @@ namespace oratorio {
 
 class CursorPair {
   public:
-    /// `file`: how a write treats the file side. Reads of more than a cache holds stream to the
-    /// user's memory.
+    /// `file` says whether a write streams to the file side. A read of more bytes than a core's
+    /// cache holds streams to the user's memory.
     CursorPair(const Access& access, Direction direction, Target file);
 
     /// Moves to the rank's data in `extent`; returns its bytes.
     Bytes enter(Extent extent);
     /// Returns the hull of the data that enter() found. REQUIRES: it wasn't copied yet.
     [[nodiscard]] Extent hull();
-    /// Copies the first `bytes` of that data between memory and file. `base` is where file offset 0
-    /// would lie. Holds no resources, so a siglongjmp may abandon it (store/mapped.hpp).
+    /// Copies the first `bytes` of the data that enter() found between memory and file. `base` is
+    /// where file offset 0 would lie. The function holds no resources, so a siglongjmp may abandon
+    /// it (store/mapped.hpp).
     void copy(std::byte* base, Bytes bytes);
 
   private:
@@ -31,7 +32,7 @@ class CursorPair {
     Cursor file_;
     Cursor end_;
     Cursor memory_;
-    Bytes first_ = 0;  ///< data positions that enter() found
+    Bytes first_ = 0;  ///< enter() found the data positions [first_, last_)
     Bytes last_ = 0;
 };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // DataPort: the data of one participant of an exchange: the runs that it has in a region, and their
-// bytes. A source in writes, a sink in reads. Participants reach their data only through this
-// interface, so the data may be the rank's own memory (own_data), or that of the other ranks in its
-// group (group_source).
+// bytes. It is a source in writes and a sink in reads. Participants reach their data only through
+// this interface, so the data may be the rank's own memory (own_data), or that of the other ranks
+// in its group (group_source).
 #pragma once
 
 #include <cstdint>
@@ -38,7 +38,8 @@ struct Chunk {
 
 /// The outcome of a copy between the data and a region's buffer.
 struct Copied {
-    Bytes bytes = 0;   ///< writes: put into the buffer; reads: reached this rank's own memory
+    /// Writes: bytes put into the buffer. Reads: bytes that reached this rank's own memory.
+    Bytes bytes = 0;
     bool last = true;  ///< the region holds no more data
 };
 
@@ -49,16 +50,16 @@ class DataPort {
     DataPort(const DataPort&) = delete;
     DataPort& operator=(const DataPort&) = delete;
 
-    /// Returns true if the next chunk of the region can be taken. It can't while data of other
-    /// ranks in the group is still to arrive.
+    /// Returns true if the next chunk of the region can be taken. No chunk can be taken while data
+    /// of other ranks in the group is still to arrive.
     virtual bool ready(const Region& region) = 0;
     /// Takes the next chunk of a region. Writes its runs to the front of `table_and_payload`, which
     /// has room for both the table and the payload, and returns the bytes of the table.
     /// REQUIRES: the previous region was taken to its last chunk.
     virtual std::size_t next(const Region& region, std::span<std::byte> table_and_payload,
                              Chunk& chunk) = 0;
-    /// Returns what the data has in the region; nothing until that is known. Reports each region
-    /// once, and walks all its runs.
+    /// Returns how much of the data lies in the region, and where; nothing until that is known.
+    /// Reports each region once, and walks all its runs.
     virtual std::optional<RoundContents> contents(const Region& region) = 0;
     /// Copies the chunk's data to the payload of a message.
     virtual void pack(const Chunk& chunk, std::span<std::byte> payload) = 0;
@@ -66,21 +67,21 @@ class DataPort {
     /// received at `chunk.place` is there already. Returns the bytes that reached this rank's own
     /// memory.
     virtual Bytes unpack(const Chunk& chunk, std::span<const std::byte> payload) = 0;
-    /// Writes: called when the chunk was sent; its `place`, if any, is free.
+    /// Called in writes when the chunk was sent. The chunk's `place`, if any, is then free.
     virtual void sent(const Chunk&) {}
-    /// Copies the part of a region that is available and not yet copied between the data and the
-    /// region's buffer, without a message, as RegionCopy::copy does.
+    /// Copies between the data and a region's buffer without a message, as RegionCopy::copy does.
+    /// Copies the part of the region that is available and not yet copied.
     virtual Copied copy(const Region& region, std::byte* buffer, std::byte* mask,
                         Offset valid_until) = 0;
 };
 
-/// Makes the runs of the rank's own access. `copies`: copy() will be called. `lists`: memory in
-/// which next() lists the pieces of its chunk (zero-copy), valid until the next call. If empty,
-/// chunks are packed and unpacked.
+/// Makes the port to the data of the rank's own access. `copies` says that copy() will be called.
+/// `lists` is memory in which next() lists the pieces of its chunk (zero-copy), valid until the
+/// next call. If `lists` is empty, chunks are packed and unpacked.
 std::unique_ptr<DataPort> make_own_data(const ExchangeContext& context, bool copies,
                                         std::span<std::byte> lists = {});
 
-/// Returns what the data positions [from, to) of a layout have in `region`.
+/// Returns how much of the data positions [from, to) of a layout lies in `region`, and where.
 [[nodiscard]] RoundContents contents_of(Cursor& file, Bytes from, Bytes to, const Region& region);
 
 }  // namespace oratorio

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Exchange: moves the participants' data into the collective buffers of the aggregators, and back.
-// The exchange phase of two-phase I/O (collective buffering). It knows nothing of storage. Both
-// directions walk the same rounds. An aggregator opens a round when its buffer is ready to be
+// It is the exchange phase of two-phase I/O (collective buffering), and knows nothing of storage.
+// Both directions walk the same rounds. An aggregator opens a round when its buffer is ready to be
 // filled (write) or holds the file's bytes (read); the round closes when every participant is
 // served.
 #pragma once
@@ -35,7 +35,7 @@ struct RoundContents {
 
 /// How far this rank has come with its own data.
 struct ExchangeProgress {
-    bool finished = false;  ///< all its data was taken or has arrived; nothing is outstanding
+    bool finished = false;  ///< the rank's data was taken or has arrived; nothing is outstanding
     Bytes received = 0;     ///< reads: bytes that reached this rank's memory
     bool differs = false;   ///< another rank works by a different plan (engine/plan_cache.hpp)
     Error failed = {};      ///< first failure to move some data; the rank went on without that data
@@ -60,8 +60,8 @@ class Exchange {
     virtual void open(int aggregator, std::int64_t round, const RoundBuffer& buffer,
                       Offset valid_until) = 0;
     /// Returns true once every participant is served and the buffer is no longer touched. The round
-    /// is then forgotten, and `held` is the number of bytes that came into it; the write mask says
-    /// which.
+    /// is then forgotten, and `held` is the number of bytes that came into its buffer; the buffer's
+    /// write mask says which bytes.
     virtual bool close_if_served(std::int64_t round, Bytes& held) = 0;
     /// Makes progress without waiting; returns Step::progressed if anything moved. An error comes
     /// from the transport, and the run can't continue.
@@ -78,9 +78,9 @@ struct ExchangeContext {
     const Plan& plan;
     const Access& access;
     Stats& stats;
-    unsigned sequence = 0;          ///< separates successive accesses; equal on all ranks
-    std::span<std::byte> messages;  ///< peer and gathered: MessageBuffers::bytes_needed of the plan
-    std::span<std::byte> group;     ///< local aggregators: GroupData::bytes_needed
+    unsigned sequence = 0;             ///< separates successive accesses; equal on all ranks
+    std::span<std::byte> messages;     ///< for peer and gathered: MessageBuffers::bytes_needed
+    std::span<std::byte> group;        ///< for local aggregators: GroupData::bytes_needed
     const NodeMemory* node = nullptr;  ///< for shared, cross_memory and windows
 };
 
@@ -91,7 +91,8 @@ std::unique_ptr<Exchange> make_exchange(const ExchangeContext& context);
 /// for its own aggregator role is copied without messages.
 std::unique_ptr<Exchange> make_peer_exchange(const ExchangeContext& context);
 /// Makes the zero-copy exchange by messages: data isn't packed, but goes directly between the
-/// ranks' memory and the collective buffers. A message that lists the pieces precedes each of them.
+/// ranks' memory and the collective buffers. A message that lists the pieces precedes each message
+/// with data.
 std::unique_ptr<Exchange> make_gathered_exchange(const ExchangeContext& context);
 /// Makes the exchange through collective buffers that all ranks of the node map: each rank copies
 /// its own data.

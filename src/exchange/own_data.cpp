@@ -69,7 +69,7 @@ class OwnData final : public DataPort {
     Cursor memory_;
     std::span<std::byte> lists_;
     std::unique_ptr<RegionCopy> copy_;
-    std::int64_t extent_ = 0;  ///< of the region that is being taken
+    std::int64_t extent_ = 0;  ///< index of the current extent of the region
     bool entered_ = false;
 };
 
@@ -129,12 +129,12 @@ void OwnData::end_region(Chunk& chunk) {
     entered_ = false;
 }
 
-/// Takes a chunk as a list of pieces (zero-copy). It ends when the run table, or the list of pieces
-/// on either side, is full.
+/// Takes a chunk as a list of pieces (zero-copy). The chunk ends when the run table, or the list of
+/// pieces on either side, is full.
 std::size_t OwnData::next_listed(const Region& region, std::span<std::byte> into, Chunk& chunk) {
     RunTableWriter table(into, region.begin);
     PieceWriter pieces(lists_);
-    std::int64_t room = pieces.room();  // for pieces of the file
+    std::int64_t room = pieces.room();  // number of file pieces that the chunk may still take
     if (!entered_) enter_extent(region);
     while (extent_ < region.count && room > 0 && pieces.room() > 0 &&
            chunk.payload < PieceWriter::bytes_max &&

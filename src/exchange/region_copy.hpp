@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // RegionCopy: copies one rank's own data of one region between its memory and the region's buffer.
-// Used by the exchanges without messages.
+// It serves where a rank needs no message to reach the buffer.
 #pragma once
 
 #include <memory>
@@ -18,7 +18,7 @@ class RegionCopy {
     RegionCopy& operator=(const RegionCopy&) = delete;
 
     /// Copies the rank's data in `region`. Writes go from memory to the buffer and mark the bytes
-    /// in `given` unless that is null; reads stop at `valid_until`. Returns the bytes copied.
+    /// in `mask` unless it is null; reads stop at `valid_until`. Returns the bytes copied.
     Bytes copy(const Region& region, std::byte* buffer, std::byte* mask, Offset valid_until);
 
   protected:

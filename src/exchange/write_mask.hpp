@@ -18,7 +18,7 @@ struct RoundBuffer {
     std::span<std::byte> mask;  ///< the write mask, as long as `data`; empty if it isn't needed
 };
 
-/// Marks the pieces of `run`; the mask of its first byte is at `mask`.
+/// Marks the pieces of `run`; `at` is where the mask of its first byte lies.
 void mark_written(std::byte* at, const StridedRun& run);
 /// Marks the data of `file` in [from, to) that lies in `extent`; `base` is where the mask of file
 /// offset 0 would lie.

@@ -29,7 +29,7 @@ class MessageBuffers {
     }
 
     [[nodiscard]] std::size_t free() const { return free_.size(); }
-    /// Returns an empty span when none is left.
+    /// Returns a buffer, or an empty span when none is left.
     [[nodiscard]] std::span<std::byte> take() {
         if (free_.empty()) return {};
         const auto buffer = free_.back();

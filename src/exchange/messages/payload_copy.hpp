@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Copies between the payload of a message and a collective buffer, as the message's run
-// table says. The aggregator's side.
+// Copies between the payload of a message and a collective buffer, on the aggregator's side. The
+// message's run table says where the bytes lie in the file.
 #pragma once
 
 #include <cstddef>

@@ -3,10 +3,11 @@
 // with aggregators; an aggregator serves the participants of its open rounds. peer.cpp combines
 // them. A rank with both roles copies its own data without a message.
 //
-// Messages of a write, per participant and region: data (head, run table, payload), repeated until
-// the head says `last`. Of a read: the same without payload, each followed by a reply in the other
-// direction. If the plan says ask_contents, each participant first sends its RoundContents. With
-// zero-copy, the payload travels in a message of its own, tagged as a reply in both directions.
+// In a write, a participant sends data messages (head, run table, payload) for each region, until
+// the head says `last`. In a read, it sends the same messages without payload as requests, and the
+// aggregator answers each with a reply. If the plan says ask_contents, each participant first sends
+// its RoundContents. With zero-copy, the payload travels in a message of its own, tagged as a reply
+// in both directions.
 #pragma once
 
 #include <map>
@@ -24,10 +25,10 @@ namespace oratorio {
 struct PeerContext {
     Transport& transport;
     const Plan& plan;
-    DataPort& runs;  ///< of this rank, or of its group
+    DataPort& runs;  ///< the data of this rank, or of its group
     Stats& stats;
     unsigned sequence = 0;
-    std::span<std::byte> lists;  ///< zero-copy: memory for the list of one message; else empty
+    std::span<std::byte> lists;  ///< zero-copy: memory for one message's piece list; else empty
     MessageBuffers buffers;
 
     [[nodiscard]] Rank rank() const { return transport.topology().rank; }
@@ -45,7 +46,7 @@ struct MessageView {
     bool damaged = false;
 };
 [[nodiscard]] MessageView view_message(std::span<std::byte> buffer, bool with_payload);
-/// The error of a rank that received a message no correct rank sends.
+/// Returns the error of a rank that received a message no correct rank sends.
 [[nodiscard]] Error damaged_message(std::int64_t round);
 
 class AggregatorSide {
@@ -72,7 +73,7 @@ class AggregatorSide {
     struct Expected {
         ReceiveQueue queue;
         Region region;
-        std::int64_t senders = 0;  ///< still to report
+        std::int64_t senders = 0;  ///< ranks that haven't reported yet
         bool own = false;          ///< this rank's own contents are still to be added
         RoundContents contents;
     };
@@ -81,9 +82,9 @@ class AggregatorSide {
         Region region;
         RoundBuffer buffer;
         Offset valid_until = 0;
-        std::int64_t senders = 0;  ///< that have more to send
+        std::int64_t senders = 0;  ///< ranks that have more to send
         bool own = false;          ///< this rank's own data is still to come
-        Bytes bytes = 0;           ///< placed (writes)
+        Bytes bytes = 0;           ///< writes: bytes placed in the buffer
         bool spoiled = false;      ///< a dropped message overwrote placed data
 
         [[nodiscard]] bool is_served() const { return senders == 0 && !own; }
@@ -122,7 +123,7 @@ class AggregatorSide {
     ZeroCopyMessages zero_copy_;
     bool differs_ = false;
     Error failed_;
-    Error deferred_;  ///< a failure where none can be returned; the next step() returns it
+    Error deferred_;  ///< a failure of open(), returned by the next step()
 };
 
 class ParticipantSide {
@@ -147,9 +148,9 @@ class ParticipantSide {
         std::span<std::byte> reply;
         Ticket sent;
         Ticket replied;
-        Ticket zero_copy;     ///< writes: the zero-copy data
+        Ticket zero_copy;     ///< writes: the message with the zero-copy data
         bool leaving = true;  ///< `message` is still being sent
-        Chunk chunk;          ///< its payload bounds that of the reply
+        Chunk chunk;  ///< the chunk that `message` describes; the reply has at most its payload
     };
     struct Announcement {
         Ticket ticket;

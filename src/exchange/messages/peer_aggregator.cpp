@@ -17,7 +17,7 @@ bool AggregatorSide::has_own(std::int64_t round) const {
     return context_.plan.takes_part(own_, index_, round);
 }
 
-/// Returns the number of ranks that send messages; this rank isn't counted.
+/// Returns the number of ranks that send messages for the round. This rank isn't counted.
 std::int64_t AggregatorSide::senders_in(std::int64_t round) const {
     return context_.plan.count_participants(index_, round) - (has_own(round) ? 1 : 0);
 }
@@ -94,7 +94,8 @@ Result<Step> AggregatorSide::step() {
         if (!stepped) return stepped;
         if (*stepped == Step::idle) continue;
         moved = stepped;
-        if (open.senders == 0) break;  // its storage call comes before messages of later rounds
+        // A complete round's storage call comes before the messages of later rounds.
+        if (open.senders == 0) break;
     }
     return moved;
 }
@@ -139,7 +140,8 @@ Result<Step> AggregatorSide::step_open(std::int64_t number, OpenRound& round) {
     return progressed_if(moved);
 }
 
-/// Treats a damaged message as one without data, so that its sender can continue.
+/// Serves a message of a participant. A damaged message is served as one without data, so that its
+/// sender can continue.
 Result<void> AggregatorSide::serve(std::int64_t number, OpenRound& round, Rank source,
                                    std::span<std::byte> buffer) {
     const bool reading = context_.plan.direction == Direction::read;
@@ -147,7 +149,7 @@ Result<void> AggregatorSide::serve(std::int64_t number, OpenRound& round, Rank s
     bool sound = !message.damaged;
     if (message.head.last != 0) --round.senders;
     if (zero_copy_.used()) return serve_straight(number, round, source, message, buffer);
-    if (message.head.begin != round.region.begin) {  // its runs belong to another region
+    if (message.head.begin != round.region.begin) {  // the message's runs belong to another region
         differs_ = true;
         message.table = message.payload = {};
     }
@@ -266,7 +268,7 @@ bool AggregatorSide::close_if_served(std::int64_t round, Bytes& held) {
     if (found == open_.end() || !found->second.is_served()) return false;
     if (zero_copy_.moves_in(round)) return false;
     held = found->second.bytes;
-    if (found->second.spoiled) {  // which of its bytes are valid is unknown
+    if (found->second.spoiled) {  // it is unknown which bytes of the buffer are valid
         held = 0;
         std::ranges::fill(found->second.buffer.mask, std::byte{0});
     }

@@ -12,8 +12,9 @@ Rank local_aggregator_of(const PeerContext& context) {
     return local == context.rank() ? -1 : local;
 }
 
-/// Returns the regions that this rank sends messages about: with a local aggregator, in that one's
-/// order; none if the group shares windows, which needs no messages.
+/// Returns the regions that this rank sends messages about. A rank with a local aggregator visits
+/// them in the order of the local aggregator, or sends no messages at all if the group shares
+/// windows.
 RankRegions regions_of(const PeerContext& context) {
     const Plan& plan = context.plan;
     const Rank local = local_aggregator_of(context);
@@ -138,7 +139,8 @@ Result<Step> ParticipantSide::hand_over(AggregatorSide& own) {
             if (reading_) received_ += copied.bytes;
             if (!copied.last) break;
             regions_.advance();
-            if (own.is_served(round)) return Step::progressed;  // its storage call comes first
+            // A complete round's storage call comes before further data.
+            if (own.is_served(round)) return Step::progressed;
         } else {
             // A read needs one buffer for the request and one for the reply.
             if (outgoing_.size() >= in_flight_max || context_.buffers.free() < 2 ||
@@ -152,8 +154,9 @@ Result<Step> ParticipantSide::hand_over(AggregatorSide& own) {
     return progressed_if(moved);
 }
 
-/// Writes the next chunk as a message: head, run table and room for the payload; for packed writes
-/// the payload itself. A chunk with a `place` is sent from there.
+/// Writes the next chunk as a message: head, run table and, in packed writes, the payload. If a
+/// write's chunk has a `place`, the head and the table are put in front of it, and the message is
+/// sent from there.
 MessageView ParticipantSide::fill(std::span<std::byte> message) {
     const Region region = regions_.region();
     const std::size_t table_bytes =

@@ -41,14 +41,14 @@ enum class MessageKind : int {
 /// payload. A reply is a head, in which `payload` counts the bytes that exist, and that payload.
 struct MessageHead {
     std::int64_t round = 0;
-    Offset begin = 0;  ///< of the region, according to the sender's plan
+    Offset begin = 0;  ///< begin of the region, according to the sender's plan
     Bytes payload = 0;
     std::int32_t table_bytes = 0;
     std::int32_t last = 0;
 };
 
-/// Receives from any rank, completed in the order in which they were posted, so that the messages
-/// of one sender stay in order.
+/// A queue of receives from any rank. They are completed in the order in which they were posted, so
+/// that the messages of one sender stay in order.
 class ReceiveQueue {
   public:
     ReceiveQueue(Transport& transport, Tag tag) : transport_(&transport), tag_(tag) {}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ZeroCopyMessages: the aggregator's side of zero-copy messages. They go between other ranks'
-// memory and the buffers of open rounds, in pieces described by MPI datatypes. A message with the
-// run table precedes each of them.
+// ZeroCopyMessages: the aggregator's side of zero-copy messages. A zero-copy message goes between
+// another rank's memory and the buffer of an open round, in pieces described by MPI datatypes. A
+// message with the run table precedes it.
 #pragma once
 
 #include <vector>
@@ -13,10 +13,10 @@
 
 namespace oratorio {
 
-/// The part of an open round that such messages need.
+/// The part of an open round that zero-copy messages need.
 struct ZeroCopyRound {
     std::int64_t number = 0;
-    Tag tag = 0;  ///< of the messages with data
+    Tag tag = 0;  ///< tag of the messages with data
     Region region;
     RoundBuffer buffer;
     Offset valid_until = 0;  ///< reads: bytes at or after this offset aren't sent
@@ -45,8 +45,8 @@ class ZeroCopyMessages {
     Result<void> drop(const ZeroCopyRound& round, Rank other, std::span<std::byte> buffer);
     struct Done {
         std::int64_t round = -1;  ///< -1: no message has completed
-        Bytes bytes = 0;          ///< that came into the round's buffer
-        bool sound = true;        ///< writes: as many bytes as the table said
+        Bytes bytes = 0;          ///< bytes that came into the round's buffer
+        bool sound = true;        ///< writes: as many bytes came as the table says
         std::span<std::byte> buffer;
     };
     /// Returns a completed message, if any.

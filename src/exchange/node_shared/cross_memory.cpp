@@ -48,9 +48,9 @@ class CrossMemoryExchange final : public Exchange {
     Rank rank_;
     int index_;
     std::vector<std::byte> layouts_;
-    std::int64_t rounds_left_ = 0;  ///< of this aggregator, not closed yet
+    std::int64_t rounds_left_ = 0;  ///< rounds of this aggregator that aren't closed yet
     std::map<std::int64_t, Open> open_;
-    mutable std::map<std::size_t, RemoteData> data_;  ///< fetched on first use
+    mutable std::map<std::size_t, RemoteData> data_;  ///< by participant; fetched on first use
     mutable Error failed_;
     mutable bool differs_ = false;
 };
@@ -103,7 +103,8 @@ bool CrossMemoryExchange::all_ready(std::int64_t round) const {
     });
 }
 
-/// Returns null, and records why, if the data is not accessible.
+/// Returns the participant's data. Returns null, and records why, if the data is not accessible or
+/// the participant works by a different plan.
 RemoteData* CrossMemoryExchange::data_of(std::size_t participant) const {
     const auto found = data_.find(participant);
     if (found != data_.end()) return &found->second;

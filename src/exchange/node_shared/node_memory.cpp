@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::uint64_t kProbe = 0x6f7261746f72696fU;
 
-/// The words that other ranks of the node try to read and write.
+/// The words that other ranks of the node read and write to try cross-memory attach.
 struct Probe {
     std::uint64_t read = kProbe;
     std::uint64_t written = kProbe;  ///< all ranks write the same value
@@ -43,7 +43,7 @@ T* carve(std::span<std::byte>& memory, std::int64_t count) {
     return objects;
 }
 
-/// Does the same and constructs the objects.
+/// Constructs `count` objects at the front of `memory`, and removes them from it.
 template <class T, class... Arguments>
 void make(std::span<std::byte>& memory, std::int64_t count, Arguments... arguments) {
     T* const objects = carve<T>(memory, count);
@@ -59,7 +59,8 @@ void make_controls(std::span<std::byte> memory, const Topology& topology) {
     make<ContentsQuery>(memory, ranks * NodeMemory::rounds_max);
 }
 
-/// Tries to read and to write a word of another rank, as the exchange would its data.
+/// Returns true if this rank can read and write a word of another rank, as the exchange accesses
+/// that rank's data.
 bool can_reach(pid_t process, Probe* probe) {
     std::uint64_t word = 0;
     const iovec here{&word, sizeof word};

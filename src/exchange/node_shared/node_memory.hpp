@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // NodeMemory: the memory that the ranks of one node share, reused from file to file: a doorbell and
-// a mailbox per rank, control words per sub-buffer, and the collective buffers. Made by the first
-// access that needs it.
+// a mailbox per rank, control words per sub-buffer, and the collective buffers. The first access
+// that needs it makes it.
 #pragma once
 
 #include <atomic>
@@ -20,19 +20,19 @@ namespace oratorio {
 /// their data and decrement `to_come`. Memory order: the store to `round` publishes all other
 /// fields, and the decrement of `to_come` publishes a participant's data and its part of `bytes`.
 struct alignas(64) SlotControl {
-    std::atomic<std::uint64_t> round{0};    ///< key of the round that is open in it
+    std::atomic<std::uint64_t> round{0};    ///< key of the round that is open in the sub-buffer
     std::atomic<std::uint64_t> claimed{0};  ///< key of the last round reserved for loading
     std::atomic<std::int64_t> to_come{0};   ///< participants that haven't moved their data yet
-    Offset begin = 0;                       ///< of the region
+    Offset begin = 0;                       ///< begin of the round's region
     Offset valid_until = 0;                 ///< see Exchange::open
     Bytes buffer = 0;                       ///< offset of the sub-buffer in buffers()
-    Bytes mask = -1;                        ///< offset of its write mask there; -1: none
-    std::atomic<std::int64_t> bytes{0};     ///< writes: moved by the participants so far
+    Bytes mask = -1;                        ///< offset of the write mask in buffers(); -1: none
+    std::atomic<std::int64_t> bytes{0};     ///< writes: bytes moved by the participants so far
 };
 
-/// An aggregator's question to its participants: which data will this round hold? The fields have
-/// the same order as in SlotControl: `round` is written last, and each participant adds its
-/// contents before it decrements `to_come`.
+/// An aggregator's question to its participants: which data will this round hold? As in
+/// SlotControl, the aggregator writes `round` last, and each participant adds its contents before
+/// it decrements `to_come`.
 struct alignas(64) ContentsQuery {
     std::atomic<std::uint64_t> round{0};
     std::atomic<std::int64_t> to_come{0};
@@ -43,7 +43,7 @@ struct alignas(64) ContentsQuery {
     std::atomic<Offset> last{INT64_MIN};
 };
 
-/// Shared by all ranks of the node.
+/// The count of working ranks, shared by all ranks of the node.
 struct alignas(64) Awake {
     std::atomic<int> ranks{
         0};  ///< number of ranks that are working, not waiting (exchange/node_shared/waking)
@@ -64,19 +64,20 @@ struct RankMailbox {
     std::uint64_t buffer = 0;  ///< address of the user's buffer
     Bytes from = 0;            ///< as in Access
     Bytes bytes = 0;
-    Offset plan_begin = 0;                  ///< begin of its plan's hull
+    Offset plan_begin = 0;                  ///< begin of the hull of the rank's plan
     std::atomic<std::int64_t> received{0};  ///< reads: bytes written to the rank's memory
-    alignas(64) std::atomic<std::uint64_t> served{0};  ///< aggregators: key of the last finished
+    /// Aggregators: key of the last access in which this rank has closed all its rounds.
+    alignas(64) std::atomic<std::uint64_t> served{0};
 };
 
 class NodeMemory {
   public:
-    static constexpr int rounds_max = kSlotsMost;  ///< open rounds per aggregator
+    static constexpr int rounds_max = kSlotsMost;  ///< maximum number of open rounds per aggregator
 
-    /// Makes sure that each node has `bytes` of collective buffers; does nothing if it has. Works
-    /// in steps: returns Step::done when finished. `cross_memory`: ranks must be able to access
-    /// each other's memory. If something is impossible, all ranks have the same refusal() and don't
-    /// try again. REQUIRES: collective, with equal arguments on all ranks.
+    /// Makes sure that each node has `bytes` of collective buffers; does nothing if all nodes have
+    /// them. Works in steps: returns Step::done when finished. If `cross_memory`, the ranks must be
+    /// able to access each other's memory. If something is impossible, all ranks have the same
+    /// refusal() and don't try again. REQUIRES: collective, with equal arguments on all ranks.
     Result<Step> prepare(Transport& transport, Bytes bytes, bool cross_memory);
     /// Forgets refusals, and frees the memory if its collective buffers are larger than `kept_max`.
     /// REQUIRES: collective, between two files.
@@ -96,8 +97,8 @@ class NodeMemory {
     [[nodiscard]] std::atomic<int>& awake() const { return awake_->ranks; }
     /// Returns the rank's index on its node.
     [[nodiscard]] int place(Rank rank) const { return rank_map_.slot(rank).place; }
-    /// `aggregator` is its index in the plan; for windows, the local aggregator's index on its
-    /// node.
+    /// Returns the control words of a round. `aggregator` is the aggregator's index in the plan or,
+    /// for windows, the local aggregator's index on its node.
     [[nodiscard]] SlotControl& slot(int aggregator, std::int64_t round) const;
     [[nodiscard]] ContentsQuery& query(int aggregator, std::int64_t round) const;
     [[nodiscard]] std::span<std::byte> buffers() const { return buffers_; }
@@ -108,7 +109,7 @@ class NodeMemory {
     void lay_out(const Topology& topology);
 
     SharedMemory memory_;
-    std::unique_ptr<SharedSegment> making_;  ///< a larger one, or one that verifies cross-memory
+    std::unique_ptr<SharedSegment> making_;  ///< set while a new segment is made
     Bytes capacity_ = 0;
     Bytes wanted_ = 0;
     bool cross_memory_ = false;  ///< cross-memory access is verified
@@ -116,7 +117,7 @@ class NodeMemory {
     bool shared_refused_ = false;
     bool cross_memory_refused_ = false;
     Error refusal_;               ///< agreed by all ranks
-    std::vector<int> processes_;  ///< by index on the node
+    std::vector<int> processes_;  ///< process numbers, by index on the node
     RankMap rank_map_;            ///< of all ranks
     Awake* awake_ = nullptr;
     RankMailbox* mailboxes_ = nullptr;

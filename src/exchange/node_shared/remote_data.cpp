@@ -14,7 +14,8 @@ namespace {
 constexpr std::size_t kIovecsMax = 1024;  // UIO_MAXIOV
 
 Error failed() {
-    // It was permitted when the node memory was made; a sandbox or changed permissions deny it now.
+    // Cross-memory attach was permitted when the node memory was made; a sandbox or changed
+    // permissions deny it now.
     if (errno == EPERM || errno == ENOSYS)
         return Error::make(ErrorKind::unsupported_operation,
                            "cross-memory attach: the kernel refuses it now; choose another method "

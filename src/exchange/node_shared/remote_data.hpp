@@ -18,7 +18,7 @@ class RemoteData {
     /// memory.
     static Result<RemoteData> open(const NodeMemory& node, Rank rank);
 
-    /// Returns what the rank has in the region.
+    /// Returns how much data the rank has in the region, and where.
     [[nodiscard]] RoundContents contents(const Region& region);
     /// Moves the rank's data in the region between its memory and `buffer`, and marks it in the
     /// buffer's write mask. Reads stop at `valid_until`. Returns the bytes moved.

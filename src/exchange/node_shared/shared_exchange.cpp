@@ -26,7 +26,7 @@ void raise(std::atomic<Offset>& word, Offset value) {
     }
 }
 
-/// Adds one rank's contents to the answer.
+/// Adds one rank's contents to the answer to an aggregator's query.
 void add(ContentsQuery& query, const RoundContents& contents) {
     query.bytes += contents.bytes;
     query.coverage += contents.coverage;
@@ -54,8 +54,9 @@ class SharedExchange final : public Exchange {
     Doorbell* doorbell() const override { return &context_.node->doorbell(rank_); }
 
   private:
-    /// This rank's progress with one aggregator; with shared loads, with one of its sub-buffers:
-    /// different ranks load those, so a later round may open before an earlier one.
+    /// This rank's progress with one aggregator. With shared loads, each of the aggregator's
+    /// sub-buffers has its own Progress: different ranks load the sub-buffers, so a later round may
+    /// open before an earlier one.
     struct Progress {
         int aggregator = 0;
         std::int64_t round = 0;     ///< next round to move data in
@@ -73,12 +74,12 @@ class SharedExchange final : public Exchange {
     ExchangeContext context_;
     const Plan& plan_;
     Rank rank_;
-    int index_;         ///< among the aggregators; -1: none
+    int index_;         ///< this rank's index among the aggregators, or -1
     std::size_t mine_;  ///< this rank's participant index
     bool reading_;
     std::unique_ptr<DataPort> runs_;
     const Waking waking_;
-    int apart_;                       ///< distance of one Progress's rounds
+    int apart_;                       ///< distance between successive rounds of one Progress
     std::vector<Progress> progress_;  ///< in the order in which this rank visits them
     Bytes received_ = 0;
     bool differs_ = false;

@@ -33,8 +33,9 @@ void ActiveScope::begin() {
     on_ = true;
 }
 
-/// Decrements the count before it scans the doorbells; a ringer reads the count after it rings. So
-/// one of the two sees the other, and no rank sleeps on while there is work and a core.
+/// Stops counting this rank as working. It decrements the count before it scans the doorbells, and
+/// a ringer reads the count after it rings. So one of the two sees the other, and no rank sleeps on
+/// while there is work and a core.
 void ActiveScope::end() {
     if (!on_) return;
     on_ = false;

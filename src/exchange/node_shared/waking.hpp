@@ -11,7 +11,7 @@ namespace oratorio {
 
 class Waking {
   public:
-    /// `gently`: wake no more ranks than there are cores.
+    /// `gently` says to wake no more ranks than there are cores.
     Waking(const NodeMemory& node, const Topology& topology, bool gently)
         : node_(node), topology_(topology), gently_(gently) {}
 
@@ -39,7 +39,7 @@ class ActiveScope {
 
     /// Counts this rank as working.
     void begin();
-    /// This rank has no work for now: stops counting it, and calls others.
+    /// Stops counting this rank as working, because it has no work for now, and calls others.
     void end();
 
   private:

@@ -30,7 +30,7 @@ struct GroupData::Merge {
     RunJoiner joiner;
     std::size_t capacity;
     Chunk& chunk;
-    Record* record;  ///< reads; null in writes
+    Record* record;  ///< reads: where the reply's bytes go; null in writes
 
     [[nodiscard]] Bytes room() const {
         return static_cast<Bytes>(capacity) - chunk.payload -
@@ -88,8 +88,8 @@ void GroupData::lay_out_records(std::span<std::byte> memory) {
     }
 }
 
-/// There is a record for each message in flight and one for the chunk that is being made, so one is
-/// always free.
+/// Returns a free record. There is a record for each message in flight and one for the chunk that
+/// is being made, so one is always free.
 int GroupData::take_record() {
     const auto found = std::ranges::find(records_, false, &Record::in_use);
     found->in_use = true;
@@ -176,7 +176,8 @@ void GroupData::push(Head head) {
     std::ranges::push_heap(heap_, std::greater<>());
 }
 
-/// Returns false if the member's next message hasn't arrived.
+/// Puts the member back on the heap if it has another run. Returns false if its next message hasn't
+/// arrived.
 bool GroupData::look_again(std::size_t index) {
     const GroupMember::Has has = members_[index].look();
     if (has == GroupMember::Has::run) push({members_[index].run().offset, index});
@@ -219,8 +220,9 @@ GroupData::Rows GroupData::find_rows(const Merge& merge) {
     return rows;
 }
 
-/// Does the work of take_from for all members of row_ at once. This is the common case of ranks
-/// with interleaved pieces in the file.
+/// Takes rows from all members of row_ at once, as take_from does from one member. Returns false if
+/// there are no rows worth it. Rows are common, because the pieces of ranks often interleave in the
+/// file.
 bool GroupData::take_rows(Merge& merge) {
     constexpr int kPieces = 64;
     const Rows rows = find_rows(merge);
@@ -267,7 +269,7 @@ void GroupData::take_from(std::size_t index, Offset limit, Merge& merge) {
     GroupMember& member = members_[index];
     const StridedRun run = member.run();
     const Extent last = merge.joiner.last();
-    if (context_.reading() && last.contains(run.offset)) {  // already requested
+    if (context_.reading() && last.contains(run.offset)) {  // the bytes are requested already
         const Bytes common = std::min(run.length, last.end - run.offset);
         share(index, merge.chunk.payload - (last.end - run.offset), common, merge);
         take_bytes(member, common);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // GroupData: the data of all ranks that a local aggregator serves, as the data of one participant:
-// the request aggregation of two-layer two-phase I/O (Kang et al. 2019, section IV-A). Merges the
-// members' messages by offset and joins pieces that touch: where a group's share of a region is
-// dense, its run table holds one run. Holds at most two messages per member. In reads, bytes that
-// several members want are requested once.
+// the request aggregation of two-layer two-phase I/O (Kang et al. 2019, section IV-A). It merges
+// the members' messages by offset and joins pieces that touch: where a group's share of a region is
+// dense, its run table holds one run. It holds at most two messages per member. In reads, bytes
+// that several members want are requested once.
 #pragma once
 
 #include <map>
@@ -17,20 +17,21 @@ namespace oratorio {
 
 class GroupData final : public GroupSource {
   public:
-    /// Returns the memory that a local aggregator of `ranks` ranks needs: kMessagesOfMember
-    /// messages of each rank, and in reads as many answers; in writes one message of its own; in
-    /// reads the records that say where the bytes of each of its messages in flight go.
+    /// Returns the memory that a local aggregator of `ranks` ranks needs. It holds
+    /// kMessagesOfMember messages of each rank. In writes, it also holds one message of the local
+    /// aggregator; in reads, an answer to each message of a rank, and the records that say where
+    /// the bytes of each reply go.
     [[nodiscard]] static Bytes bytes_needed(Direction direction, const PlanOptions& options,
                                             int ranks);
 
-    /// Reads: returns the maximum number of shares that one message can request; a share is one run
-    /// of a member, or part of one.
+    /// Returns the maximum number of shares that one message of a read can request. A share is one
+    /// run of a member, or part of a run.
     static std::size_t shares_max(Bytes message_bytes);
 
     /// Returns true if this rank is a local aggregator that serves other ranks with data.
     [[nodiscard]] static bool needed(const Plan& plan, Rank rank);
 
-    /// `own` and everything in `context` outlive it. `memory`: bytes_needed().
+    /// `own` and everything in `context` outlive the object. `memory` has bytes_needed() bytes.
     GroupData(const ExchangeContext& context, DataPort& own, std::span<std::byte> memory);
 
     /// Receives messages of the members, and sends answers.

@@ -100,7 +100,8 @@ Result<Step> GroupMember::receive() {
     }
 }
 
-/// Treats a damaged message as one without data, so that its sender can continue.
+/// Accepts a message that has arrived. A damaged message is treated as one without data, so that
+/// its sender can continue.
 void GroupMember::accept(Message& message) {
     message.view = view_message(message.buffer, !context_.reading());
     if (message.view.damaged) context_.note_damage(coming_.round());
@@ -132,7 +133,7 @@ void GroupMember::write_own() {
     message.promised = message.merged = message.decided = message.there = 0;
 }
 
-/// Returns false if the next message hasn't arrived.
+/// Opens the next message, so that runs can be read from it. Returns false if it hasn't arrived.
 bool GroupMember::open_message() {
     if (is_own() && current().state == State::free) write_own();
     if (current().state != State::here) return false;
@@ -207,7 +208,8 @@ Bytes GroupMember::decide(int message, Bytes bytes, Bytes there) {
     return one.state == State::taken && one.decided == one.merged ? end_answer(one) : 0;
 }
 
-/// Finishes an answer. Own data is copied to the user's buffer at once.
+/// Finishes an answer. The local aggregator copies the data for itself to the user's buffer at
+/// once; returns the bytes copied.
 Bytes GroupMember::end_answer(Message& message) {
     message.state = is_own() ? State::free : State::answered;
     if (!is_own() || message.there == 0) return 0;

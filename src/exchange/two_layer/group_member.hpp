@@ -53,7 +53,7 @@ class GroupMember {
     /// Returns the run that look() found. REQUIRES: look() returned Has::run.
     [[nodiscard]] const StridedRun& run() const { return run_; }
     [[nodiscard]] bool ended() const { return ended_; }
-    /// Writes: returns the data of the run.
+    /// Returns the data of the run. REQUIRES: the access is a write.
     [[nodiscard]] const std::byte* data() const {
         return current().view.payload.data() + current().merged;
     }
@@ -68,7 +68,8 @@ class GroupMember {
     /// Enters the next region. REQUIRES: all members have finished the current one.
     void advance();
 
-    /// Reads: returns where the bytes at `position` of a message's answer go.
+    /// Returns where the bytes at `position` of a message's answer go. REQUIRES: the access is a
+    /// read.
     [[nodiscard]] std::byte* answer(int message, Bytes position) {
         return messages_[static_cast<std::size_t>(message)].reply.data() + sizeof(MessageHead) +
                position;
@@ -89,9 +90,10 @@ class GroupMember {
     [[nodiscard]] std::optional<Contents> take_told();
 
   private:
-    /// coming: a receive is posted. here: it has arrived. Reads only: taken: its runs are merged,
-    /// and their data is being requested; answered: the answer is complete; leaving: the answer is
-    /// being sent.
+    /// The state of a message. In `coming`, a receive is posted; in `here`, the message has
+    /// arrived. Only reads have the other states: in `taken`, the message's runs are merged and
+    /// their data is being requested; in `answered`, the answer is complete; in `leaving`, the
+    /// answer is being sent.
     enum class State { free, coming, here, taken, answered, leaving };
     struct Message {
         State state = State::free;
@@ -100,9 +102,9 @@ class GroupMember {
         Ticket ticket;
         MessageView view;
         Bytes promised = 0;  ///< bytes of the runs that look() returned
-        Bytes merged = 0;    ///< of those, bytes merged into chunks
-        Bytes decided = 0;   ///< reads: of those, bytes settled by a reply
-        Bytes there = 0;     ///< reads: of those, bytes that exist
+        Bytes merged = 0;    ///< bytes of these runs merged into chunks
+        Bytes decided = 0;   ///< reads: merged bytes that a reply has settled
+        Bytes there = 0;     ///< reads: settled bytes that exist in the file
         Chunk own;
     };
     [[nodiscard]] const Message& current() const {
@@ -133,7 +135,7 @@ class GroupMember {
     Offset begin_ = INT64_MIN;
     int answering_ = 0;   ///< index of the next answer to send
     int next_ = 0;        ///< index of the message that runs are taken from
-    bool open_ = false;   ///< it is being read
+    bool open_ = false;   ///< runs are being read from message next_
     bool ended_ = false;  ///< the region has no more runs
     RunTableReader reader_;
     StridedRun run_;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// GroupSource: the data of a group, for which the local aggregator sends and receives. In writes it
-// is gathered from the ranks of the group while the exchange goes on; in reads it is distributed to
-// them.
+// GroupSource: the data of a group, for which the local aggregator sends and receives. In writes,
+// the data is gathered from the ranks of the group while the exchange goes on; in reads, it is
+// distributed to them.
 #pragma once
 
 #include "exchange/data_port.hpp"
@@ -20,7 +20,7 @@ class GroupSource : public DataPort {
     [[nodiscard]] virtual const Error& failed() const = 0;
 
   protected:
-    /// Returns the buffer arguments of DataPort::copy as one value. `given` may be null.
+    /// Returns the buffer arguments of DataPort::copy as one value. `mask` may be null.
     [[nodiscard]] static RoundBuffer buffer_of(const Region& region, std::byte* buffer,
                                                std::byte* mask) {
         const auto bytes = static_cast<std::size_t>(region.count * region.length);

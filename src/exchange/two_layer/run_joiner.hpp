@@ -66,9 +66,9 @@ class RunJoiner {
     RunTableWriter table_;
     const Region& region_;
     StridedRun piece_;      ///< the last piece; may still grow
-    Offset limit_ = 0;      ///< end of the extent that holds it
-    StridedRun row_;        ///< equal pieces before it, not yet written
-    Offset row_limit_ = 0;  ///< end of the extent that holds them
+    Offset limit_ = 0;      ///< end of the extent that holds piece_
+    StridedRun row_;        ///< equal pieces before piece_, not yet written
+    Offset row_limit_ = 0;  ///< end of the extent that holds row_
     std::int64_t pieces_ = 0;
 };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // WindowData: a group's data as its local aggregator sees it, in windows of node memory that each
-// rank of the group fills or reads. Writes: sends the bytes of a window that the write mask names,
-// directly from the window if they are one run. Reads: requests the part of a window in the group's
-// hull as one run, and receives it there.
+// rank of the group fills or reads. In writes, it sends the bytes of a window that the write mask
+// names, directly from the window if they are one run. In reads, it requests the part of a window
+// in the group's hull as one run, and receives that part in the window.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@ namespace oratorio {
 
 class WindowData final : public GroupSource {
   public:
-    /// `own` and everything in `context` outlive it.
+    /// `own` and everything in `context` outlive the object.
     WindowData(const ExchangeContext& context, DataPort& own);
 
     Result<Step> step() override;
@@ -25,7 +25,8 @@ class WindowData final : public GroupSource {
     bool ready(const Region& region) override;
     std::size_t next(const Region& region, std::span<std::byte> table_and_payload,
                      Chunk& chunk) override;
-    /// Never needed: a plan with windows doesn't ask for contents.
+    /// Returns no contents. It is never called, because a plan with windows doesn't ask for
+    /// contents.
     std::optional<RoundContents> contents(const Region&) override { return RoundContents{}; }
     void pack(const Chunk& chunk, std::span<std::byte> payload) override;
     Bytes unpack(const Chunk& chunk, std::span<const std::byte> payload) override;
@@ -34,14 +35,15 @@ class WindowData final : public GroupSource {
                 Offset valid_until) override;
 
   private:
-    /// Writes: ranks fill the window (filling), then it is sent (leaving). Reads: the aggregator's
-    /// reply arrives in it (coming), then ranks read from it (emptying).
+    /// The state of a window. In writes, ranks fill the window (filling), then it is sent
+    /// (leaving). In reads, the aggregator's reply arrives in the window (coming), then ranks read
+    /// from it (emptying).
     enum class State { free, filling, leaving, coming, emptying };
     struct Place {
         State state = State::free;
         std::int64_t number = 0;
         Region window;
-        Extent extent;  ///< the part of it in the group's hull
+        Extent extent;  ///< the part of the window in the group's hull
     };
     [[nodiscard]] bool reading() const { return plan_.direction == Direction::read; }
     [[nodiscard]] Place& place(std::int64_t number) {
@@ -71,7 +73,7 @@ class WindowData final : public GroupSource {
     Windows at_;       ///< the next window to take
     std::array<Place, Layers::windows_max> windows_;
     bool begun_ = false;  ///< writes: part of window at_ was taken
-    Offset from_ = 0;     ///< writes: the rest of it begins here
+    Offset from_ = 0;     ///< writes: begin of the rest of window at_
     Extent packed_;       ///< the part of the window that the chunk contains
     Error failed_;
 };

@@ -50,7 +50,7 @@ class WindowPlaces {
     [[nodiscard]] SlotControl& control(std::int64_t number) const;
     /// Returns the window's bytes. Layers::window_room bytes of room precede them.
     [[nodiscard]] std::span<std::byte> data(std::int64_t number) const;
-    /// Writes: returns the window's write mask; empty in reads.
+    /// Returns the window's write mask; empty in reads.
     [[nodiscard]] std::span<std::byte> mask(std::int64_t number) const;
 
   private:
@@ -60,12 +60,13 @@ class WindowPlaces {
     std::span<std::byte> memory_;
 };
 
-/// The side of a rank that isn't the local aggregator.
+/// Copies the data of a rank that isn't the local aggregator to or from the windows of its group.
 class WindowMember {
   public:
     WindowMember(const ExchangeContext& context, DataPort& own);
 
-    /// Copies this rank's data of all windows that are open to it; returns true if there was one.
+    /// Copies this rank's data of all windows that are open to it; returns true if a window was
+    /// open.
     bool step();
     [[nodiscard]] bool finished() const { return windows_.at_end(); }
     [[nodiscard]] Bytes received() const { return received_; }
