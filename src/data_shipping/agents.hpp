@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Agents: data shipping (MPI-IO/GPFS 2001, section 2.1): each block of the file belongs to one
-// agent, which makes the storage calls of all ranks for it. This is a rank's view of its agents.
-// Used by one thread at a time.
+// agent, which makes the storage calls of all ranks for it. The class is a rank's view of its
+// agents. REQUIRES: one thread at a time uses it.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which agent owns which blocks of the file, and which part of a layout lies in one agent's blocks
-// (data shipping). The client and the agent both walk it, so a layout can be sent in place of a
-// list.
+// (data shipping). The client and the agent both walk that part, so a request can hold the layout
+// in place of a list of pieces.
 #pragma once
 
 #include "type/cursor.hpp"
@@ -18,8 +18,8 @@ struct Binding {
 
 /// A run inside one block, and the position of its data.
 struct BoundRun {
-    StridedRun run;   ///< count 0: there are no more
-    Bytes first = 0;  ///< data position of its first byte; the others follow
+    StridedRun run;   ///< count 0: no more runs
+    Bytes first = 0;  ///< data position of the run's first byte; its other bytes follow
 };
 
 /// Walks the part of the data bytes [from, to) of a layout that lies in an agent's blocks, in data

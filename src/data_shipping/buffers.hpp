@@ -50,7 +50,7 @@ class AgentBuffers {
     void give_back(std::span<std::byte> buffer) {
         if (buffer.empty()) return;
         const std::lock_guard hold(lock_);
-        free_.push_back(buffer.data());  // can't allocate: has had room for all of them
+        free_.push_back(buffer.data());  // can't allocate: the list has held all buffers before
     }
     [[nodiscard]] bool is_wanted() {
         const std::lock_guard hold(lock_);

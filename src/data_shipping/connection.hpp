@@ -27,7 +27,7 @@ class AgentConnection {
 
     AgentConnection(Socket socket, AgentBuffers& buffers)
         : socket_(std::move(socket)), buffers_(buffers) {}
-    /// Returns all buffers.
+    /// Gives all buffers back to `buffers`.
     ~AgentConnection();
     AgentConnection(const AgentConnection&) = delete;
     AgentConnection& operator=(const AgentConnection&) = delete;
@@ -43,13 +43,14 @@ class AgentConnection {
     /// Sends as much of the replies as the rank takes now. Returns false if the connection has
     /// ended.
     [[nodiscard]] bool send_replies();
-    /// Returns true if it has held a buffer, and nothing has moved, since that time.
+    /// Returns true if the connection holds a buffer or unsent replies, and nothing has moved since
+    /// that time.
     [[nodiscard]] bool is_stuck(Socket::Clock::time_point since);
 
     // For any thread:
 
-    /// Queues a reply and sends what the rank takes now; takes the request's buffer. Returns true
-    /// if some replies remain to be sent, by the leading thread.
+    /// Queues a reply and sends what the rank takes now; takes over the request's buffer. Returns
+    /// true if some replies remain for the leading thread to send.
     [[nodiscard]] bool reply(const Request& request, const ReplyHead& head);
 
   private:

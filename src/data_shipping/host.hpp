@@ -80,12 +80,12 @@ class AgentHost {
     Options options_;
     ServiceAddress address_;
     AgentBuffers buffers_;
-    Descriptor end_;                          ///< an eventfd: the threads must end
-    Descriptor changed_;                      ///< an eventfd: there is something new to wait for
-    std::mutex serving_;                      ///< guards served_ and next_service_
+    Descriptor end_;      ///< an eventfd, raised when the threads must end
+    Descriptor changed_;  ///< an eventfd, raised when there is something new to wait for
+    std::mutex serving_;  ///< guards served_ and next_service_
     std::map<std::uint64_t, Served> served_;  ///< by service number
     std::uint64_t next_service_ = 0;
-    std::condition_variable worked_;  ///< a thread has finished a request
+    std::condition_variable worked_;  ///< notified when a thread has finished a request
     std::mutex leading_;
     // Used by the thread that leads, under leading_:
     JobListener listener_;
@@ -94,7 +94,7 @@ class AgentHost {
     std::vector<std::thread> threads_;
 };
 
-/// The hosts of a process: one for all files with equal options. Thread-safe.
+/// The hosts of a process: one host for all files with equal options. Thread-safe.
 class AgentHosts {
   public:
     [[nodiscard]] Result<std::shared_ptr<AgentHost>> get(const AgentHost::Options& options);

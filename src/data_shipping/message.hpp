@@ -12,7 +12,7 @@
 
 namespace oratorio {
 
-/// The offset that means: not in shared memory (data_shipping/shared_buffers).
+/// The offset of a description or data that isn't in shared memory (data_shipping/shared_buffers).
 inline constexpr std::uint64_t kNowhere = UINT64_MAX;
 
 /// How a request describes its part of the file.
@@ -23,7 +23,7 @@ enum class Description : std::uint64_t {
 
 struct RequestHead {
     std::uint64_t number = 0;   ///< returned in the reply
-    std::uint64_t service = 0;  ///< the open file that it is for (ServiceAddress)
+    std::uint64_t service = 0;  ///< the open file that the request is for (ServiceAddress)
     Description description = Description::list;
     std::uint64_t writes = 0;               ///< 0: reads
     std::int64_t from = 0;                  ///< layout: the data bytes [from, to)
@@ -31,7 +31,7 @@ struct RequestHead {
     std::uint64_t described = 0;            ///< bytes of the description
     std::uint64_t data = 0;                 ///< bytes of data, written or requested
     std::uint64_t described_at = kNowhere;  ///< where the description lies if it isn't sent
-    std::uint64_t data_at = kNowhere;       ///< likewise for the data: both or neither
+    std::uint64_t data_at = kNowhere;       ///< where the data lies; set if described_at is
 
     [[nodiscard]] Direction direction() const {
         return writes != 0 ? Direction::write : Direction::read;
@@ -51,7 +51,7 @@ struct ReplyHead {
     std::int64_t moved = 0;     ///< writes: bytes that the file system has taken
     std::int64_t end = 0;       ///< reads: end of file as seen; INT64_MAX if it wasn't reached
     std::uint64_t calls = 0;    ///< storage calls made
-    std::uint64_t storage = 0;  ///< bytes that they moved
+    std::uint64_t storage = 0;  ///< bytes that the storage calls moved
     Error error = {};           ///< if set in a read, no data follows
 };
 

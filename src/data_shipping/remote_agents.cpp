@@ -91,7 +91,7 @@ void RemoteAgents::share(Shipment& shipment) const {
     buffers_.fence();
 }
 
-/// Sends as much as the socket takes.
+/// Sends as much of the queued requests as the socket takes.
 Result<void> RemoteAgents::send_some(Way& way) const {
     while (!way.sending.empty()) {
         const auto left = left_of(way.sending.front(), way.sent);
@@ -108,7 +108,7 @@ Result<void> RemoteAgents::send_some(Way& way) const {
     return {};
 }
 
-/// Receives as much as is there.
+/// Receives the replies, or parts of them, that have arrived.
 Result<void> RemoteAgents::hear_some(Way& way) {
     constexpr std::size_t kHead = sizeof(ReplyHead);
     for (;;) {
@@ -125,7 +125,7 @@ Result<void> RemoteAgents::hear_some(Way& way) {
     }
 }
 
-/// Starts on a reply with a complete head. Refuses one that belongs to no outstanding request.
+/// Starts on a reply with a complete head. Refuses a reply that belongs to no outstanding request.
 Result<void> RemoteAgents::begin_reply(Way& way) const {
     const auto asked = std::ranges::find(way.awaited, way.reply.number,
                                          [](const Shipment& each) { return each.head.number; });

@@ -54,8 +54,8 @@ class RemoteAgents final : public Agents {
         Socket socket;
         std::uint64_t service = 0;
         bool is_beside = false;
-        std::deque<Shipment> sending;  ///< the first one in part
-        std::size_t sent = 0;          ///< bytes sent of the first
+        std::deque<Shipment> sending;  ///< requests to send; the first may be sent in part
+        std::size_t sent = 0;          ///< bytes sent of the first request
         std::vector<Shipment> awaited;
         std::size_t heard = 0;  ///< bytes received of a reply, its head included
         ReplyHead reply;

@@ -15,11 +15,11 @@ class AgentServer {
         ServedFile file;  ///< its stores are closed at the end
         Bytes shipment_max = 0;
         std::chrono::milliseconds patience{60'000};
-        AgentHosts* hosts = nullptr;  ///< the process's; null: the file gets a host of its own
+        AgentHosts* hosts = nullptr;  ///< the process's hosts; null: a host for this file alone
     };
     /// Starts the service. Fails as AgentHost::start does; the stores are then gone.
     static Result<std::unique_ptr<AgentServer>> start(Options options);
-    /// Does what close() does.
+    /// Closes the server, and ignores errors.
     ~AgentServer() { (void)close(); }
     AgentServer(const AgentServer&) = delete;
     AgentServer& operator=(const AgentServer&) = delete;

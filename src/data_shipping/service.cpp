@@ -143,8 +143,8 @@ class Service::Job {
     std::span<std::byte> data_;
     ReplyHead& reply_;
     Extent pending_;
-    std::size_t begun_ = 0;                 ///< data bytes
-    std::array<Extent, kAtOnce> pieces_{};  ///< outstanding; empty: free
+    std::size_t begun_ = 0;                 ///< data bytes of the pieces begun so far
+    std::array<Extent, kAtOnce> pieces_{};  ///< outstanding pieces; empty: free
 };
 
 ReplyHead Service::serve(const RequestHead& head, std::span<const std::byte> description,

@@ -12,10 +12,10 @@
 
 namespace oratorio {
 
-/// REQUIRES: one thread at a time uses it and its store.
+/// REQUIRES: one thread at a time uses a Service and its store.
 class Service {
   public:
-    /// `agent`: this agent's index among those that the file's blocks are assigned to.
+    /// `agent` is this agent's index among the agents that the file's blocks are assigned to.
     Service(Store& store, const Binding& binding, int agent)
         : store_(store), binding_(binding), agent_(agent) {}
 

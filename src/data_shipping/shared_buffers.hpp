@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Memory that a node's ranks and its agents share, in which ranks make their requests, so that
-// neither description nor data is sent. The messages determine who may use a request's bytes.
+// neither description nor data is sent. The messages determine which side may use a request's
+// bytes.
 #pragma once
 
 #include <atomic>
@@ -16,7 +17,7 @@ namespace oratorio {
 /// A view of memory owned elsewhere; empty by default.
 class SharedBuffers {
   public:
-    /// Returns the size for `ranks` ranks with `each` bytes for one.
+    /// Returns the size for `ranks` ranks with `each` bytes per rank.
     [[nodiscard]] static Bytes bytes_needed(std::int64_t ranks, Bytes each) {
         return kHead + ranks * each;
     }
@@ -28,8 +29,8 @@ class SharedBuffers {
         return all_.subspan(static_cast<std::size_t>(kHead + rank * each),
                             static_cast<std::size_t>(each));
     }
-    /// Returns the memory's offset, valid for any mapping address; nothing if it isn't part of this
-    /// memory.
+    /// Returns the offset of `memory`, which is the same at any mapping address; nothing if
+    /// `memory` isn't part of the shared memory.
     [[nodiscard]] std::optional<std::uint64_t> place_of(std::span<const std::byte> memory) const {
         const auto begin = reinterpret_cast<std::uintptr_t>(all_.data());
         const auto at = reinterpret_cast<std::uintptr_t>(memory.data());
