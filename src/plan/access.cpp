@@ -13,8 +13,8 @@ namespace oratorio {
 
 namespace {
 
-constexpr std::int64_t kPartsMax = 512;  // each part gets a share of the smallest slot, a page
-constexpr std::int64_t kListedMax = kLayoutBytesMax / 16;  // an offset and a length for each entry
+constexpr std::int64_t kPartsMax = 512;  // all parts share a slot, which may be only a page
+constexpr std::int64_t kListedMax = kLayoutBytesMax / 16;  // an entry takes an offset and a length
 
 /// Estimates the pieces in `bytes` of `layout`, assuming that they are spread evenly. Returns at
 /// least one if there is data, and no more than a summary can hold.
@@ -55,7 +55,8 @@ double touched_lines(const Shape& shape) {
     if (shape.kind() == Shape::Kind::run) return all;
     if (shape.kind() == Shape::Kind::strided)
         return lines_of_parts(touched_lines(*shape.child()), shape.count(), shape.stride());
-    // In another order a line is needed again only after it has left the cache.
+    // If pieces aren't in the order of memory, a line is needed again only after it has left the
+    // cache, so it is counted for each of its pieces.
     const double most = shape.monotonic()
                             ? 1 + static_cast<double>(shape.span().length()) / kCacheLine
                             : std::numeric_limits<double>::infinity();
@@ -78,8 +79,9 @@ std::int64_t listed_offsets(const Shape& shape) {
     return listed;
 }
 
-/// Returns how many equal, interleaving parts the memory holds; the next part then begins inside
-/// the last one. It pays to handle them together only if one part alone is larger than a cache.
+/// Returns the number of equal, interleaving parts of the memory: each part begins inside the part
+/// before it. Returns 1 unless one part alone is larger than a cache, because only then does it pay
+/// to handle the parts together.
 std::int64_t interleaved_parts(const Layout& memory) {
     constexpr Bytes kCacheBytes = 256 << 10;
     const bool moved = memory.shape->kind() == Shape::Kind::blocks && memory.shape->count() == 1;
@@ -93,8 +95,8 @@ std::int64_t interleaved_parts(const Layout& memory) {
     return shape.stride() > 0 && shape.stride() < span && span > kCacheBytes ? shape.count() : 1;
 }
 
-/// Returns the bits of `flags` that kLineShareShift describes. Parts that interleave share cache
-/// lines only if they are handled together.
+/// Returns the flag bits that say how many memory pieces share a cache line (kLineShareShift).
+/// Parts that interleave share cache lines only if they are handled together (`met_together`).
 std::uint16_t line_share(const Layout& memory, bool met_together) {
     const double one = touched_lines(*memory.shape);
     if (one <= 0 || (!met_together && interleaved_parts(memory) > 1)) return 0;
@@ -154,7 +156,7 @@ Parts common_parts(AllSummaries summaries) {
 
 std::uint64_t fingerprint(AllSummaries summaries) {
     Digest digest;
-    Offset first = INT64_MIN;  // of the first rank with data
+    Offset first = INT64_MIN;  // begin of the hull of the first rank with data
     for (const AccessSummary& one : summaries) {
         if (one.bytes > 0 && first == INT64_MIN) first = one.hull.begin;
         const Offset step = one.hull.empty() ? 0 : first;

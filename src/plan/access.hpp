@@ -25,7 +25,7 @@ struct Access {
                     ///< others
     bool goes_on = false;  ///< collective: more of this rank's data follows in another access
 
-    /// Returns the data bytes that this rank moves, 0 if it was refused.
+    /// Returns the data bytes that this rank moves, 0 if the access was refused.
     [[nodiscard]] Bytes bytes() const {
         return refused.kind == ErrorKind::none ? memory.size() : 0;
     }
@@ -44,13 +44,13 @@ struct Access {
 /// `from`, because an access may begin inside an extent. REQUIRES: the layout is monotonic.
 void seek_within(Cursor& file, Offset offset, Bytes from);
 
-/// The most bytes that describe a layout that another rank walks.
+/// The maximum bytes of the description of a layout that another rank walks.
 inline constexpr Bytes kLayoutBytesMax = 512 << 10;
 
-/// Sent as bytes, one per rank. It has 48 bytes, because with a million ranks each byte more is a
-/// MiB on every node.
+/// The numbers about a rank's access that all ranks learn; sent as bytes. A summary has only 48
+/// bytes, because with a million ranks each byte more is a MiB on every node.
 struct AccessSummary {
-    static constexpr std::int64_t kPiecesMost = UINT32_MAX;  ///< largest number reported
+    static constexpr std::int64_t kPiecesMost = UINT32_MAX;  ///< largest number of pieces reported
     static constexpr Bytes kPeriodMost = (Bytes{1} << 47) - 1;
 
     Extent hull;  ///< from the first to the last file byte; empty without data
@@ -60,8 +60,8 @@ struct AccessSummary {
     std::uint32_t memory_pieces = 0;
     std::uint16_t flags = 0;  ///< AccessFlag bits
     /// The data consists of equal parts that lie this many bytes apart in the file and interleave
-    /// in memory (for example the variables of a cell, which lie next to each other). 0 if it
-    /// doesn't.
+    /// in memory (for example the variables of a cell, which lie next to each other). 0 if the data
+    /// has no such parts.
     Bytes period : 48 = 0;
 
     /// Returns the number of parts, 1 without a period. Each part lies in a period of its own, so
@@ -74,13 +74,13 @@ struct AccessSummary {
 static_assert(sizeof(AccessSummary) == 48);
 
 enum AccessFlag : std::uint16_t {
-    flag_interleaved =
-        1,  ///< tiles or pieces of the file layout interleave or overlap: only data order works
-    flag_no_store = 2,      ///< this rank has no open file and can't be an aggregator
-    flag_large_layout = 4,  ///< its layouts are too deep, reach too far, or take more than
+    flag_interleaved = 1,  ///< tiles or pieces of the file layout interleave or overlap: data can't
+                           ///< be found by offset
+    flag_no_store = 2,     ///< this rank has no open file and can't be an aggregator
+    flag_large_layout = 4,  ///< this rank's layouts are too deep, reach too far, or take more than
                             ///< kLayoutBytesMax to describe
-    flag_agrees = 8,  ///< it was refused or its data goes on; all ranks must learn this at the end,
-                      ///< even with a sparse graph
+    flag_agrees = 8,  ///< this rank's access was refused or its data goes on; all ranks must learn
+                      ///< this at the end, even with a sparse graph
 };
 
 inline constexpr double kCacheLine = 64;  // bytes
@@ -93,7 +93,7 @@ inline constexpr std::uint32_t kLineShareMost = 15;
 /// is rounded to a power of two.
 [[nodiscard]] std::int64_t memory_lines(const AccessSummary& summary);
 
-/// Summarises an access. Pure. O(depth log parts), plus one walk over the pieces if
+/// Summarises an access. Pure. Takes O(depth log parts) time, plus one walk over the pieces if
 /// `with_coverage`.
 [[nodiscard]] AccessSummary summarise(const Access& access, bool with_coverage);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // AggregatorList: the owners of the file domains. A whole list is made with a plan. The list kept
 // for one rank has the aggregators that the rank deals with, and the first ones, which explain
-// prints. A value; copies share the list.
+// prints. It is a value; copies share the ranks.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 namespace oratorio {
 
-/// How many ranks of a list explain prints.
+/// The number of ranks of a list that explain prints.
 inline constexpr std::size_t kRanksTold = 16;
 
 class AggregatorList {
@@ -26,7 +26,7 @@ class AggregatorList {
     /// Returns the number of all aggregators, known or not.
     [[nodiscard]] std::size_t size() const { return size_; }
     [[nodiscard]] bool empty() const { return size_ == 0; }
-    /// Returns the owner of domain `index`, -1 if it isn't known. O(log known).
+    /// Returns the owner of domain `index`, -1 if it isn't known. Takes O(log known) time.
     [[nodiscard]] Rank operator[](std::size_t index) const {
         if (whole()) return ranks_[index];
         const auto found = std::ranges::lower_bound(indices_, static_cast<std::int32_t>(index));
@@ -57,7 +57,7 @@ class AggregatorList {
         return list;
     }
 
-    /// The known aggregators, in the order of their domains.
+    /// begin() and end() delimit the known aggregators, in the order of their domains.
     [[nodiscard]] const Rank* begin() const { return ranks_.begin(); }
     [[nodiscard]] const Rank* end() const { return ranks_.end(); }
     [[nodiscard]] Rank front() const { return ranks_.front(); }
@@ -67,8 +67,8 @@ class AggregatorList {
     [[nodiscard]] bool whole() const { return ranks_.size() == size_; }
 
     std::size_t size_ = 0;
-    SharedList<Rank> ranks_;            ///< of the known aggregators
-    SharedList<std::int32_t> indices_;  ///< of their domains; empty for a whole list
+    SharedList<Rank> ranks_;            ///< ranks of the known aggregators
+    SharedList<std::int32_t> indices_;  ///< domains of the known aggregators; empty: all domains
 };
 
 }  // namespace oratorio

@@ -10,7 +10,8 @@ namespace oratorio {
 
 namespace {
 
-// With less than a MiB each, an aggregator costs more messages than it saves time.
+// Minimum bytes of the hull per aggregator: with less, one more aggregator costs more for its
+// messages than it saves.
 constexpr Bytes kBytesEachMin = 1 << 20;
 
 int allowed_on(const std::string& host, const std::vector<ConfigEntry>& entries) {
@@ -20,8 +21,9 @@ int allowed_on(const std::string& host, const std::vector<ConfigEntry>& entries)
     return 0;
 }
 
-/// Chooses ranks of each node: spread evenly over the able ones, one in each turn of the nodes.
-/// Keeps numbers per node only if some rank isn't able or a list names hosts.
+/// Chooses ranks of each node, spread evenly over the node's able ranks. The nodes take turns, and
+/// each chosen rank belongs to one turn of its node. Keeps numbers per node only if some rank isn't
+/// able or a config list names hosts.
 class Turns {
   public:
     Turns(const Nodes& topology, const AbleRanks& able, const PlanOptions& options, int per_node);
@@ -63,7 +65,7 @@ class Turns {
     const AbleRanks& able_;
     int most_ = INT_MAX;        ///< limit for each node
     std::vector<int> able_on_;  ///< able ranks by node; empty if all ranks are able
-    std::vector<int> allowed_;  ///< limits by node; empty without a list
+    std::vector<int> allowed_;  ///< limits by node; empty without a config list
 };
 
 Turns::Turns(const Nodes& topology, const AbleRanks& able, const PlanOptions& options, int per_node)

@@ -15,8 +15,8 @@
 
 namespace oratorio {
 
-/// Two aggregators keep both directions of a node's memory busy; more only divide the file more
-/// finely.
+/// The number of aggregators on a node, unless hints say otherwise: two keep both directions of a
+/// node's memory busy, and more only divide the file more finely.
 inline constexpr int kAggregatorsPerNode = 2;
 /// Makes every rank an aggregator, however little data each has then.
 inline constexpr int kEveryRank = INT_MAX;
@@ -40,8 +40,8 @@ using AbleRanks = std::function<bool(Rank rank)>;
 /// Chooses aggregators among the `able` ranks: at most `cb_nodes` if that is set, else at most one
 /// per MiB of the hull (not for kEveryRank). Aggregators are spread evenly over the ranks of a
 /// node. The nodes take turns, in rank order, so that the first k aggregators are on as many nodes
-/// as possible. Returns no ranks only if none is able. Pure. O(ranks) time; memory for the result,
-/// and with unable ranks or a config list a number per node.
+/// as possible. Returns no ranks only if none is able. Pure. Takes O(ranks) time, and memory for
+/// the result and, with unable ranks or a config list, for a number per node.
 [[nodiscard]] std::vector<Rank> choose_aggregators(const Nodes& topology, const AbleRanks& able,
                                                    const PlanOptions& options, Bytes hull_bytes,
                                                    int per_node = kAggregatorsPerNode);

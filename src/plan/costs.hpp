@@ -9,7 +9,7 @@
 
 namespace oratorio {
 
-/// All in nanoseconds of one core.
+/// The constants, all in nanoseconds of one core.
 struct Costs {
 #define COST(name, memory, disk, doc) double name = memory;
 #include "plan/costs.def"

@@ -53,7 +53,7 @@ FileDomains FileDomains::cyclic(Extent hull, int aggregators, Bytes block) {
 FileDomains FileDomains::sliced(Extent hull, int aggregators, Bytes alignment, Bytes period,
                                 std::int64_t parts) {
     FileDomains domains = even({hull.begin, hull.begin + period}, aggregators, alignment);
-    domains.origin_ = hull.begin;  // parts begin wherever the period puts them
+    domains.origin_ = hull.begin;  // not aligned: parts begin wherever the period puts them
     domains.hull_ = hull;
     domains.period_ = period;
     domains.parts_ = parts;

@@ -28,7 +28,7 @@ struct Region {
         return i * length + (at - (begin + i * stride));
     }
     [[nodiscard]] bool empty() const { return count == 0; }
-    /// Returns true if some extent overlaps `range`. O(1).
+    /// Returns true if some extent overlaps `range`. Takes constant time.
     [[nodiscard]] bool touches(Extent range) const;
     [[nodiscard]] Bytes bytes() const;
 };
@@ -55,7 +55,7 @@ class FileDomains {
     [[nodiscard]] Extent hull() const { return hull_; }
     [[nodiscard]] std::int64_t parts() const { return parts_; }
     [[nodiscard]] int owner(Offset at) const;
-    /// Returns true if the aggregator owns bytes of `range`. O(1).
+    /// Returns true if the aggregator owns bytes of `range`. Takes constant time.
     [[nodiscard]] bool touches(int aggregator, Extent range) const;
     /// Returns the rounds that the busiest aggregator needs with `buffer` bytes.
     [[nodiscard]] std::int64_t rounds(Bytes buffer) const;

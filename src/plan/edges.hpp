@@ -19,12 +19,13 @@ struct Plan;
 
 /// The edges of one rank; sent as bytes. A bit stands for one round of one aggregator. With more
 /// rounds than bits, several consecutive rounds share a bit; with more aggregators than bits,
-/// aggregators do. A rank then counts as having data in all of them. Has the size of a summary,
-/// because a node keeps the list of either in the same memory.
+/// several aggregators share a bit. A rank then counts as having data in all rounds of the bit.
+/// EdgeBits has the size of a summary, because a node keeps a list of edges or a list of summaries
+/// in the same memory.
 using EdgeBits = std::bitset<384>;
 
-/// Maps a round of an aggregator to its bit. A pure function of the plan's numbers, so equal on all
-/// ranks.
+/// Maps a round of an aggregator to its bit. The mapping is a pure function of the plan's numbers,
+/// so it is equal on all ranks.
 class EdgeScale {
   public:
     EdgeScale() = default;

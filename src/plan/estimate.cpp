@@ -16,8 +16,8 @@ namespace {
 const Costs& costs(const PlanInputs& s) {
     return s.facts->costs;
 }
-/// Returns the cores that can work for the access at once. Where like accesses run at the same
-/// time, each has a share of them.
+/// Returns the cores that can work for the access at once. If similar accesses run at the same
+/// time, each has a share of the cores.
 double workers(const PlanInputs& s) {
     return std::max(1.0, std::min(s.ranks_with_data * s.alike, s.cores * s.nodes)) / s.alike;
 }
@@ -39,8 +39,8 @@ double write_storage(const PlanInputs& s, double bytes, double calls) {
     return s.is_direct() ? bytes * c.direct_write_byte + calls * c.direct_write_call
                          : bytes * c.write_byte + calls * c.write_call;
 }
-/// Returns the time of the storage for `bytes` in `calls` calls. Through the page cache it is a
-/// core's time, without it the device's.
+/// Returns the time of the storage for `bytes` in `calls` calls. The time is a core's if the data
+/// goes through the page cache, else it is the device's.
 double storage(const PlanInputs& s, double bytes, double calls) {
     return s.reads() ? read_storage(s, bytes, calls) : write_storage(s, bytes, calls);
 }
@@ -154,8 +154,9 @@ JobShape shape_of(const Traffic& t, const Method& method, const PlanInputs& s) {
     // A local aggregator that reads keeps its ranks' requests until it has answered them.
     if (s.reads() && shape.local_aggregators > 0 && !shape.in_windows)
         shape.in_flight = std::min<double>(shape.in_flight, kMessagesOfMember);
-    // A call to a device is waited for, unless a thread or the system makes it in parallel. A page
-    // cache is the work of cores: while one aggregator of a node stores, the others go on.
+    // A call to a device is waited for, unless a thread or the system makes it in parallel. Storage
+    // through a page cache is work of cores: while one aggregator of a node stores, the others go
+    // on.
     shape.slots = s.is_direct() && !beside ? 1 : t.slots;
     shape.takes_turns = s.is_direct() ? 1 : of_node * s.nodes_of_machine;
     if (!s.is_direct())
@@ -165,7 +166,8 @@ JobShape shape_of(const Traffic& t, const Method& method, const PlanInputs& s) {
     return shape;
 }
 
-/// Returns the load of members of groups and their local aggregators for the data between them.
+/// Returns the load of the messages and data between the members of groups and their local
+/// aggregators.
 Load gathered_load(const Method& method, const PlanInputs& s, double share_of_round) {
     if (!method.layers_part().local_aggregators) return {};
     const double groups = groups_of(s);
@@ -196,8 +198,8 @@ Load exchanged_load(const Traffic& t, const PlanInputs& s, double share) {
             .own_bytes = share * t.own_share * bytes};
 }
 
-/// Returns the terms of the closed form. It takes all rounds, and all nodes and aggregators of a
-/// kind, to be alike.
+/// Returns the terms of the closed form. It assumes that all rounds, and all nodes and aggregators
+/// of a kind, are alike.
 CostTerms terms_by_messages(const Method& method, const PlanInputs& s) {
     const Traffic t = traffic_of(method, s);
     const double sending_nodes = std::min<double>(s.nodes, t.senders);
@@ -229,8 +231,8 @@ CostTerms terms_by_messages(const Method& method, const PlanInputs& s) {
 
 }  // namespace
 
-/// If pieces of several parts are handled together, the cache line that they share is fetched only
-/// once. But each buffer then needs a call per part.
+/// Weighs the two effects of handling pieces of several parts together: the cache line that they
+/// share is fetched only once, but each buffer then needs a call per part.
 bool slices_pay(const PlanInputs& s) {
     const auto lines = static_cast<double>(s.memory_pieces - s.memory_lines);
     const auto calls = static_cast<double>((s.parts - 1) * s.hull.length()) / kSharedSlotBytes;
@@ -238,11 +240,11 @@ bool slices_pay(const PlanInputs& s) {
 }
 
 double estimate_list(const PlanInputs& s) {
-    constexpr Bytes kStagedBelow = 1024;  // engine/list_io
+    constexpr Bytes kStagedBelow = 1024;  // the limit of engine/list_io
     const auto bytes = static_cast<double>(s.bytes);
     const bool staged = s.bytes / std::max<std::int64_t>(1, s.memory_pieces) < kStagedBelow;
-    // The user's memory is in no cache, unlike a collective buffer. Calls take longer for that, and
-    // so do writers that wait for such a call. A device needs no cache.
+    // The user's memory is in no cache, unlike a collective buffer. Calls take longer because of
+    // that, and so do writers that wait for such a call. A device needs no cache.
     const double uncached = s.reads() ? costs(s).into_memory_byte : costs(s).from_memory_byte;
     const double zero_copy = staged || s.is_direct() ? 0 : bytes * uncached;
     // A buffer holds a slice of each part.
@@ -252,8 +254,8 @@ double estimate_list(const PlanInputs& s) {
     return collective(s) + together(s, hashed(s) + (staged ? copied(s) : 0), {moved});
 }
 
-/// All data goes through messages to the nodes of the agents. Only the agents' threads make storage
-/// calls (data shipping).
+/// Estimates data shipping: all data goes through messages to the nodes of the agents, and only the
+/// agents' threads make storage calls.
 double estimate_shipped(const PlanInputs& s) {
     const AgentFacts& agents = s.facts->agents;
     const auto bytes = static_cast<double>(s.bytes);
@@ -270,12 +272,12 @@ double estimate_shipped(const PlanInputs& s) {
            messages * costs(s).wake / workers(s);
 }
 
-/// Like the list, but with only one call outstanding.
+/// Estimates storage piece by piece: like list I/O, but with only one call outstanding.
 double estimate_contiguous(const PlanInputs& s) {
     return 1.05 * estimate_list(s);
 }
 
-/// Counts one call for each block that has a piece.
+/// Estimates read-ahead: one call for each file block that has a piece.
 double estimate_fetching(const PlanInputs& s) {
     const Bytes block = ahead_of(*s.options).block;
     const double hulls = static_cast<double>(s.hull.length()) / static_cast<double>(block);
@@ -283,7 +285,8 @@ double estimate_fetching(const PlanInputs& s) {
     return blocks * costs(s).read_call / workers(s);
 }
 
-/// At most `group` ranks work at once, and every rank but the first of its row must be woken.
+/// Estimates storage in turns: at most `group` ranks work at once, and every rank but the first of
+/// its row must be woken.
 double estimate_turns(const StoragePart& storage, const PlanInputs& s) {
     PlanInputs let_in = s;
     let_in.cores = std::min<double>(s.cores, s.options->group);
@@ -291,8 +294,8 @@ double estimate_turns(const StoragePart& storage, const PlanInputs& s) {
     return storage.estimate(let_in) + row * costs(s).wake;
 }
 
-/// Data sieving: each rank moves its own hull and copies its data. Where ranks interleave, the same
-/// bytes are moved by several of them.
+/// Estimates data sieving: each rank moves its own hull and copies its data. Where ranks
+/// interleave, several of them move the same bytes.
 double estimate_sieve(const PlanInputs& s) {
     const auto buffer = static_cast<double>(s.reads() ? s.options->ind_rd_buffer_size
                                                       : s.options->ind_wr_buffer_size);
@@ -302,9 +305,9 @@ double estimate_sieve(const PlanInputs& s) {
            together(s, hashed(s) + copied(s), {.moved = times * moved, .holes = times * holes});
 }
 
-/// Each rank maps every page that it touches; a page that is read is mapped together with its
-/// neighbours. The bytes come from the memory of the page cache; with small pieces, whole cache
-/// lines do.
+/// Estimates mappings: each rank maps every page that it touches, and a page that is read is mapped
+/// together with its neighbours. The bytes come from the memory of the page cache; with small
+/// pieces, whole cache lines come from there.
 double estimate_mapped(const PlanInputs& s) {
     constexpr double kFaultAround = 16;
     const auto bytes = static_cast<double>(s.bytes);
@@ -323,8 +326,8 @@ double estimate_mapped(const PlanInputs& s) {
                 workers(s));
 }
 
-/// In a sparse graph the aggregators report the end; its extra gather is counted in the cost of
-/// thinning.
+/// Counts one reduction less for a sparse graph, where the aggregators report the end.
+/// estimate_thinning() counts the extra gather of a sparse graph.
 int reductions_by_messages(const Method& method) {
     return (method.schedule.asks_places ? 5 : 4) - (method.graph_part().is_thinned ? 1 : 0);
 }
@@ -337,11 +340,12 @@ double estimate_messages(const Method& method, const PlanInputs& s) {
     return terms_by_messages(method, s).all;
 }
 
-/// All slots of the node are filled and emptied again and again, and each time each rank is woken
-/// once (reads) or about twice. The shared memory stays for later accesses, of this file and of
-/// others. Each access is charged only a part of its cost, or a program of many short accesses
-/// would never create it. Also, ranks wait for one another (docs/research/results, what is left to
-/// the limit), writers while others store.
+/// Estimates collective buffers that a node shares. All slots of the node are filled and emptied
+/// again and again, and each time each rank is woken once (reads) or about twice (writes). The
+/// shared memory stays for later accesses, of this file and of others. So each access is charged
+/// only a part of the cost of making that memory, or a program of many short accesses would never
+/// make it. `waiting` stands for the time that ranks wait for one another, and writers while others
+/// store (docs/research/results, what is left to the limit).
 double estimate_shared(const Method& method, const PlanInputs& s) {
     constexpr double kAccesses = 16;
     const double waiting = s.is_direct() ? 1 : s.reads() ? 1.1 : 1.2;
@@ -357,14 +361,13 @@ double estimate_shared(const Method& method, const PlanInputs& s) {
             (s.sharing.shared_ready ? 0 : costs(s).node_memory / kAccesses));
 }
 
-/// Counts one more gather, and a look of each rank for its data in every region. At the end each
-/// rank gets the outcome from its aggregators; their messages are in flight at the same time, so
-/// one latency counts.
+/// Counts one more gather and one message. At the end each rank gets the outcome from its
+/// aggregators; their messages are in flight at the same time, so one latency counts.
 double estimate_thinning(const PlanInputs& s) {
     return collective(s) / 2 + (s.one_node() ? costs(s).message : costs(s).far_message);
 }
 
-/// All pieces of file and memory are written to lists.
+/// Estimates the lists of all pieces of file and memory.
 double estimate_listing(const PlanInputs& s) {
     constexpr double kPieceBytes = 24;
     const auto pieces = static_cast<double>(s.pieces + s.memory_pieces);

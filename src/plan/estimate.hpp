@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The cost model: estimates for each part the time of an access, in nanoseconds from the first
-// rank's start to the last one's end. Constants: costs.def
+// rank's start to the last one's end. Its constants are in costs.def
 // (docs/internals/decisions/cost-model.md).
 #pragma once
 
@@ -13,13 +13,13 @@ namespace oratorio {
 /// instead of part by part.
 [[nodiscard]] bool slices_pay(const PlanInputs& inputs);
 
-/// Estimates for methods without exchange, by their storage part.
+/// The functions below estimate methods without exchange, by their storage part.
 [[nodiscard]] double estimate_contiguous(const PlanInputs& inputs);
 [[nodiscard]] double estimate_list(const PlanInputs& inputs);
 [[nodiscard]] double estimate_sieve(const PlanInputs& inputs);
 [[nodiscard]] double estimate_mapped(const PlanInputs& inputs);
 [[nodiscard]] double estimate_shipped(const PlanInputs& inputs);
-/// Returns the estimate with that storage if only some ranks at a time may use it.
+/// Returns the estimate for a storage part that only some ranks at a time may use.
 [[nodiscard]] double estimate_turns(const StoragePart& storage, const PlanInputs& inputs);
 /// Returns the additional time for telling the storage about ranges ahead of their access.
 [[nodiscard]] double estimate_fetching(const PlanInputs& inputs);
@@ -27,15 +27,15 @@ namespace oratorio {
 [[nodiscard]] double estimate_listing(const PlanInputs& inputs);
 /// Returns the additional time for a global pass over the ranks' edges.
 [[nodiscard]] double estimate_thinning(const PlanInputs& inputs);
-/// Estimates for methods with an exchange, by their exchange part.
+/// The functions below estimate methods with an exchange, by their exchange part.
 [[nodiscard]] double estimate_messages(const Method& method, const PlanInputs& inputs);
 [[nodiscard]] double estimate_shared(const Method& method, const PlanInputs& inputs);
 [[nodiscard]] double estimate_cross_memory(const Method& method, const PlanInputs& inputs);
 
 /// Returns the closed form's terms (plan/model) for a method with messages, else empty terms.
 [[nodiscard]] CostTerms estimate_terms(const Method& method, const PlanInputs& inputs);
-/// Returns the reductions of such a method: at the begin and the end, for failures in rounds, and
-/// for what the method asks.
+/// Returns the number of reductions of a method with messages: at the begin and the end, for
+/// failures in rounds, and for what the method asks.
 [[nodiscard]] int reductions_by_messages(const Method& method);
 
 }  // namespace oratorio

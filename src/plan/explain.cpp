@@ -20,7 +20,8 @@ std::string milliseconds(double seconds) {
     return text;
 }
 
-/// Lists the ranks, at most kRanksTold of them; with more, `all` is printed as their number.
+/// Lists the ranks, at most kRanksTold of them. If there are more, appends `all`, the number of all
+/// ranks.
 std::string list_of(std::span<const Rank> ranks, std::size_t all) {
     std::string text;
     for (std::size_t i = 0; i < ranks.size() && i < kRanksTold; ++i)
@@ -149,7 +150,7 @@ void add_exchange(std::vector<PlanFact>& facts, const Plan& plan) {
                                      " in flight per rank and direction"});
 }
 
-/// What the closed form says of a method whose ranks send messages.
+/// Adds the terms of the closed form for a method whose ranks send messages.
 void add_estimate(std::vector<PlanFact>& facts, const Plan& plan) {
     constexpr double kNano = 1e-9;
     if (!plan.method->exchange_part().sends_messages) return;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Graph: which ranks exchange data with which aggregators. In a dense graph a participant has edges
-// to all aggregators with regions that its hull touches. A sparse graph keeps those edges where it
-// really has data. An interval tree finds them, so a region costs O(log participants) and one step
-// for each participant that touches it. Plan, which knows the regions of rounds, is the interface
-// for rounds.
+// to all aggregators with regions that its hull touches. A sparse graph keeps only the edges where
+// the participant really has data. An interval tree finds the participants of a region, which costs
+// O(log participants) and one step for each participant that touches it. Plan, which knows the
+// regions of rounds, is the interface for rounds.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ struct Participant {
     Extent hull;
 };
 
-/// A value; copies share the tree.
+/// A graph is a value; copies share the tree.
 class Graph {
   public:
     Graph() = default;
@@ -35,24 +35,26 @@ class Graph {
         if (tree_ != nullptr) return tree_->nodes.size();
         return alone_.rank < 0 ? 0 : 1;
     }
-    /// Returns participant i, in the order of the begins of their hulls.
+    /// Returns participant i. Participants are sorted by the begins of their hulls.
     [[nodiscard]] Participant participant(std::size_t i) const {
         const Participant& one = tree_ != nullptr ? tree_->nodes[i] : alone_;
         return {one.rank, {one.hull.begin + moved_, one.hull.end + moved_}};
     }
-    /// Returns the index of a rank as participant, size() if it has no data. O(log size).
+    /// Returns the index of a rank as participant, size() if it has no data. Takes O(log size)
+    /// time.
     [[nodiscard]] std::size_t find(Rank rank) const;
     /// Returns the hull of a rank, empty if it has no data.
     [[nodiscard]] Extent hull_of(Rank rank) const;
     /// Returns the graph with only the given edges of each rank.
     [[nodiscard]] Graph thinned(const EdgeScale& scale,
                                 const Agreed<std::span<const EdgeBits>>& of_ranks) const;
-    /// Returns the graph with only these participants. REQUIRES: they are in ascending order.
+    /// Returns the graph with only these participants. REQUIRES: their indices are in ascending
+    /// order.
     [[nodiscard]] Graph for_rank(const std::vector<std::size_t>& participants) const;
     /// Returns null in a dense graph.
     [[nodiscard]] const Edges* edges() const { return edges_.get(); }
     /// Returns true if participant i has data, as far as is known, in that round of that
-    /// aggregator. REQUIRES: its hull touches the round's region.
+    /// aggregator. REQUIRES: the participant's hull touches the round's region.
     [[nodiscard]] bool has_edge(std::size_t i, int aggregator, std::int64_t round) const {
         return edges_ == nullptr || edges_->has(i, aggregator, round);
     }
@@ -72,7 +74,7 @@ class Graph {
   private:
     struct Tree {
         std::vector<Participant> nodes;    ///< sorted by begin; the root of a range is its middle
-        std::vector<Offset> furthest;      ///< per node: the largest end in its range
+        std::vector<Offset> furthest;      ///< largest hull end in the range of each node
         std::vector<std::uint32_t> ranks;  ///< indices of nodes, sorted by rank
     };
     static Offset fill(Tree& tree, std::size_t first, std::size_t last);

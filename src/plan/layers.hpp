@@ -16,14 +16,14 @@
 
 namespace oratorio {
 
-/// Local aggregators of all nodes together, unless hints say otherwise: the best number in the
-/// paper.
+/// The number of local aggregators of all nodes together, unless hints say otherwise: the best
+/// number in the paper.
 inline constexpr int kLocalAggregators = 256;
-/// Ranks per local aggregator, at least. With fewer, an extra message costs what a saved message
-/// gains.
+/// The minimum number of ranks per local aggregator. With fewer, an extra message costs what a
+/// saved message gains.
 inline constexpr int kGroupRanks = 4;
-/// Messages that a local aggregator holds for each rank it serves: one is merged while the next one
-/// arrives. For reads their answers need the same number of buffers.
+/// The number of messages that a local aggregator holds for each rank it serves: one is merged
+/// while the next one arrives. In reads, the answers to them need the same number of buffers.
 inline constexpr int kMessagesOfMember = 2;
 
 /// Returns the number of local aggregators among the `ranks` ranks of node `node` of `nodes`; at
@@ -48,11 +48,13 @@ struct Group {
     NodeSlot first;
     int ranks = 0;
     Rank local = -1;
-    bool able = false;  ///< the local aggregator has its memory; false if no rank of the group has
-    Extent hull = {};   ///< of all data of the group
+    bool able = false;  ///< the local aggregator has its memory; false if no rank of the group
+                        ///< could get that memory
+    Extent hull = {};   ///< hull of all data of the group
 };
 
-/// The groups of all nodes, as they are known while a plan is made; without a list of ranks.
+/// The groups of all nodes, as they are known while a plan is made. The object holds no list of
+/// ranks.
 class Groups {
   public:
     /// Makes the groups. A local aggregator that could not get its memory (flag_no_store) is
@@ -91,7 +93,7 @@ class Groups {
 };
 
 /// The table of local aggregators and the ranks that each one serves. It has all ranks, or for one
-/// rank those that it deals with. A value; copies share the table.
+/// rank those that it deals with. Layers is a value; copies share the table.
 class Layers {
   public:
     /// Makes one layer: each rank exchanges for itself.
@@ -106,11 +108,13 @@ class Layers {
     [[nodiscard]] Layers for_rank(Rank rank, const Nodes& topology) const;
 
     [[nodiscard]] bool two() const { return served_ != nullptr; }
-    /// Returns the local aggregator of `rank`. O(log known). REQUIRES: `rank` is in the table.
+    /// Returns the local aggregator of `rank`, in O(log known) time. REQUIRES: `rank` is in the
+    /// table.
     [[nodiscard]] Rank local_aggregator_of(Rank rank) const;
-    /// Returns the ranks that a local aggregator serves, including itself, in order. O(known).
+    /// Returns the ranks that a local aggregator serves, including itself, in order. Takes O(known)
+    /// time.
     [[nodiscard]] std::vector<Rank> group_of(Rank local_aggregator) const;
-    /// Returns the known local aggregators in rank order. O(known).
+    /// Returns the known local aggregators in rank order. Takes O(known) time.
     [[nodiscard]] std::vector<Rank> local_aggregators() const;
     /// Returns the number of local aggregators on all nodes, known or not.
     [[nodiscard]] std::size_t local_aggregators_in_all() const { return local_aggregators_; }
@@ -137,8 +141,8 @@ class Layers {
         Rank rank = 0;
         Rank by = 0;
     };
-    std::shared_ptr<const std::vector<Served>> served_;  ///< in rank order; null: one layer
-    std::size_t local_aggregators_ = 0;                  ///< of all nodes
+    std::shared_ptr<const std::vector<Served>> served_;  ///< entries in rank order; null: one layer
+    std::size_t local_aggregators_ = 0;  ///< number of local aggregators on all nodes
     int group_ranks_ = 1;
     Bytes message_bytes_ = 0;
     Bytes window_bytes_ = 0;

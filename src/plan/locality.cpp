@@ -8,7 +8,7 @@ namespace oratorio {
 namespace {
 
 constexpr std::size_t kRanksMost = 4096;
-constexpr std::size_t kDomainsMost = 64;  // of a rank
+constexpr std::size_t kDomainsMost = 64;  // domains looked at for one rank
 
 /// Returns the distance between the items to look at, if at most `most` of `count` similar items
 /// are sampled. The result is odd: with powers of two all samples would have the same index on

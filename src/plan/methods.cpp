@@ -120,16 +120,16 @@ constexpr std::array kMethods{
            .storage = StorageKind::contiguous},
 };
 
-/// Returns the reason why `auto` leaves out a method that applies, "" if it doesn't. Data sieving
-/// writes also move bytes that no rank asked for, so only hints enable them.
+/// Returns the reason why `auto` leaves out a method that applies, or "" if `auto` may choose the
+/// method. Data sieving writes also move bytes that no rank asked for, so only hints enable them.
 std::string_view left_out(const Method& method, const PlanInputs& s) {
     if (!method.automatic) return "by name only";
     const ExchangePart& exchange = method.exchange_part();
     const StoragePart& storage = method.storage_part();
     const Toggle collective = s.reads() ? s.options->cb_read : s.options->cb_write;
     const Toggle sieving = s.reads() ? s.options->ds_read : s.options->ds_write;
-    // If ranks can share data in memory, it is neither sent between them nor fetched by each of
-    // them.
+    // If ranks can share data in memory, the data is neither sent between them nor fetched by each
+    // of them.
     const bool shared = collective != Toggle::disable && node_is_shared(s);
     if (shared && exchange.sends_messages) return "left out: the ranks share memory";
     if (shared && storage.buffered && !exchange.aggregated && s.ranks_with_data > 1 &&
@@ -161,8 +161,9 @@ double round_bytes(const Method& method, const PlanInputs& s) {
     return method.on_node() ? std::min(buffer, double{kSharedSlotBytes}) : buffer;
 }
 
-/// Refuses such a method where the data is too thin, so that its time stays in proportion to the
-/// data. A hull of terabytes with a few bytes of data would take millions of empty rounds.
+/// Refuses a method that goes through the whole hull where the data is too thin, so that the time
+/// of an access stays in proportion to its data. A hull of terabytes with a few bytes of data would
+/// take millions of empty rounds.
 std::string_view refuses_thin(const Method& method, const PlanInputs& s) {
     constexpr double kRoundsOfAny = 256;
     constexpr double kRoundsOfPiece = 16;
@@ -189,7 +190,7 @@ std::string_view Method::refuses(const PlanInputs& s) const {
     return refuses_thin(*this, s);
 }
 
-/// The candidates are in the order of the table.
+/// Returns the estimate of the plan's method. The candidates are in the order of kMethods.
 double Plan::seconds() const {
     const auto row = static_cast<std::size_t>(method - kMethods.data());
     return row < candidates.size() ? candidates[row].seconds : 0;

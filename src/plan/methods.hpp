@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Methods: the table of methods by name (two-phase, data sieving, list I/O, data shipping and
-// others). Each is a row that chooses one part of each kind. A new method is a new row, or a new
-// part and a row. The parts of a row decide whether it applies, and estimate its cost. Names and
-// sources: docs/user/methods.md.
+// others). A method is a row of the table that chooses one part of each kind. A new method is a new
+// row, or a new part and a row. The parts of a row decide whether it applies, and estimate its
+// cost. Names and sources: docs/user/methods.md.
 #pragma once
 
 #include <span>
@@ -19,10 +19,10 @@ struct Schedule {
     static constexpr int of_node = 0;  ///< as many slots as give kSharedSlots on the node
     int slots = 1;                     ///< sub-buffers of an aggregator
     bool io_thread = false;            ///< a separate thread makes the storage calls
-    int aggregators_max = 0;           ///< 0 = the number from plan/aggregators
+    int aggregators_max = 0;           ///< limit; 0 = the number from plan/aggregators
     bool all_aggregate = false;        ///< every rank is an aggregator, unless hints say otherwise
     bool slot_is_block = false;        ///< a slot holds at most one block of the file domain
-    OrderMaker order = nullptr;        ///< of rounds; null: ascending
+    OrderMaker order = nullptr;        ///< makes the order of rounds; null: ascending
     bool asks_places = false;          ///< the order depends on where the file lies on the device
     bool in_turns = false;             ///< ranks wait until others have finished at the storage
 };
@@ -38,7 +38,7 @@ struct Method {
     Schedule schedule = {};
     StorageKind storage = StorageKind::buffered;
     ReadAheadKind read_ahead = ReadAheadKind::none;
-    bool automatic = false;  ///< `auto` may choose it
+    bool automatic = false;  ///< `auto` may choose the method
 
     [[nodiscard]] const RequestPart& request_part() const { return part_of(request); }
     [[nodiscard]] const DomainsPart& domains_part() const { return part_of(domains); }
@@ -58,14 +58,15 @@ struct Method {
 /// The size of a slot of a shared collective buffer, unless hints say otherwise. It fits a core's
 /// own cache.
 inline constexpr Bytes kSharedSlotBytes = 512 << 10;
-/// Aggregators on a node that shares buffers, unless hints say otherwise. With many, ranks seldom
-/// wait for each other, and all slots together still fit the cache that the cores share.
+/// The number of aggregators on a node that shares buffers, unless hints say otherwise. With many,
+/// ranks seldom wait for each other, and all slots together still fit the cache that the cores
+/// share.
 inline constexpr int kSharedAggregators = 8;
-/// Slots of all these aggregators together. Each has at least one; with direct I/O at least two, so
-/// that its storage is never idle.
+/// The number of slots of all aggregators of a node that shares buffers. Each aggregator has at
+/// least one slot; with direct I/O at least two, so that its storage is never idle.
 inline constexpr int kSharedSlots = 8;
-/// The same where any rank may load a round. With more open rounds a rank works longer before it
-/// waits.
+/// The number of slots of all aggregators of a node where any rank may load a round. It exceeds
+/// kSharedSlots, because with more open rounds a rank works longer before it waits.
 inline constexpr int kSharedLoadSlots = 16;
 /// Bytes that list I/O packs at a time into a bounce buffer, if memory pieces are small.
 inline constexpr Bytes kStagingBytes = 512 << 10;
@@ -95,7 +96,7 @@ struct Choice {
     const Method* method = nullptr;
     std::string_view why;
     std::vector<Candidate> candidates;
-    CostTerms terms;  ///< of the method, if it uses messages
+    CostTerms terms;  ///< terms of the chosen method, if it uses messages
 };
 
 /// Chooses the method requested by name or by the cb/ds hints if it applies, else the cheapest

@@ -47,7 +47,8 @@ double placing(const JobShape& shape, const Costs& costs, const Load& load) {
            load.own_bytes * costs.copy_byte + answers;
 }
 
-/// The work of a node for one round: that of its ranks, and that of its local aggregators.
+/// The work of gathering on a node in one round: that of its ranks (`given`), and that of its local
+/// aggregators (`merged`).
 struct Gathering {
     double given = 0;
     double merged = 0;
@@ -191,9 +192,9 @@ CostTerms terms_of(const JobShape& shape, std::span<const RoundTerms> rounds, do
     const double before = terms.gather + terms.exchange;
     double moved = before + terms.storage;
     if (shape.slots * shape.takes_turns > 1) {
-        // Adds once what can't overlap: the first exchange or the last storage call. Its length is
-        // that of a round, unless with several slots aggregators that share a storage work at
-        // different times.
+        // Adds once what can't overlap: the first exchange or the last storage call. It lasts as
+        // long as in one round, or less if the aggregators have several slots and share a storage,
+        // because they then work at different times.
         const double turns = shape.slots > 1 ? shape.takes_turns : 1;
         const double all_rounds = scale * static_cast<double>(rounds.size());
         const double ends = std::min(before, terms.storage) / (all_rounds * turns);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The closed form of the cost model: the time that a machine takes for a plan with messages between
 // ranks (two-phase). Pure; in nanoseconds. `auto` calls it with averages of the agreed facts
-// (plan/estimate), `oratorio simulate` with counts from a whole plan (lab/count). Constants:
-// costs.def. docs/research/simulate.md explains the formulas in words.
+// (plan/estimate), `oratorio simulate` with counts from a whole plan (lab/count). The constants are
+// in costs.def. docs/research/simulate.md explains the formulas in words.
 #pragma once
 
 #include <span>
@@ -15,13 +15,13 @@ namespace oratorio {
 /// The messages and data of one node or aggregator of a plan. For reads the messages are requests,
 /// and each has an answer with the data.
 struct Load {
-    double near_messages = 0;  ///< between ranks of a node
-    double far_messages = 0;   ///< between nodes
-    double pieces = 0;         ///< in those messages
-    double bytes = 0;       ///< in those messages, with piece descriptions; reads: in the answers
-    double own_pieces = 0;  ///< that need no message
+    double near_messages = 0;  ///< messages between ranks of a node
+    double far_messages = 0;   ///< messages between nodes
+    double pieces = 0;         ///< pieces in the messages
+    double bytes = 0;       ///< data and piece descriptions in the messages; reads: in the answers
+    double own_pieces = 0;  ///< pieces that need no message
     double own_bytes = 0;
-    double asked_bytes = 0;  ///< reads: in the requests
+    double asked_bytes = 0;  ///< reads: bytes in the requests
 
     [[nodiscard]] double messages() const { return near_messages + far_messages; }
     [[nodiscard]] double all_pieces() const { return pieces + own_pieces; }
@@ -29,12 +29,12 @@ struct Load {
 
 /// The load of a node in one round.
 struct NodeLoad {
-    Load gathered;            ///< from its ranks to its local aggregators
-    Load sent;                ///< from its senders to aggregators
-    Load received;            ///< by its aggregators
-    double out_bytes = 0;     ///< to other nodes
-    double in_bytes = 0;      ///< from other nodes
-    double stored_bytes = 0;  ///< by its aggregators on storage targets
+    Load gathered;            ///< sent by the node's ranks to its local aggregators
+    Load sent;                ///< sent by the node's senders to aggregators
+    Load received;            ///< received by the node's aggregators
+    double out_bytes = 0;     ///< bytes sent to other nodes
+    double in_bytes = 0;      ///< bytes received from other nodes
+    double stored_bytes = 0;  ///< bytes that its aggregators move to or from storage targets
     double store_work = 0;    ///< ns: storage calls of its aggregators
     double other_work = 0;    ///< ns of a core: all other work of its ranks in the round
 };
@@ -48,7 +48,7 @@ struct AggregatorLoad {
 /// The load of a storage target in one round.
 struct TargetLoad {
     double bytes = 0;
-    double writers = 0;  ///< aggregators that write to it
+    double writers = 0;  ///< aggregators that write to the target
 };
 
 /// One round: lists of loads of which the slowest determines the time. An entry may stand for many
@@ -57,19 +57,19 @@ struct RoundLoad {
     std::span<const NodeLoad> nodes;
     std::span<const AggregatorLoad> aggregators;
     std::span<const TargetLoad> targets;  ///< empty: the storage is the node's own
-    double messages = 0;                  ///< to all aggregators
-    double far_bytes = 0;                 ///< in total between nodes
+    double messages = 0;                  ///< messages to all aggregators
+    double far_bytes = 0;                 ///< bytes between nodes, in total
 };
 
-/// What is the same in all rounds.
+/// The facts about a job that are the same in all rounds.
 struct JobShape {
     bool reads = false;
     double ranks = 1;
     double nodes = 1;
-    double cores = 1;  ///< per node: a share of the machine's, if nodes share a machine
+    double cores = 1;  ///< cores of a node: a share of the machine's, if nodes share a machine
     double aggregators = 1;
     double senders = 1;            ///< ranks that exchange messages with aggregators
-    double local_aggregators = 0;  ///< on all nodes; 0: one layer
+    double local_aggregators = 0;  ///< number on all nodes; 0: one layer
     bool in_windows = false;       ///< data goes through windows of the local aggregators
     double in_flight = 1;          ///< messages of a sender under way
     double slots = 1;
@@ -84,7 +84,7 @@ struct RoundTerms {
     double gather = 0;
     double exchange = 0;
     double storage = 0;
-    double cores = 0;             ///< work of a node's cores in all of that, including idle time
+    double cores = 0;  ///< time of a node's cores for all work of the round, including idle time
     std::string_view waits = "";  ///< what the exchange waits for
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a plan is made from in addition to the accesses: what the hints say, the facts about ranks
-// and file system, and what the ranks have found out about shared memory. As Agreed values they may
-// steer collective choices.
+// and file system, and what the ranks have found out about shared memory. As Agreed values, all of
+// these may steer collective choices.
 #pragma once
 
 #include <string>
@@ -18,10 +18,10 @@ enum class Toggle { automatic, enable, disable };
 
 /// How an access should be done, according to the hints.
 struct PlanOptions {
-    const Method* method = nullptr;  ///< null = the cheapest, hint oratorio_method
+    const Method* method = nullptr;  ///< null = the cheapest method, hint oratorio_method
     Bytes cb_buffer_size =
         16 << 20;      ///< bytes of collective buffer per aggregator, all slots together
-    int cb_nodes = 0;  ///< number of aggregators; 0 = by plan/aggregators
+    int cb_nodes = 0;  ///< number of aggregators; 0 = plan/aggregators decides
     std::string cb_config_list = "";  ///< "*:2", "hostA:1,hostB:3"; "" = by plan/aggregators
     Toggle cb_read = Toggle::automatic;
     Toggle cb_write = Toggle::automatic;
@@ -36,7 +36,7 @@ struct PlanOptions {
     Bytes message_bytes = 256 << 10;  ///< largest message, hint oratorio_message_bytes
     int messages_in_flight = 4;       ///< per rank and direction, hint oratorio_messages_in_flight
     int local_aggregators =
-        0;  ///< on all nodes; 0 = by plan/layers, hint oratorio_local_aggregators
+        0;  ///< number on all nodes; 0 = plan/layers decides, hint oratorio_local_aggregators
     int local_aggregators_per_node = 0;  ///< hint oratorio_local_aggregators_per_node
     bool atomic = false;                 ///< atomic mode: each access locks its hull
     Bytes sub_buffer = 0;      ///< bytes of a slot; 0 = the method's own, hint oratorio_sub_buffer
@@ -47,18 +47,18 @@ struct PlanOptions {
     bool direct_write = false;
     int agent_count = 0;    ///< ranks with agents; 0 = as many as would aggregate, hint
                             ///< oratorio_agents
-    int agent_threads = 2;  ///< of each agent, hint oratorio_agent_threads
-    Bytes ship_block = 0;   ///< 0 = the file system's, hint oratorio_ship_block
+    int agent_threads = 2;  ///< threads of each agent, hint oratorio_agent_threads
+    Bytes ship_block = 0;   ///< block of an agent; 0 = the file system's, hint oratorio_ship_block
     bool sparse = false;    ///< only ranks with data exchange messages, hint IBM_sparse_access
 };
 
 /// The agents of data shipping: ranks that make storage calls for others, one file block at a time.
 struct AgentFacts {
     SharedList<Rank> ranks;  ///< agent i has the blocks i, i + n, ...; empty: no agents
-    int threads = 0;         ///< of each agent
+    int threads = 0;         ///< threads of each agent
     Bytes block = 0;
     Bytes message = 0;     ///< most bytes of a request
-    bool refused = false;  ///< they were requested, but could not be started
+    bool refused = false;  ///< agents were requested, but could not be started
 };
 
 /// Facts about the machines where the ranks run, and about the file system.
@@ -74,7 +74,7 @@ struct PlanFacts {
     Costs costs;
 };
 
-/// The options and facts that accesses are planned with. Made again when hints change.
+/// The options and facts that accesses are planned with. The value is made again when hints change.
 struct PlanConfig {
     PlanOptions options;
     PlanFacts facts;
@@ -83,7 +83,7 @@ struct PlanConfig {
 /// What the ranks know about sharing memory. An access may find out more.
 struct NodeSharing {
     bool shared_memory = true;  ///< ranks of a node can map the same memory
-    bool shared_ready = false;  ///< they have done so before
+    bool shared_ready = false;  ///< ranks of a node have mapped the same memory before
     bool cross_memory = true;   ///< ranks of a node can access each other's memory
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// RoundOrder: the order in which the parts of the file domains are handled. A value, the same on
-// all ranks.
+// RoundOrder: the order in which the parts of the file domains are handled. It is a value, the same
+// on all ranks.
 #pragma once
 
 #include <cstdint>
@@ -46,8 +46,8 @@ class RoundOrder {
 using OrderMaker = RoundOrder (*)(const Plan& plan, std::span<const DiskExtent> places);
 
 /// Orders the rounds of each aggregator by place on the device. Parts without a known place come
-/// last, in file order (disk-directed I/O: Kotz 1994, in Nitzberg & Fineberg 1995). Ascending if no
-/// place is known.
+/// last, in file order (disk-directed I/O: Kotz 1994, in Nitzberg & Fineberg 1995). The order is
+/// ascending if no place is known.
 [[nodiscard]] RoundOrder by_place(const Plan& plan, std::span<const DiskExtent> places);
 
 /// The most rounds, of all aggregators together, that are ordered by place. The limit keeps the

@@ -17,7 +17,7 @@ struct Method;
 /// How a rank's pieces are described to the code or rank that moves them.
 enum class RequestKind {
     cursor,  ///< datatype iterators return them as rounds need them
-    list,    ///< all are listed before the first byte moves
+    list,    ///< all pieces are listed before the first byte moves
     layout,  ///< the datatypes themselves, as bytes
     count,
 };
@@ -26,7 +26,7 @@ struct RequestPart {
     RequestKind kind;
     std::string_view what;   ///< text in `explain`
     bool flattens = false;   ///< memory grows with the number of pieces
-    bool is_layout = false;  ///< other ranks walk it
+    bool is_layout = false;  ///< other ranks walk the rank's layouts
     /// Returns "" if the part applies, else the reason why it doesn't.
     std::string_view (*refuses)(const PlanInputs& inputs) = nullptr;
     /// Returns the nanoseconds that the part adds to an access.
@@ -38,14 +38,14 @@ enum class DomainsKind {
     even,
     sliced,   ///< even, with a slice of every part if the data's parts interleave in memory
     cyclic,   ///< blocks of oratorio_cyclic_block bytes in turn
-    stripes,  ///< the same, with the file system's blocks
+    stripes,  ///< blocks of the file system in turn
     count,
 };
 
 struct DomainsPart {
     DomainsKind kind;
     FileDomains (*make)(const PlanInputs& inputs, int aggregators);
-    bool sliced = false;  ///< has a slice of every part of the data, if the data has parts
+    bool sliced = false;  ///< a domain has a slice of every part of the data
     /// Returns the contiguous bytes in a domain; INT64_MAX if only buffers cut it.
     Bytes (*block)(const PlanOptions& options);
 };
@@ -67,7 +67,7 @@ struct GraphPart {
 /// How data gets into collective buffers and back.
 enum class ExchangeKind {
     none,          ///< each rank moves its own data
-    peer,          ///< messages
+    peer,          ///< packed messages
     gathered,      ///< zero-copy messages between the ranks' memory and the buffers
     shared,        ///< the ranks of a node map the buffers; each copies its own data
     cross_memory,  ///< aggregators access the other ranks' memory
@@ -82,7 +82,7 @@ struct ExchangePart {
     bool sends_messages = false;  ///< sends messages through the host MPI between rounds
     bool in_pieces = false;       ///< data isn't packed in messages
     bool reaches = false;         ///< needs access to the memory of other processes
-    bool anyone_loads = false;    ///< ranks other than its aggregator may load a round
+    bool anyone_loads = false;    ///< ranks other than a round's aggregator may load it
     /// Returns "" if the part applies, else the reason why it doesn't.
     std::string_view (*refuses)(const PlanInputs& inputs) = nullptr;
     /// Returns the nanoseconds of an access with this exchange. Null without exchange.
@@ -91,9 +91,9 @@ struct ExchangePart {
 
 /// Which ranks exchange messages with the aggregators.
 enum class LayersKind {
-    one,           ///< each rank for itself
+    one,           ///< each rank exchanges with the aggregators itself
     two_messages,  ///< local aggregators, which receive their group's data in messages
-    two_shared,    ///< the same, but dense data goes through the node's shared memory
+    two_shared,    ///< local aggregators; dense data goes through the node's shared memory
     count,
 };
 
@@ -122,10 +122,10 @@ struct StoragePart {
     bool shipped = false;        ///< other ranks, on any node, make the storage calls
     bool extends_first = false;  ///< a collective write first makes the file long enough
     int outstanding_max = 0;     ///< pieces outstanding at once
-    Bytes unit = 0;              ///< a rank that works alone begins its windows at multiples of it
+    Bytes unit = 0;  ///< a rank that works alone begins its windows at multiples of this unit
     /// Returns the bytes that a rank working alone moves at a time.
     Bytes (*window)(Direction direction, const PlanOptions& options) = nullptr;
-    /// The same as in ExchangePart, for an access without exchange.
+    /// `refuses` and `estimate` mean the same as in ExchangePart, for an access without exchange.
     std::string_view (*refuses)(const PlanInputs& inputs) = nullptr;
     double (*estimate)(const PlanInputs& inputs) = nullptr;
 };
@@ -150,7 +150,7 @@ struct ReadAheadPart {
 [[nodiscard]] bool is_monotonic(const PlanInputs& inputs);
 /// Returns true if ranks can work for one another.
 [[nodiscard]] bool can_exchange(const PlanInputs& inputs);
-/// Returns true if all of them can do so through shared memory.
+/// Returns true if all ranks can work for one another through shared memory.
 [[nodiscard]] bool node_is_shared(const PlanInputs& inputs);
 
 [[nodiscard]] const RequestPart& part_of(RequestKind kind);

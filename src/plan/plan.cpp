@@ -15,7 +15,7 @@ namespace {
 
 constexpr Bytes kSparse = 4;  // bytes of hull per byte of data
 
-/// Sets the situation's parts, if handling parts in slices pays.
+/// Sets the parts of the inputs: one part, unless handling several parts in slices pays.
 void set_parts(PlanInputs& s, const Parts& parts) {
     s.parts = parts.count;
     s.period = parts.period;
@@ -217,7 +217,8 @@ void plan_alone(Plan& plan, const PlanInputs& s, Rank rank, const AccessSummary&
     if (mine.bytes == 0) return;
     plan.ranks = plan.graph = Graph({{rank, mine.hull}});
     plan.aggregators = std::vector<Rank>{rank};
-    // A slice has a piece of every part outstanding, and isn't in file order.
+    // Slices exclude read-ahead and a limit of outstanding pieces, because a slice has a piece of
+    // every part outstanding and isn't in file order.
     const bool sliced = !storage.buffered && !storage.shipped && plan.ahead.ranges == 0 &&
                         s.options->group_pieces == 0 && s.parts > 1;
     plan.domains = sliced ? FileDomains::sliced(mine.hull, 1, kPage, mine.period, mine.parts())
@@ -229,11 +230,11 @@ void plan_alone(Plan& plan, const PlanInputs& s, Rank rank, const AccessSummary&
 /// The rank that a plan is made for.
 struct Audience {
     Rank rank = 0;
-    bool alone = false;  ///< leave out what only other ranks need
+    bool alone = false;  ///< the plan leaves out what only other ranks need
 };
 
 /// Adds two layers to a plan: which local aggregator serves which ranks, and for which part of the
-/// file. `shares`: ranks of a node can share memory. REQUIRES: the plan has its domains.
+/// file. `shares` says that ranks of a node can share memory. REQUIRES: the plan has its domains.
 void add_layers(Plan& plan, AllSummaries summaries, const Nodes& nodes, const PlanOptions& options,
                 bool shares, Audience audience) {
     const Groups groups(nodes, summaries, options);
@@ -270,8 +271,8 @@ void expect_aggregators(PlanInputs& s, AllSummaries summaries, const Nodes& node
     s.locality = locality_of(summaries, nodes, s.hull, aggregators);
 }
 
-/// Makes a plan without the ranks that have data. With two layers it has the local aggregators,
-/// which exchange with the aggregators for them.
+/// Makes a plan in which the graph of ranks with data is still missing. With two layers, the plan
+/// already has the graph of local aggregators, which exchange with the aggregators for their ranks.
 Plan plan_without_ranks(Direction direction, AllSummaries summaries, const Nodes& nodes,
                         const PlanConfig& terms, const NodeSharing& sharing, Audience audience) {
     PlanInputs s = situation_of(direction, summaries, nodes, terms, sharing);
@@ -293,8 +294,8 @@ Plan plan_without_ranks(Direction direction, AllSummaries summaries, const Nodes
     const Schedule& schedule = plan.method->schedule;
     if (schedule.aggregators_max > 0) aggregators.resize(schedule.aggregators_max);
     plan.domains = plan.method->domains_part().make(s, static_cast<int>(aggregators.size()));
-    // Consecutive ranks often have consecutive data. With aggregators in rank order more of it
-    // stays on its node. Blocks dealt in turn go to one node after another.
+    // Consecutive ranks often have consecutive data: aggregators in rank order keep more of it on
+    // its node. Blocks dealt in turn keep the chosen order, which goes from node to node.
     if (!plan.domains.is_cyclic()) std::ranges::sort(aggregators);
     plan.aggregators = std::move(aggregators);
     plan.not_shiftable =
@@ -316,7 +317,7 @@ Plan plan_without_ranks(Direction direction, AllSummaries summaries, const Nodes
     return plan;
 }
 
-/// Adds the ranks with data for which `wanted(rank, hull)` holds.
+/// Adds the graph of the ranks with data for which `wanted(rank, hull)` holds.
 template <class Wanted>
 void add_ranks(Plan& plan, AllSummaries summaries, Wanted wanted) {
     if (!plan.method->aggregated() || plan.bytes == 0) return;

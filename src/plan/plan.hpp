@@ -57,8 +57,8 @@ inline constexpr int kSlotsMost = 8;
 /// Read-ahead: byte ranges, one per block of the file, that are announced to the storage before
 /// they are accessed.
 struct Ahead {
-    int ranges = 0;   ///< accessed at once; twice as many are announced; 0: none
-    Bytes block = 0;  ///< unless the storage has blocks of its own
+    int ranges = 0;   ///< ranges accessed at once; twice as many are announced; 0: none
+    Bytes block = 0;  ///< bytes of a block, unless the storage has blocks of its own
 };
 
 /// One method as a candidate, for explain.
@@ -74,15 +74,15 @@ struct Plan {
     std::string_view why;  ///< how the method was chosen
     Direction direction = Direction::read;
     bool collective = false;
-    Extent hull;                 ///< of all participants
-    Bytes bytes = 0;             ///< of all participants
-    bool covered = false;        ///< the pieces tile the hull exactly once: no holes, no overlaps
-    bool ask_contents = false;   ///< reads: aggregators ask what a round holds before they load
-    bool shared_loads = false;   ///< any free rank loads a round, not only its aggregator
-    bool atomic = false;         ///< each rank locks its hull around its access
-    bool refine_edges = false;   ///< ranks report their edges to each other before the first round
-    bool sparse = false;         ///< as `thin`, because a hint or method name requests it, and the
-                                 ///< exchange sends messages
+    Extent hull;                ///< hull of the data of all participants
+    Bytes bytes = 0;            ///< data bytes of all participants
+    bool covered = false;       ///< the pieces tile the hull exactly once: no holes, no overlaps
+    bool ask_contents = false;  ///< reads: aggregators ask what a round holds before they load
+    bool shared_loads = false;  ///< any free rank loads a round, not only its aggregator
+    bool atomic = false;        ///< each rank locks its hull around its access
+    bool refine_edges = false;  ///< ranks report their edges to each other before the first round
+    bool sparse = false;  ///< `refine_edges` is set because a hint or method name requests it, and
+                          ///< the exchange sends messages
     bool ends_locally = false;   ///< the access ends without an agreement of all ranks: each rank
                                  ///< gets the outcome from its aggregators (engine/completion.hpp)
     bool not_shiftable = false;  ///< no reuse at another offset: an aggregator or local aggregator
@@ -100,8 +100,8 @@ struct Plan {
     RoundOrder order;  ///< which part of a domain each round handles
     Ahead ahead;
     int ranks_at_once = 0;   ///< ranks at the storage at once; 0: all
-    AgentFacts agents;       ///< for data shipping; else none
-    int pieces_at_once = 0;  ///< of a rank that moves its pieces one by one
+    AgentFacts agents;       ///< agents of data shipping; else none
+    int pieces_at_once = 0;  ///< pieces outstanding at once, of a rank that moves them one by one
     Bytes message_bytes = 0;
     int messages_in_flight = 1;
     SharedList<Candidate> candidates;
@@ -125,20 +125,21 @@ struct Plan {
     [[nodiscard]] bool sends_messages() const;
     /// Returns the bytes of shared memory that each node needs for the plan.
     [[nodiscard]] Bytes node_bytes() const;
-    /// Returns the slice of the plan that `rank` needs; it walks and explains exactly like the
-    /// whole plan. It has the rank's own regions, the participants of regions that the rank
+    /// Returns the slice of the plan that `rank` needs. The slice walks and explains exactly like
+    /// the whole plan. It has the rank's own regions, the participants of regions that the rank
     /// aggregates, and its local aggregator or its group. If ranks share collective buffers it is
-    /// the whole plan: they are on one node. O(ranks) time; its size doesn't grow with ranks that
-    /// this rank doesn't deal with.
+    /// the whole plan: they are on one node. Takes O(ranks) time; the size of the slice doesn't
+    /// grow with ranks that `rank` doesn't deal with.
     [[nodiscard]] Plan for_rank(Rank rank, const Nodes& nodes) const;
     /// Returns the same plan, `by` bytes further on in the file.
     [[nodiscard]] Plan moved(Offset by) const;
     /// Returns the index of `rank` among the aggregators, -1 if it isn't one.
     [[nodiscard]] int aggregator_index(Rank rank) const { return aggregators.index_of(rank); }
     /// Returns the index of the aggregator with which `rank` begins each round; the others follow
-    /// in their order. It is the one after its own, which is then the last. If any rank may load,
-    /// it is its own, so that no rank need touch another's data where data lies apart. 0 if there
-    /// are no aggregators.
+    /// in their order. A rank that is an aggregator begins with the aggregator after itself, so
+    /// that its own index comes last. If any rank may load, it begins with its own index, so that
+    /// no rank need touch another's data where data lies apart. Returns 0 if there are no
+    /// aggregators.
     [[nodiscard]] int first_aggregator(Rank rank) const;
     /// Returns the region that aggregator `index` handles in `round`; may be empty.
     [[nodiscard]] Region region(int index, std::int64_t round) const {
@@ -175,7 +176,7 @@ struct Plan {
 /// Returns the read-ahead that the hints request.
 [[nodiscard]] Ahead ahead_of(const PlanOptions& options);
 
-/// The smallest limit for messages.
+/// The least that message_bytes_of() returns.
 inline constexpr Bytes kMessageMin = 4096;
 /// Returns the most bytes of a message in a plan with these options. It is small enough that
 /// messages never outgrow the collective buffer that they fill.
@@ -188,13 +189,14 @@ inline constexpr Bytes kMessageMin = 4096;
     return message_bytes / 64;
 }
 
-/// Makes the plan of a collective access. The plans of all ranks are equal, except that without
-/// aggregators each is `rank`'s own. Pure.
+/// Makes the plan of a collective access. With aggregators, the plans of all ranks are equal;
+/// without aggregators, it is the plan of `rank` for its own data. Pure.
 [[nodiscard]] Plan make_plan(Direction direction, const Agreed<AllSummaries>& summaries,
                              const Agreed<const Nodes&>& nodes, const Agreed<PlanConfig>& terms,
                              const Agreed<NodeSharing>& sharing, Rank rank);
-/// Makes the part of that plan that `rank` needs (Plan::only), without ever making the whole.
-/// Memory: for what is kept, for the aggregators' numbers, and for some groups at a time. Pure.
+/// Makes the part of the plan of make_plan() that `rank` needs (Plan::for_rank), without ever
+/// making the whole plan. It takes memory for the part that is kept, for the aggregators' numbers,
+/// and for some groups at a time. Pure.
 [[nodiscard]] Plan make_plan_for(Rank rank, Direction direction,
                                  const Agreed<AllSummaries>& summaries,
                                  const Agreed<const Nodes&>& nodes, const Agreed<PlanConfig>& terms,
@@ -208,9 +210,9 @@ struct PlanFact {
     std::string_view key;
     std::string text;
 };
-/// Returns those lines of a plan.
+/// Returns the lines of explain between its first line and its candidates.
 [[nodiscard]] std::vector<PlanFact> facts_of(const Plan& plan);
-/// Returns them as text, the keys in a column of their own.
+/// Returns the lines as text, with the keys in a column of their own.
 [[nodiscard]] std::string text_of(std::span<const PlanFact> facts);
 /// Describes the plan as text: method and reason, domains, aggregators, rounds, buffers, candidates
 /// with costs, and cheaper ones that are left out. Deterministic.

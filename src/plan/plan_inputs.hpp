@@ -11,7 +11,7 @@
 
 namespace oratorio {
 
-/// Equal on all ranks for a collective access.
+/// The inputs are equal on all ranks in a collective access.
 struct PlanInputs {
     Direction direction = Direction::read;
     bool collective = false;
@@ -19,22 +19,22 @@ struct PlanInputs {
     int ranks_with_data = 0;
     Extent hull;
     Bytes bytes = 0;
-    Bytes bytes_max = 0;  ///< of one rank
+    Bytes bytes_max = 0;  ///< most bytes of one rank
     std::int64_t pieces = 0;
     std::int64_t memory_pieces = 0;
-    std::int64_t memory_lines = 0;  ///< lines that hold small pieces
+    std::int64_t memory_lines = 0;  ///< cache lines of memory that hold small pieces
     double alike = 1;  ///< similar accesses assumed to run at the same time on the same cores
     bool covered = false;
     bool interleaved = false;  ///< some rank's file layout isn't monotonic
     bool storable = true;      ///< some rank can be an aggregator
     int nodes = 1;
-    double cores = 1;             ///< of a node: its share of the machine's cores
-    int nodes_of_machine = 1;     ///< the same as in Nodes
-    int aggregators = 1;          ///< for a method with messages, unless the method says otherwise
+    double cores = 1;          ///< cores of a node: its share of the machine's
+    int nodes_of_machine = 1;  ///< the same as in Nodes
+    int aggregators = 1;  ///< number for a method with messages, unless the method says otherwise
     Bytes slot_most = INT64_MAX;  ///< limit for sub-buffers of aggregators that receive messages
     double hulls = 0;             ///< bytes: sum of the lengths of all ranks' hulls
-    /// With even file domains of that many aggregators. Not set if data is assumed to go to all
-    /// nodes alike.
+    /// The locality with even file domains of `aggregators` aggregators. Not set if data is assumed
+    /// to go to all nodes alike.
     std::optional<Locality> locality;
     bool large_layout = false;  ///< some rank has flag_large_layout
     Bytes period = 0;           ///< as in AccessSummary if all ranks agree; else there is one part
