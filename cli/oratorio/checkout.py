@@ -38,7 +38,8 @@ def conformance(context: typer.Context) -> None:
     conformance_app(args=context.args, prog_name="oratorio conformance")
 
 
-# The only place where this package knows of the other two, which an installation doesn't have.
+# Adds the commands of the packages in lab/ and dev/, which only a checkout has. No other place of this
+# package refers to them.
 for _package in ("oratorio_lab", "oratorio_dev"):
     if importlib.util.find_spec(_package):
         app.add_typer(importlib.import_module(f"{_package}.commands").app)

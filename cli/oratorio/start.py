@@ -2,7 +2,7 @@
 """The commands that start and prepare jobs, and those that analyse what jobs did.
 
 They need nothing but Python and load little, because they run before every job. All other commands are in
-`cli` (of a checkout) and `conformance.command`, and are loaded on demand.
+`checkout`, which an installation does not have, and in `conformance.command`; they are loaded on demand.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ def _tell(prepared: launch.Launch) -> None:
 
 
 def _start(options: argparse.Namespace, explain: bool) -> int:
-    """Becomes the command by exec, so signals, terminal and exit code are the command's own."""
+    """Replaces this process by the command with exec, so signals, terminal and exit code are the command's
+    own."""
     variables = launch.oratorio_variables(options.method, options.hints, explain, os.environ)
     prepared = launch.prepare(options.command, variables, os.environ)
     if not options.quiet:
@@ -156,7 +157,7 @@ def _add_trace(parser: argparse.ArgumentParser) -> None:
 
 
 class Command(NamedTuple):
-    """A command of this module."""
+    """A command that this module runs."""
 
     does: Callable[[argparse.Namespace], int]
     takes_job: bool = False  # the rest of the line is a command to start
@@ -186,7 +187,7 @@ def _add_job(parser: argparse.ArgumentParser) -> None:
 
 
 def parser_of(name: str) -> argparse.ArgumentParser:
-    """Returns the parser of a command; its help is also the manual's."""
+    """Returns the parser of a command. The manual is generated from the parser's help, too."""
     command = COMMANDS[name]
     parser = argparse.ArgumentParser(
         prog=f"oratorio {name}", description=command.does.__doc__, allow_abbrev=False

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What all commands of a checkout share: messages on standard error."""
+"""Messages on standard error, for all commands that only a checkout has."""
 
 import typer
 from rich.console import Console

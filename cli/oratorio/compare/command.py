@@ -44,8 +44,8 @@ def _tell(text: str) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Runs the command. Returns 0: all arms that apply ran; 1: the program failed with some method; 2:
-    refused."""
+    """Runs `oratorio compare`. Returns 0 if no run failed, 1 if the program failed or ran out of time with
+    some method, REFUSED if nothing could be compared or written, and INTERRUPTED after Ctrl-C."""
     if options.repeat < 1 or options.time_limit <= 0:
         _tell("--repeat and --time-limit are more than 0")
         return REFUSED

@@ -14,14 +14,15 @@ from oratorio.library import method_table
 from oratorio.report.facts import Run, Spent, median
 from oratorio.report.run_recorder import Recorder
 
-# The methods that `auto` takes; docs/user/methods.md.
+# The methods that are compared if the user names none: those among which `auto` chooses
+# (docs/user/methods.md).
 USUAL = ("list_io", "mmap", "shared_buffer", "sieve", "two_phase", "double_buffer")
 HOST, AUTO = "host", "auto"
 SAID_MOST = 200  # characters shown of a failed program's last line
 
 
 class CompareError(Exception):
-    """The reason for which nothing can be compared, and what to do."""
+    """Nothing can be compared; the text states the reason."""
 
 
 @dataclass
@@ -30,9 +31,10 @@ class Arm:
 
     name: str
     walls: list[float] = field(default_factory=list)
-    spent: list[Spent] = field(default_factory=list)  # for each run, the times of the rank that spent most
-    used: dict[str, int] = field(default_factory=dict)  # method -> accesses
-    problem: str = ""  # why there are no figures, or why they are not of this method
+    # for each run, the times of the rank that spent most in accesses
+    spent: list[Spent] = field(default_factory=list)
+    used: dict[str, int] = field(default_factory=dict)  # method -> number of accesses
+    problem: str = ""  # why no further runs are made: a run failed, or the method served no access
     failed: bool = False
 
     @property
@@ -46,7 +48,7 @@ class Arm:
 
     @property
     def typical(self) -> Spent:
-        """The times of the median run, ordered by the time in accesses; the lower one of two."""
+        """The times of the median run by time in accesses; of two middle runs, those of the shorter one."""
         return sorted(self.spent, key=lambda spent: spent.total)[(len(self.spent) - 1) // 2]
 
     @property
@@ -55,7 +57,8 @@ class Arm:
 
 
 def arms_of(asked: str | None, all_methods: bool) -> list[Arm]:
-    """Returns the host, auto, and the requested methods. Raises CompareError."""
+    """Returns arms for the host's MPI-IO, `auto` and the requested methods. Raises CompareError if a method
+    is unknown."""
     known = method_table.methods()
     names = list(known[1:]) if all_methods else list(USUAL)
     if asked:
@@ -142,7 +145,7 @@ def _prepare(before: str | None) -> None:
 
 @dataclass(frozen=True)
 class Rules:
-    """How runs are made."""
+    """The number of runs of each arm, their time limit, and a shell command to run before each."""
 
     repeat: int
     seconds_max: float

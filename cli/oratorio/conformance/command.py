@@ -83,7 +83,8 @@ def _section_key(outcome: Outcome) -> tuple:
 
 
 def tables(report: Report, with_all: bool) -> list[Table | str]:
-    """Returns a table for each section, with all rules or with the broken ones; a line if all rules hold."""
+    """Returns a table for each section, of all rules or of those that do not hold; a title alone if it would
+    be empty."""
     made = []
     for _, group in groupby(sorted(report.outcomes, key=_section_key), key=_section_key):
         outcomes = list(group)

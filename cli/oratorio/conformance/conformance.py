@@ -25,14 +25,14 @@ SOURCES = INSTALLED / "conformance" if IS_INSTALLED else ROOT / "cli/conformance
 COMPILE = ("-std=c11", "-D_GNU_SOURCE", "-O1", "-g")
 LIBRARIES = ("-ldl", "-lpthread")
 LAUNCH_SECONDS = 60  # time limit until the first rule begins
-LONG_FACTOR = 30  # long rules may take this many times the limit; the program has the same factor
+LONG_FACTOR = 30  # long rules may take this many times the limit; frame.c has the same factor
 GRACE_SECONDS = 10  # a rank ends itself this long after the time limit
 OK, WRONG, CRASH, HANG, UNAVAILABLE = "ok", "wrong", "crash", "hang", "unavailable"
 BROKEN = (WRONG, CRASH, HANG)
 
 
 class ConformanceError(Exception):
-    """The reason for which the rules cannot run."""
+    """The rules cannot run; the text states the reason."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Outcome:
 
 @dataclass
 class Report:
-    """The outcomes, in the order of the table."""
+    """The outcomes of rules, in the order of the program's table of rules."""
 
     command: list[str]
     library: str = ""
@@ -103,7 +103,8 @@ def build(mpicc: Path) -> Path:
     if program.exists():
         return program
     program.parent.mkdir(parents=True, exist_ok=True)
-    # Links under another name, so that a concurrent run never sees half a program.
+    # The compiler writes to another name, and the finished program is moved into place, so that a concurrent
+    # run never sees half a program.
     unfinished = program.with_name(f"unfinished-{os.getpid()}")
     command = [mpicc, *COMPILE, "-o", unfinished, *sorted(SOURCES.glob("*.c")), *LIBRARIES]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -114,7 +115,7 @@ def build(mpicc: Path) -> Path:
 
 
 def list_rules(program: Path) -> list[Rule]:
-    """Returns all rules of the program, those of the runner's own test included."""
+    """Returns all rules of the program, including those of kind selftest, which test this runner."""
     done = subprocess.run([program, "--list"], capture_output=True, text=True, check=False)
     if done.returncode:
         raise ConformanceError(f"{program} does not start:\n{done.stderr[-2000:]}")
@@ -146,7 +147,8 @@ def select(rules: Sequence[Rule], sections: Sequence[str], ids: Sequence[str], w
 
 
 class _Job:
-    """One launch: yields its lines as they come. Its deadline can be moved."""
+    """One launch of the program. Yields its lines of output as they arrive; a caller may move the
+    deadline."""
 
     def __init__(self, command: Sequence[str], env: dict[str, str]) -> None:
         self._process = subprocess.Popen(
@@ -173,7 +175,7 @@ class _Job:
                 yield from (line.decode(errors="replace") for line in whole)
 
     def end(self) -> int:
-        """Ends what is left of the job and returns the launcher's exit code."""
+        """Ends the processes of the job that still run, and returns the launcher's exit code."""
         for number, seconds in ((None, 5), (signal.SIGTERM, 10), (signal.SIGKILL, None)):
             if number is None and self.is_late:
                 continue
@@ -187,7 +189,7 @@ class _Job:
 
 
 class Runner:
-    """Runs rules with as many launches as it takes."""
+    """Runs rules. If the program crashes or hangs, launches it again for the rules that are left."""
 
     def __init__(
         self,
@@ -234,12 +236,12 @@ class Runner:
             self._advance(outcome)
 
     def _launch_once(self, left: dict[str, Rule]) -> None:
-        """Launches the rules in `left` once and removes those that have an outcome."""
+        """Launches the program once for the rules in `left`, and removes those that got an outcome."""
         running, is_done, self._noise = None, False, []
         job = self._job(list(left))
         try:
             for line in job.lines():
-                # A launcher may put a label before each line.
+                # A launcher may put a label before each line, so the mark need not be at the start.
                 mark, _, rest = line[max(line.find("@"), 0) :].partition(" ")
                 if mark == "@begin":
                     running = rest.strip()

@@ -31,7 +31,7 @@ ALONE = "each process runs alone"
 
 @dataclass(frozen=True)
 class Finding:
-    """One line: the state, the subject, what was found, and what to do about it."""
+    """One line of the output: the state, the subject, what was found, and what to do about it."""
 
     state: str
     about: str
@@ -188,13 +188,14 @@ def _seen(run: Run) -> list[Finding]:
 
 
 def _alone(said: str) -> list[Finding]:
-    """Finds the library's warning that processes are not one job (src/bind/launcher.cpp)."""
+    """Reports the library's warning that the processes are not one job (src/bind/launcher.cpp), if it was
+    printed."""
     line = next((line for line in said.splitlines() if ALONE in line), "")
     return [Finding(BAD, "launcher", line[line.index(ALONE) :])] if line else []
 
 
 def judge(run: Run, said: str, seconds_max: float) -> list[Finding]:
-    """Returns what a run shows."""
+    """Returns the findings from a run's exit code, output and recording."""
     if run.exit_code is None:
         closed = f"; until then {len(run.files)} files were closed" if run.files else ""
         return [Finding(NOTE, "run", f"ended by us after {seconds_max:g} s{closed}",

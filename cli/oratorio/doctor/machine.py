@@ -46,7 +46,8 @@ def _locks(descriptor: int) -> Finding:
     return Finding(OK, "locks", "a range of a file can be locked")
 
 
-# What is known of locks between nodes; on other file systems each job tests them.
+# File system type -> what is known of its locks between nodes. On other file systems, each job tests whether
+# nodes see each other's locks.
 BETWEEN_NODES = {
     "cifs": "they deny accesses, so nodes exclude each other by the job's locks",
     "smb3": "they deny accesses, so nodes exclude each other by the job's locks",
@@ -141,7 +142,7 @@ def limits(asked: Callable[[int], tuple[int, int]] = resource.getrlimit) -> list
     return found or [Finding(OK, "limits", "none is in the way")]
 
 
-# (file of the kernel, values that hinder, consequence)
+# (file in /proc/sys, values that hinder, consequence)
 KERNEL = (
     ("kernel/io_uring_disabled", ("1", "2"), "io_uring is closed: direct I/O goes by the store posix"),
     ("kernel/yama/ptrace_scope", ("2", "3"), "ranks can't reach each other's memory: no method shared_data"),

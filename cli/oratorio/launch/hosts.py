@@ -24,12 +24,13 @@ from oratorio.paths import PRIVATE, preload_library
 
 __all__ = ["Host", "find_host", "find_hosts", "mpiexec_command", "preload_library", "run_ranks"]
 
-# With more ranks than cores MPICH must yield when polling finds nothing.
+# Variables that make a rank of MPICH yield its core when polling finds nothing, which is necessary with more
+# ranks than cores.
 MPICH_OVERSUBSCRIBED = {
     "MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1",
     "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT": "1",
 }
-# Hosts without such a setting; yielding.c makes them yield.
+# Hosts whose MPI has no such variables; the preloaded library of yielding.c makes their ranks yield.
 NEVER_YIELD = ("mpich4",)
 TIMED_OUT, KILLED = 124, 137  # exit codes of timeout(1)
 OPENMPI_OPTIONS = ("--allow-run-as-root", "--oversubscribe", "--bind-to", "none")
@@ -129,8 +130,8 @@ def find_host(name: str) -> Host:
 
 @cache
 def yielding_library() -> Path | None:
-    """Returns the library that makes ranks of NEVER_YIELD yield; compiles it after a change. None without a
-    compiler."""
+    """Returns the library compiled from yielding.c, which makes ranks of the hosts in NEVER_YIELD yield;
+    compiles it if the source has changed. Returns None if it cannot be compiled."""
     source = Path(__file__).with_name("yielding.c")
     target = PRIVATE / "yielding.so"
     if target.exists() and target.stat().st_mtime > source.stat().st_mtime:
@@ -139,7 +140,8 @@ def yielding_library() -> Path | None:
     if not compiler:
         return None
     PRIVATE.mkdir(parents=True, exist_ok=True)
-    # Another run may load the old file or compile it, too, so the finished file is moved into place.
+    # Another run may load the old file or compile the source at the same time, so the finished file is moved
+    # into place.
     with tempfile.TemporaryDirectory(dir=PRIVATE) as folder:
         fresh = Path(folder) / target.name
         command = [compiler, "-O2", "-shared", "-fPIC", "-o", fresh, source, "-ldl"]
@@ -179,7 +181,7 @@ def mpiexec_command(host: Host, ranks: int, preload: bool, env: Mapping[str, str
 
 
 def _text_of(file: IO[bytes]) -> str:
-    """Returns the text as a pipe would give it."""
+    """Returns a file's whole text, decoded as subprocess decodes the text of a pipe."""
     file.seek(0)
     return io.TextIOWrapper(file, errors="replace").read()
 
@@ -196,12 +198,13 @@ def run_ranks(
 ) -> subprocess.CompletedProcess[str]:
     """Runs a program to its end; captures stdout and stderr separately.
 
-    Raises subprocess.TimeoutExpired after the job was ended. timeout(1) ends the job, so it ends in time
-    even if the caller is gone.
+    Raises subprocess.TimeoutExpired after the job was ended. timeout(1) ends the job, so the job stops at its
+    limit even if the calling process is gone.
     """
     command = [*mpiexec_command(host, ranks, preload, env), *map(str, program)]
     start = time.monotonic()
-    # Uses files, because a pipe stays open as long as a rank that the launcher has left behind.
+    # The output goes to files, because a pipe stays open as long as a rank runs that the launcher has left
+    # behind.
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         done = subprocess.run(
             ["timeout", "--kill-after=10", str(timeout_seconds), *command],

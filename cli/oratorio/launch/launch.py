@@ -91,7 +91,7 @@ def bypasses_by_gio(needs: Needs, environ: Mapping[str, str]) -> bool:
 
 
 def launcher_kind(word: str) -> str:
-    """Returns hydra, openmpi or srun; none if `word` is no known launcher."""
+    """Returns `hydra`, `openmpi` or `srun`; `none` if `word` is no known launcher."""
     name = Path(word).name
     if not name.startswith(LAUNCHER_NAMES):
         return "none"
@@ -150,7 +150,7 @@ def _before_programs(words: Sequence[str], kind: str) -> Iterator[str]:
 
 def _refuse_own_preload(words: Sequence[str], kind: str) -> None:
     """Raises LaunchError if the launcher or `env` sets LD_PRELOAD, because that would silently replace
-    ours."""
+    Oratorio's value."""
     for word in _before_programs(words, kind):
         if any(one.partition("=")[0] == "LD_PRELOAD" for one in word.removeprefix("--export=").split(",")):
             raise LaunchError(
@@ -177,8 +177,8 @@ def _with_openmpi(words: Sequence[str], variables: Mapping[str, str]) -> list[st
 
 
 def _with_srun(words: Sequence[str], variables: Mapping[str, str]) -> list[str]:
-    """Adds the variables to --export. A comma ends a value there, so all but LD_PRELOAD go by name, from
-    srun's environment."""
+    """Adds the variables to srun's --export. A comma ends a value there, so only LD_PRELOAD is written with
+    its value; srun takes the values of the others from its own environment."""
     own = [f"LD_PRELOAD={variables['LD_PRELOAD']}", *(key for key in variables if key != "LD_PRELOAD")]
     for index, word in enumerate(words):
         if word.startswith("--export="):

@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
-# The first are the dynamic linker's: " :$". A comma ends a value in srun's --export; the rest is for batch
-# scripts.
+# Characters that a path must not have. The dynamic linker splits or expands LD_PRELOAD at space, colon and $,
+# a comma ends a value in srun's --export, and batch scripts break at the others.
 BREAKING = frozenset(" \t\n:,;$")
 
 
@@ -55,7 +55,7 @@ def _why_unsafe(folder: Path) -> str:
 
 
 def _make(folder: Path) -> Path:
-    """Makes a folder and those above it, which belong to the user; returns its resolved path."""
+    """Makes a folder and its missing parents, for the user alone; returns its resolved path."""
     if not folder.parent.exists():
         _make(folder.parent)
     folder.mkdir(mode=0o700, exist_ok=True)
@@ -63,7 +63,8 @@ def _make(folder: Path) -> Path:
 
 
 def _link(folder: Path, to: Path) -> Path:
-    """Makes a link in `folder`; others may be making the same link at the same time."""
+    """Makes a link to `to` in `folder`. Another process may make the same link at the same time, so a
+    finished link is moved into place."""
     link = folder / f"lib-{hashlib.sha256(str(to).encode()).hexdigest()[:12]}"
     if not (link.is_symlink() and link.readlink() == to):
         fresh = link.with_name(f"{link.name}.{os.getpid()}")

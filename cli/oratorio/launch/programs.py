@@ -12,7 +12,8 @@ from pathlib import Path
 
 from oratorio.launch.elf import Elf
 
-# MPICH and everything of its ABI, Open MPI, and the standard ABI of MPI-5.
+# Name of an MPI's shared library -> its flavour: MPICH and all MPIs of its ABI, Open MPI, or the standard ABI
+# of MPI-5.
 FLAVOUR_OF_SONAME = {
     "libmpi.so.12": "mpich",
     "libmpich.so.12": "mpich",
@@ -55,12 +56,13 @@ def _sonames(file: Path) -> tuple[str, ...]:
 
 
 def _neighbours(program: Path) -> tuple[Path, ...]:
-    """Returns the libraries that an ELF file leads to, without MPIs; none if it needs only MPI and
-    plain C."""
+    """Returns the libraries that an ELF file loads, directly or through others, without MPIs. Empty if it
+    needs only MPIs and libraries of PLAIN_NAMES itself."""
     direct = [name for name in Elf(program).needed() if Path(name).name not in FLAVOUR_OF_SONAME]
     if all(PLAIN_NAMES.match(Path(name).name) for name in direct):
         return ()
-    # Does what ldd does, without a shell. (`--list` would end at the first missing library.)
+    # Starts the dynamic linker as ldd does, but without a shell. (Its option `--list` would end at the first
+    # missing library.)
     command, env = [Elf(program).interpreter(), program], {**os.environ, "LD_TRACE_LOADED_OBJECTS": "1"}
     try:
         linked = subprocess.run(command, env=env, capture_output=True, text=True, check=False).stdout
@@ -71,7 +73,8 @@ def _neighbours(program: Path) -> tuple[Path, ...]:
 
 
 def _is_profiler(library: Path) -> bool:
-    """Whether a library defines the MPI_ name and only calls the PMPI_ one; MPIs and Oratorio define both."""
+    """Whether a library defines MPI_File_open and only calls PMPI_File_open; MPIs and Oratorio define
+    both."""
     try:
         elf = Elf(library)
         return elf.defines("MPI_File_open") and not elf.defines("PMPI_File_open")
@@ -80,7 +83,8 @@ def _is_profiler(library: Path) -> bool:
 
 
 def _has_gio(library: Path) -> bool:
-    """Looks for GIO's names in messages, because they are no symbols of a shared PnetCDF."""
+    """Whether a library is a PnetCDF with the driver GIO. Searches the file for the text of GIO's messages,
+    because a shared PnetCDF exports no symbols of GIO."""
     if not library.name.startswith(PNETCDF_NAME):
         return False
     try:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The library's tables as it writes them: methods, hints, costs, counters, activities, variables.
+"""Reads the library's tables: methods, hints, costs, counters, activities, variables.
 
-cli/describe writes description.json; docs/user/stability.md documents its schema.
+The program in cli/describe writes them to description.json; docs/user/stability.md documents its schema.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ def variables() -> tuple[str, ...]:
 
 @cache
 def hints() -> tuple[str, ...]:
-    """Returns all known keys."""
+    """Returns the keys of all hints that the library knows."""
     return tuple(dict.fromkeys(row["key"] for row in description.rows("hints")))
 
 

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 LIST = Path("/proc/self/mountinfo")
-# The library's names (src/store/file_system_types.cpp); all others are UFS.
+# The kernel's type of a file system -> the library's name (src/store/file_system_types.cpp). All others are
+# UFS.
 NAMES = {
     "nfs": "NFS", "nfs4": "NFS", "lustre": "LUSTRE", "gpfs": "GPFS", "xfs": "XFS", "tmpfs": "TMPFS",
     "panfs": "PANFS", "beegfs": "BEEGFS", "ceph": "CEPH",
@@ -39,8 +40,8 @@ class Mount:
 
     @property
     def has_locks_of_one_machine(self) -> bool:
-        """Whether no other kernel has it mounted. Below user-mode Linux others may use the host's files,
-        too."""
+        """Whether no other kernel has the file system mounted, so that its locks exclude everyone. With
+        hostfs, in user-mode Linux, processes of the host may use the files, too."""
         return self.is_local and self.kind != "hostfs"
 
     @property

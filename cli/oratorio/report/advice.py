@@ -31,8 +31,8 @@ from oratorio.trace.trace import File
 KIB = 1 << 10
 SMALL_PIECE = 4 * KIB
 MANY_CALLS = 32
-WASTE = 2.0  # bytes moved for each byte requested
-NOTED = 0.1  # the share of the access time from which a finding is reported
+WASTE = 2.0  # bytes loaded for each byte requested
+NOTED = 0.1  # a finding below this share, of the access time or of the bytes moved, is not reported
 LARGE = 0.3
 LEAST = 0.02
 # Phrases of the output of ORATORIO_EXPLAIN.
@@ -139,7 +139,8 @@ def _interleave(call: Sequence) -> bool:
 
 
 def loads_too_much(run: Run) -> Advice | None:
-    """Reports reads that load much more than was requested: the holes between the pieces come along."""
+    """Reports reads that load much more than was requested, because the holes between the pieces are loaded,
+    too."""
     found = [(f, g) for f, g in _groups(run) if g.direction == "read" and g.moved
              and g.sum("bytes_loaded") > WASTE * g.moved]  # fmt: skip
     if not found:
@@ -221,8 +222,8 @@ def uneven(run: Run) -> Advice | None:
 
 
 def first_access(run: Run) -> Advice | None:
-    """Reports what the first collective access to a file costs, where a program opens files again and
-    again."""
+    """Reports a first collective access to a file that takes much longer than the later ones, and how often
+    the file was opened."""
     opens: dict[str, int] = defaultdict(int)
     for file in run.files:
         opens[file.path] += 1
@@ -347,8 +348,8 @@ def of_limits(found: Sequence[Limits]) -> list[Advice]:
 
 
 def advise(run: Run, limits: Sequence[Limits] = ()) -> list[Advice]:
-    """Returns all advice, largest time first; drops a rule's advice about less than LEAST of the total
-    time."""
+    """Returns all advice, largest time first. A rule's advice about less than the share LEAST of the total
+    time is dropped."""
     least = LEAST * _all_spent(run).total
     found = [advice for rule in RULES if (advice := rule(run)) and advice.seconds >= least]
     return sorted(found + of_limits(limits), key=lambda advice: -advice.seconds)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reads what ORATORIO_EXPLAIN=FILE.json has written: how accesses were done and why, remarks, the last line.
+"""Reads what ORATORIO_EXPLAIN=FILE.json has written: how accesses were done and why, remarks, a last line of
+totals.
 
 Each line is a JSON object; docs/user/stability.md documents the keys.
 """
@@ -11,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-TOLD_BY_TRACE = ("hints", "account")  # kinds that the trace tells better
+TOLD_BY_TRACE = ("hints", "account")  # kinds of lines that are skipped, because the trace has the same facts
 
 
 @dataclass
@@ -25,7 +26,7 @@ class Candidate:
 
 @dataclass
 class Decision:
-    """How accesses of the same kind were done."""
+    """How accesses of the same kind were done, and why."""
 
     path: str
     collective: bool
@@ -58,7 +59,7 @@ class Explained:
 
 
 def _objects(lines: str) -> Iterator[dict[str, Any]]:
-    """Yields the object of each line; a line of anything else is a remark."""
+    """Yields the JSON object of each line; any other line that is not empty becomes a remark."""
     for line in lines.splitlines():
         try:
             said = json.loads(line)
@@ -122,5 +123,5 @@ def read(lines: str) -> Explained:
 
 
 def text_of(lines: str) -> str:
-    """Returns the text for people."""
+    """Returns the text that each line has for people."""
     return "".join(said["text"].rstrip("\n") + "\n" for said in _objects(lines))

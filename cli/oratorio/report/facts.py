@@ -52,8 +52,8 @@ def _planning(access: Access) -> float:
 
 
 def spent_by(access: Access) -> Spent:
-    """Returns the times of one access. A nonblocking or split access has no rest, because that is the
-    program's own time."""
+    """Returns the times of one access. A nonblocking or split access has no `rest`, because in the remaining
+    time the program did its own work."""
     counted = [access.count(name) / 1e9 for name in ("storage_time", "copy_time", "wait_time")]
     planning = _planning(access)
     known = sum(counted) + planning
@@ -86,7 +86,7 @@ class Group:
 
     @property
     def calls(self) -> int:
-        """The calls of the rank that made most."""
+        """The number of calls of the rank that made most."""
         made: dict[int, int] = defaultdict(int)
         for access in self.accesses:
             made[access.process] += 1
@@ -98,7 +98,7 @@ class Group:
 
     @property
     def pieces(self) -> int:
-        """The pieces in the file, of all ranks."""
+        """The number of pieces in the file, summed over all ranks."""
         return sum(access.args["pieces"] for access in self.accesses)
 
     @property
@@ -130,14 +130,14 @@ class Group:
 
 
 def likeness(path: str) -> str:
-    """Returns a key that is equal for files with names that differ only in numbers: one for each rank, or
-    for each step."""
+    """Returns a key that is equal for files whose names differ only in numbers, such as one file for each
+    rank or each step."""
     return re.sub(r"\d+", "#", path)
 
 
 def alike(files: Sequence[File]) -> list[list[File]]:
-    """Groups files that are described together, those with the most time first. A file opened again counts
-    once more."""
+    """Groups files that the page describes together, because their names differ only in numbers; groups with
+    the most time come first. A file that was opened again is in its group once more."""
     found: dict[tuple[str, int], list[File]] = defaultdict(list)
     for file in files:
         if file.accesses:
@@ -173,7 +173,7 @@ class Run:
     files: list[File]
     explained: Explained = field(default_factory=Explained)
     command: str = ""
-    program: str = ""  # the MPI that it uses, in words
+    program: str = ""  # which MPI the program uses, in words
     wall_seconds: float | None = None
     exit_code: int | None = None
     began: float | None = None  # seconds since 1970
@@ -225,12 +225,12 @@ class Run:
 
 
 def file_system_of(file: File) -> Mount | None:
-    """Returns the mount in this machine's list; the library's own name is in the hints."""
+    """Returns the mount that a file lies on, from this machine's list; None if the mounts are unknown."""
     return mount_of(file.location)
 
 
 def library_name(file: File) -> str:
-    """Returns the library's name of the file system: TMPFS, NFS, UFS."""
+    """Returns the library's name of the file system, such as TMPFS, NFS or UFS."""
     return str(file.args["hints"].get("romio_filesystem_type", "UFS:")).rstrip(":")
 
 
@@ -250,7 +250,7 @@ class Limit:
 
 @dataclass(frozen=True)
 class Limits:
-    """The limits of one file system."""
+    """The run's rates on one file system, each with its limit."""
 
     file_system: str
     source: str  # the file of costs; empty if there is none
@@ -281,7 +281,7 @@ def _limits(accesses: Sequence[Access], values: dict[str, float], several: bool)
 
 
 def limits_of(run: Run, environ: dict[str, str]) -> list[Limits]:
-    """Returns the limits of each file system that was used."""
+    """Returns the limits of each file system that the run accessed."""
     by_name: dict[str, list[File]] = defaultdict(list)
     for file in run.files:
         if file.accesses:

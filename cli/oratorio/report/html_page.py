@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Makes pages of one file: no script, nothing loaded from elsewhere, light and dark, for phones and
-desktops."""
+"""Makes HTML pages that are one file each: without scripts and external resources, light and dark, for phones
+and desktops."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The page about one run (docs/user/report.md). The demo's page is in `report`, the benchmark's in
-`bench.report`."""
+"""The page about one run (docs/user/report.md). The demo has its own page in
+lab/oratorio_lab/demo/page.py."""
 
 from __future__ import annotations
 
@@ -148,7 +148,8 @@ def _spending(run: Run) -> str:
 
 
 def _when(run: Run) -> str:
-    """Draws the accesses of each rank on the run's own clock."""
+    """Draws the accesses of each rank over time, from the start of the run's first access to the end of its
+    last."""
     accesses = sorted((a for file in run.files for a in file.accesses), key=lambda a: a.begin)
     if not accesses:
         return ""

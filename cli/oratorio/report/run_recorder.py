@@ -47,8 +47,8 @@ def _place(folder: Path) -> Iterator[Path]:
 
 @contextmanager
 def _signals_kept() -> Iterator[Callable[[Mapping[int, Handler]], None]]:
-    """Holds back signals until the job that starts is known: before that they can neither be passed on to it
-    nor end it.
+    """Holds back signals until the job has started. Before that, they can neither be passed on to the job nor
+    end it.
 
     `heard_by(handlers)` delivers signals, those held back first; a signal without an entry there keeps its
     former handler. A signal that our parent made us ignore stays ignored, by the job, too.
@@ -70,8 +70,8 @@ def _signals_kept() -> Iterator[Callable[[Mapping[int, Handler]], None]]:
 
 
 def leave(number: int, frame: object) -> None:
-    """Ends this process by an exception, so that a job started by apart(), in a session of its own, is
-    ended, too."""
+    """Handles a signal by ending this process with an exception, so that apart() ends its job. The job is in
+    a session of its own and would otherwise go on."""
     del frame
     raise SystemExit(128 + number)
 
@@ -98,7 +98,7 @@ def _environ(prepared: launch.Launch) -> dict[str, str]:
 
 
 def attached(prepared: launch.Launch) -> int:
-    """Runs a job in place of this process, with its terminal and signals; returns the exit code."""
+    """Runs a job with this process's terminal, and passes signals on to it; returns the job's exit code."""
     with _signals_kept() as heard_by, subprocess.Popen(prepared.argv, env=_environ(prepared)) as job:
 
         def pass_on(number: int, frame: object) -> None:
@@ -113,8 +113,8 @@ def attached(prepared: launch.Launch) -> int:
 
 
 def apart(prepared: launch.Launch, seconds_max: float, said: Path) -> int | None:
-    """Runs a job for at most this time, with its output in a file; returns its exit code, None if it was
-    ended."""
+    """Runs a job for at most `seconds_max`, with its output in the file `said`. Returns its exit code, or
+    None if it was ended at the time limit."""
     with said.open("wb") as out, _signals_kept() as heard_by:
         job = subprocess.Popen(
             prepared.argv, env=_environ(prepared), stdin=subprocess.DEVNULL, stdout=out,
@@ -132,7 +132,7 @@ def apart(prepared: launch.Launch, seconds_max: float, said: Path) -> int | None
 
 
 def read_run(trace_file: Path, explain_file: Path | None) -> Run:
-    """Reads what was recorded; a missing file counts as empty. Raises trace.TraceError."""
+    """Reads a run's trace and explanations; a missing file counts as empty. Raises trace.TraceError."""
     told = explained.Explained()
     if explain_file and explain_file.exists():
         told = explained.read(explain_file.read_text(errors="replace"))
@@ -154,10 +154,10 @@ class Recorder:
     def attached(
         self, words: Sequence[str], variables: Mapping[str, str], tell: Callable[[launch.Launch], None]
     ) -> tuple[Run, str]:
-        """Runs a job in place of this process; returns the run and its explanations. Calls `tell` before it
-        begins."""
+        """Runs a job with this process's terminal and signals; returns the run and its explanations. Calls
+        `tell` before the job begins."""
         with _place(self._folder) as place:
-            # A trace that the user asked for is written where the user wants it, and read there.
+            # If the user set ORATORIO_TRACE, the trace is written to that file, and read there.
             own = self._environ.get("ORATORIO_TRACE", "0")
             kept = {"0": None, "": None, "1": Path("oratorio-trace.json")}.get(own, Path(own))
             trace_file = kept or place / "trace.json"
@@ -173,8 +173,8 @@ class Recorder:
     def apart(
         self, words: Sequence[str], variables: Mapping[str, str] | None, seconds_max: float
     ) -> tuple[Run, str]:
-        """Runs a job on its own; returns the run and its output. The run has no exit code if it was ended
-        after that time.
+        """Runs a job in a session of its own; returns the run and its output. The run has no exit code if it
+        was ended after `seconds_max`.
 
         With `variables` None the command runs as it stands, without Oratorio.
         """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A trace as tables: for each file a row per access; a collective access of all ranks is one row."""
+"""Shows a trace as a table for each file. A collective access of all ranks is one row."""
 
 from __future__ import annotations
 
@@ -23,14 +23,15 @@ ALWAYS = ("planning", "working", "agreeing", *DETAILS)
 
 @dataclass
 class Row:
-    """Accesses in one row: a collective one of all ranks, or similar independent ones of any ranks."""
+    """The accesses of one row: one collective access of all ranks, or all independent accesses with the same
+    direction and method."""
 
     name: str
     accesses: list[Access]
 
     @property
     def calls(self) -> int:
-        """The accesses of the rank that made most."""
+        """The number of accesses of the rank that made most."""
         made: dict[int, int] = defaultdict(int)
         for access in self.accesses:
             made[access.rank] += 1
@@ -46,7 +47,7 @@ class Row:
         return sum(access.args["moved"] for access in self.accesses)
 
     def most(self, name: str) -> float:
-        """Returns the seconds in spans of that name, of the rank that spent most."""
+        """Returns the seconds in spans of that name on the rank that spent most in them."""
         spent: dict[int, float] = defaultdict(float)
         for access in self.accesses:
             spent[access.rank] += access.spent(name)

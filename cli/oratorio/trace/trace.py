@@ -22,7 +22,7 @@ class TraceError(Exception):
 
 @dataclass
 class Span:
-    """A part of an access's time, in seconds; a message is a moment."""
+    """A part of an access's time, in seconds. The span of a message has no duration."""
 
     name: str
     category: str
