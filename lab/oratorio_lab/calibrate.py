@@ -43,7 +43,7 @@ Told = Callable[[float, str], None]  # share done, current step
 
 
 class CalibrateError(Exception):
-    """A sentence for the user."""
+    """Calibrating failed; the text is a sentence for the user."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ def build_program() -> Path:
 
 @dataclass(frozen=True)
 class Sender:
-    """An MPI to measure messages of, and the command that starts its ranks."""
+    """An MPI whose messages are measured, and the command that starts its ranks."""
 
     name: str
     mpicxx: Path
@@ -162,7 +162,7 @@ def read_costs(program: Path, file_system: str, text: str) -> tuple[dict[str, Co
 
 
 def measure(program: Path, folder: Path, quick: bool, told: Told) -> Found:
-    """Measures everything but messages."""
+    """Measures all constants but those of messages."""
     found = Found()
     command = [
         "timeout",
@@ -186,7 +186,8 @@ def measure(program: Path, folder: Path, quick: bool, told: Told) -> Found:
 
 
 def measure_messages(sender: Sender, quick: bool) -> Found:
-    """Measures messages between ranks of this MPI; a failure leaves the constants as they are."""
+    """Measures messages between ranks of this MPI. If that fails, `kept` has the reason, and the constants
+    stay as they are."""
     found = Found()
     size = ("1048576", "1") if quick else ("67108864", "5")
     problem = ""
@@ -210,7 +211,8 @@ def measure_messages(sender: Sender, quick: bool) -> Found:
 
 
 def find_sender(mpi: str | None, launcher: Sequence[str], mpicxx: Path | None) -> Sender | None:
-    """Returns the launcher's MPI, or the one named, or the first one found; None if there is none."""
+    """Returns a sender for `launcher`, if it is not empty; else for the MPI named `mpi`, else for the first
+    MPI found. Returns None if there is no MPI."""
     if launcher:
         return sender_by(launcher, mpicxx)
     try:

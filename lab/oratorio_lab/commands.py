@@ -173,5 +173,6 @@ def bench(context: typer.Context) -> None:
 app.command("trace")(trace_command)
 
 
-# The tests of others are run by a checkout: they are no command of an installation.
+# `conformance suites` runs the tests of other projects. It is added here, because an installation does not
+# have it.
 conformance_app.command()(suites)

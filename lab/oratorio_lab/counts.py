@@ -19,7 +19,7 @@ KIB_A_MIB = 1024
 
 
 class CountError(Exception):
-    """A sentence for the user."""
+    """Counting failed; the text is a sentence for the user."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,8 @@ def topics(program: Path) -> list[Topic]:
 
 
 def count(program: Path, topic: Topic, ranks: int | None) -> Counted:
-    """Runs the program once. Raises CountError."""
+    """Runs the program for one topic, and measures the CPU time and memory that it takes. Raises
+    CountError."""
     words = [str(program), topic.name, *([str(ranks)] if ranks else [])]
     with tempfile.TemporaryFile("w+") as out:
         job = subprocess.Popen(words, stdout=out)

@@ -86,7 +86,7 @@ class Nodes:
     def __init__(self, folder: Path, count: int = 2, *, common: Path | None = None, link: str = "") -> None:
         self._folder, self._count, self._common, self._link = folder, count, common, link
         self._processes: list[subprocess.Popen] = []
-        self._numbers: dict[str, str] = {}  # name -> number of its first process
+        self._numbers: dict[str, str] = {}  # node's name -> number of the node's first process
 
     @property
     def names(self) -> list[str]:
@@ -108,8 +108,8 @@ class Nodes:
             process.communicate()  # closes the pipe, which ends the process
 
     def host(self, host: Host, ranks_per_node: int, more: str = "") -> Host:
-        """Returns that MPI with an mpiexec that starts this many ranks on each node, the first ones on the
-        first.
+        """Returns the MPI with an mpiexec that starts this many ranks on each node, the lowest ranks on the
+        first node.
 
         `more` are further words for mpiexec.
         """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Programs of the build folder, built on demand."""
+"""Builds programs of the build folder on demand."""
 
 import os
 import subprocess

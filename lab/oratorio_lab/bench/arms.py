@@ -9,7 +9,8 @@ from oratorio.library.method_table import methods
 from oratorio_lab.bench.workloads import BenchError
 
 RAW = ("raw", "raw_direct")
-BY_HAND = "by_hand"  # two-phase as users write it by hand; for workloads with a row of ranks
+# two-phase I/O as users write it by hand, without MPI-IO; for workloads with a row of ranks
+BY_HAND = "by_hand"
 Hints = Mapping[str, str]
 
 
@@ -90,8 +91,8 @@ def arm_hints(
     given: Sequence[tuple[str, str, str]],
     direct: bool,
 ) -> Hints:
-    """Returns an arm's info keys in a workload: the hints given for it, else its tuning; and the keys for
-    direct I/O."""
+    """Returns an arm's info keys in a workload: the hints in `given` for this arm, or else the arm's tuning.
+    With `direct`, adds the keys for direct I/O."""
     own = {key: value for name, key, value in given if name == arm}
     if arm in (*RAW, BY_HAND):
         return own

@@ -34,7 +34,8 @@ def build(host: Host) -> Path:
 
 @dataclasses.dataclass(frozen=True)
 class Arm:
-    """What the program does and which MPI-IO it uses."""
+    """One way to run the program: a kind of access, whether Oratorio is preloaded, and whether it gathers
+    records."""
 
     kind: str
     preload: bool = False
@@ -65,7 +66,8 @@ def run(host: Host, arm: Arm, amount: float, ranks: int, folder: Path) -> list[f
     return [float(word) for word in done.stdout.split()]
 
 
-# How a record is written: the routine, and how many times as many records take about as long.
+# Kind of access -> the routine that writes a record, and a factor for the number of records, chosen so that
+# all kinds take about as long.
 ROUTINES = {
     "shared": ("write_shared", 10),
     "ordered": ("write_ordered", 1),

@@ -174,7 +174,8 @@ def write_made_up(case: Case, values: Mapping[str, int], ranks: int, run_file: P
 
 
 def write_map(case: Case, values: Mapping[str, int], ranks: int, map_file: Path) -> None:
-    """Writes the same mesh as a map of the E3SM-IO benchmark, with what write_real() reads of one."""
+    """Writes the mesh of write_made_up() as a map file of the E3SM-IO benchmark, with all that write_real()
+    reads."""
     random = np.random.default_rng(values["seed"])
     with Dataset(map_file, "w", format="NETCDF3_64BIT_DATA") as data:
         data.createDimension("num_decomp", len(case.maps))

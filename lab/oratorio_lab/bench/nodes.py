@@ -22,8 +22,8 @@ def _check(jobs: Sequence[Job], nodes: int) -> None:
 
 @contextmanager
 def nodes_for(jobs: Sequence[Job]) -> Iterator[Callable[[Job], Settings]]:
-    """Yields a function from a job to the settings it runs with: those of the nodes that all jobs ask for.
-    Raises BenchError if the nodes cannot be made."""
+    """Makes the nodes that the jobs ask for, and yields a function that returns the settings with which a job
+    runs on them. Raises BenchError if the nodes cannot be made."""
     settings = jobs[0][1] if jobs else None
     if settings is None or settings.nodes == 1:
         yield lambda job: job[1]

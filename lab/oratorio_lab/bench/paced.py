@@ -73,7 +73,7 @@ class Paced:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._served.communicate()  # closes its stdin, which ends it
+        self._served.communicate()  # closes the program's stdin, which ends the program
 
     def limit(self, rates: Mapping[str, float]) -> None:
         """Sets the bandwidth in MiB/s for `write` and `read`; a missing direction is as fast as memory."""

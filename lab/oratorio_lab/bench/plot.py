@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 CLIP = 140  # %: a longer bar is cut off, marked and labelled
-ROOM = 1.36  # times the longest bar: leaves space for its number and that of raw I/O
+# length of the axis in lengths of the longest bar; the rest is for its number and that of raw I/O
+ROOM = 1.36
 FEW_ARMS = 6  # with at most this many arms every bar shows its number
 BAR_INCHES = 0.135
 
@@ -149,7 +150,7 @@ def _caption(settings: Settings) -> str:
 
 
 def save(figure: "Figure", file: Path) -> None:
-    """Saves a figure as wide as a page at 100 %."""
+    """Saves a figure in the resolution at which a page shows it without scaling, and closes it."""
     file.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(file, dpi=styles.DOTS_PER_INCH, facecolor="white")
     pyplot().close(figure)

@@ -28,7 +28,7 @@ class Predicted:
     direction: str
     seconds: float  # predicted by the plans of the accesses before they ran
     took: float  # measured from the first rank's start to the last rank's end
-    farthest: float  # % by which the farthest pass is from that median
+    farthest: float  # % by which the pass that is farthest from the median differs from it
 
     @property
     def error(self) -> float:
@@ -37,11 +37,12 @@ class Predicted:
 
 
 def predicted(run: Run, arm: str, direction: str) -> Predicted | None:
-    """Returns None if the arm has no successful pass with planned accesses."""
+    """Returns the prediction for an arm in one direction; None if no successful pass has planned accesses."""
     samples = [s for s in run.measured(arm, direction) if s["account"].get("estimated_time")]
     if not samples:
         return None
-    # Every rank adds the time of the whole collective access, so the mean over ranks is the time of one pass.
+    # The account is a sum over ranks, and each rank's part is the estimate of the whole collective access. So
+    # the mean over ranks is the estimate of one pass.
     seconds = median(s["account"]["estimated_time"] for s in samples) * MILLI / run.ranks
     times = [s["seconds"] for s in samples]
     took = median(times)

@@ -32,7 +32,7 @@ class Profile:
 
 
 def profile_of(run: Run, settings: Settings, arm: str, direction: str) -> Profile | None:
-    """Returns None if the arm has no successful pass with counts."""
+    """Returns the profile of an arm in one direction; None if no successful pass has counts."""
     samples = [s for s in run.measured(arm, direction) if s["account"]]
     accounts = [s["account"] for s in samples]
     if not accounts:

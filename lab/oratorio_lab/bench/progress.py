@@ -20,7 +20,7 @@ def _left(done: int, total: int, seconds: float) -> str:
 
 
 class Lines:
-    """Progress as a line from time to time."""
+    """Shows progress as a line of text every QUIET_SECONDS."""
 
     def __init__(self, console: Console, total: int) -> None:
         self._console = console
@@ -38,7 +38,7 @@ class Lines:
 
 
 class Bar:
-    """Progress as a bar over all passes."""
+    """Shows progress as a bar over all passes."""
 
     def __init__(self, progress: Progress, total: int) -> None:
         self._progress = progress

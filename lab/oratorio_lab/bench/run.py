@@ -81,7 +81,7 @@ class Run:
     setup: dict = field(default_factory=dict)
     samples: list[dict] = field(default_factory=list)
     failure: str = ""  # the reason if the program broke off
-    # by direction, if the storage has a limited bandwidth
+    # direction -> bandwidth, if that of the storage is limited
     store_mib_per_s: dict[str, float] = field(default_factory=dict)
 
     @property
@@ -188,7 +188,8 @@ def _account(rows: str) -> dict[str, float]:
 
 
 def _take_lines(run: Run, out: Path) -> tuple[int, str]:
-    """Takes over what the program has reported so far. Returns the number of samples and the current pass."""
+    """Stores in `run` what the program has reported so far. Returns the number of samples and the current
+    pass."""
     text = out.read_text() if out.exists() else ""
     records = [json.loads(line) for line in text.splitlines(keepends=True) if line.endswith("\n")]
     by_kind = {kind: [r for r in records if r["kind"] == kind] for kind in ("setup", "begin", "sample")}
@@ -201,8 +202,8 @@ def _take_lines(run: Run, out: Path) -> tuple[int, str]:
 
 
 def _check_served(run: Run, settings: Settings) -> None:
-    """Marks as failed what Oratorio did not serve, or served by another method: such figures would
-    mislead."""
+    """Marks the run as failed if Oratorio was not in the ranks, and samples as failed if another method
+    served them, because their figures would mislead."""
     used = Path(run.setup.get("io_library", "")).name
     ours = [arm for arm in settings.arms if is_oratorios(arm)]
     if ours and run.setup and "oratorio" not in used:

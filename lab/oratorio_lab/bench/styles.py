@@ -67,7 +67,8 @@ LOOKS = {
     "raw": Look("#000000", "", "raw POSIX I/O"),
     "raw_direct": Look("#000000", "", "raw direct I/O"),
 }
-# Colours of arms that the user named; a name always has the same one.
+# Colours of arms that are not in LOOKS, because the user named them. A hash of the name picks the colour, so
+# a name always has the same colour.
 OTHERS = ("#B0B7BF", "#6C7782", "#8F8879", "#4E4A42")
 
 

@@ -11,7 +11,7 @@ UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 
 
 class BenchError(Exception):
-    """The reason for which a benchmark cannot run."""
+    """A benchmark cannot run; the text states the reason."""
 
 
 def numbers(text: str, option: str) -> tuple[int, ...]:
@@ -238,7 +238,7 @@ WORKLOADS = {
 
 @dataclass(frozen=True)
 class Figure:
-    """One group of bars of the suite."""
+    """One group of bars in the suite's chart: a workload with given parameters."""
 
     label: str
     workload: str

@@ -18,7 +18,7 @@ PROGRAMS = ROOT / "tests/programs"
 SECTIONS = "14.4.4,14.6"
 RULE_SECONDS = 120
 ORACLE_SECONDS = 3600
-PATIENCE_SECONDS = 300  # for one program of the oracle
+PATIENCE_SECONDS = 300  # time limit of one program of the oracle
 KILL_SECONDS = 180  # for a job to notice that a client is dead, and again for the file to become usable
 TIMED_OUT = 124  # exit code of timeout(1) for a command that ran too long
 WRONG = re.compile(r"^(.*?): (\d+) wrong of (\d+)", re.MULTILINE)
@@ -108,7 +108,7 @@ def program_of(host: Host, name: str) -> Path:
 
 
 def _oracle(host: Host) -> Path:
-    """Returns the oracle's random programs for that MPI. Raises TargetError."""
+    """Returns the program that runs the oracle's random programs, built for that MPI. Raises TargetError."""
     target = f"mpi_oracle_programs_{'ompi5' if host.flavour == 'ompi' else host.name}"
     return targets.build(target, "tests/mpi")
 
@@ -122,7 +122,8 @@ def judge_kill(code: int, output: str) -> Verdict:
 
 
 def kills_of(clients: Clients, host: Host) -> list[Check]:
-    """Returns the checks that kill the second kernel; each needs a boot of its own. Raises TargetError."""
+    """Returns the checks in which the second client's kernel is killed; each needs a boot of its own. Raises
+    TargetError."""
     if clients.kind.frame != "two":
         return []
     file = f"{FOLDER}/killed"
@@ -135,7 +136,8 @@ def kills_of(clients: Clients, host: Host) -> list[Check]:
 
 
 def checks_of(clients: Clients, host: Host, seeds: int) -> list[Check]:
-    """Returns the checks of one boot of these clients, in order. Raises TargetError and ConformanceError.
+    """Returns the checks that run one after the other on these clients after one boot. Raises TargetError and
+    ConformanceError.
 
     `seeds` is the number of random programs that the oracle runs.
     """

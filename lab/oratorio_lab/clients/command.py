@@ -90,7 +90,7 @@ def page_with(text: str, rows: dict[str, str], machine: str) -> str:
 
 
 def machine() -> str:
-    """Returns the line above the table."""
+    """Returns the line above the table, which says how and on which machine the results were made."""
     return (
         f"`./oratorio clients KIND... --write`, {RANKS} ranks, {RANKS // 2} on each client; last with "
         f"Oratorio {__version__}, {platform.machine()}, {os.cpu_count()} cores, Linux {platform.release()}.\n"
@@ -98,7 +98,7 @@ def machine() -> str:
 
 
 def show() -> None:
-    """Lists the kinds."""
+    """Prints a table of the kinds."""
     table = Table("kind", "file system", "clients")
     frames = {
         "two": "two Linux kernels in user mode",
@@ -111,7 +111,7 @@ def show() -> None:
 
 @dataclass(frozen=True)
 class Choice:
-    """What runs on each kind."""
+    """The MPI, the number of random programs, and the checks that run on each kind of clients."""
 
     mpi: str
     seeds: int
@@ -119,7 +119,8 @@ class Choice:
 
 
 def _run_one(console: Console, kind: Kind, choice: Choice) -> tuple[bool, str]:
-    """Returns whether all checks of a kind passed, and its row. Raises what Clients and the checks raise."""
+    """Runs the checks of a kind; returns whether all passed, and the kind's row of the table. Raises what
+    Clients and the checks raise."""
     folder = OUT / "clients" / kind.name
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -139,7 +140,8 @@ def _run_one(console: Console, kind: Kind, choice: Choice) -> tuple[bool, str]:
 
 
 def run(names: Sequence[str], choice: Choice, with_write: bool) -> bool:
-    """Returns whether all checks passed. Raises LookupError and what Clients and the checks raise."""
+    """Runs the checks of the named kinds; returns whether all passed. Raises LookupError and what Clients and
+    the checks raise."""
     if choice.only and with_write:
         raise LookupError("--write renews whole rows: leave --only out")
     kinds = [find_kind(name) for name in names]

@@ -12,7 +12,8 @@ from oratorio.paths import PRIVATE
 from oratorio_lab.clients.kinds import PACKAGES
 
 HOME = PRIVATE / "clients"
-# dpkg's own unpacking replaces the links /bin and /lib; an overlay of / keeps them.
+# dpkg's own unpacking would replace the links /bin and /lib. Unpacked by tar into an overlay of /, they are
+# kept.
 UNPACK = """
 packages=$1 layer=$2
 mount -t tmpfs -o size=90% tmpfs /mnt
@@ -26,7 +27,7 @@ cp -a /mnt/upper/. "$layer/"
 
 
 class NoClientsError(Exception):
-    """The reason for which this machine cannot have such clients."""
+    """This machine cannot have such clients; the text states the reason."""
 
 
 def checked(*words: str | Path, cwd: Path | None = None) -> str:
@@ -41,7 +42,8 @@ def _download(packages: tuple[str, ...], folder: Path) -> None:
     """Fetches the packages and the packages they need that are not installed here."""
     told = checked("apt-get", "install", "--simulate", "--no-install-recommends", *packages)
     missing = [line.split()[1] for line in told.splitlines() if line.startswith("Inst ")]
-    # Fetches installed ones, too, because apt-get download needs at least one name.
+    # The packages themselves are fetched even if they are installed, because apt-get download needs at least
+    # one name.
     checked("apt-get", "download", "-q", *dict.fromkeys([*missing, *packages]), cwd=folder)
 
 

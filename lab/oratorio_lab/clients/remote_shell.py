@@ -33,7 +33,7 @@ def main() -> int:
     for option, value in KEEP_ALIVE.items():
         connection.setsockopt(*option, value)
     connection.sendall(b"%d\n%s" % (len(command), command))
-    kept = b""  # from the last zero byte on, because that byte may be the one before the exit code
+    kept = b""  # received bytes from the last zero byte on: that byte may be the one before the exit code
     try:
         while received := connection.recv(65536):
             kept += received

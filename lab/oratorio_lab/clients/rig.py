@@ -130,7 +130,7 @@ class Clients:
         return _ended(rig, trouble, seconds)
 
     def _environment(self, rig: Path) -> dict[str, str]:
-        """Returns the variables of setup/frame.sh."""
+        """Returns the environment in which setup/frame.sh runs."""
         return {
             "PATH": os.environ["PATH"], "HOME": "/root", "CLIENT": FOLDER, "RIG": str(rig),
             "CHECKOUT": str(ROOT), "FRAME": self.kind.frame, "LAYER": str(self.layer_),
@@ -162,7 +162,7 @@ def _wait(job: subprocess.Popen, marks: list[Path], watch: Callable[[], None]) -
 
 
 def consoles(rig: Path) -> str:
-    """Returns the end of what the machines printed."""
+    """Returns the end of each machine's console output."""
     files = sorted(rig.glob("console*"))
     return "\n".join(f"{file.name}:\n{file.read_text(errors='replace')[-4000:]}" for file in files)
 

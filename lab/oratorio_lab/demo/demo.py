@@ -31,7 +31,7 @@ TIMEOUT_SECONDS = 600
 
 
 class DemoError(Exception):
-    """The reason for which the demo cannot go on."""
+    """The demo cannot go on; the text states the reason."""
 
 
 @dataclass(frozen=True)

@@ -1,2 +1,3 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`oratorio neighbours`: interoperability tests; runs what Oratorio meets in a job without and with it."""
+"""`oratorio neighbours`: interoperability tests. Runs programs and libraries with which Oratorio shares a
+job, each without and with Oratorio."""

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`oratorio neighbours`: runs the neighbours, prints the table, and writes it into
-docs/user/neighbours.md."""
+"""`oratorio neighbours`: runs the neighbours (programs and libraries that share a job with Oratorio), prints
+the table, and writes it into docs/user/neighbours.md."""
 
 from __future__ import annotations
 
@@ -48,7 +48,8 @@ def chosen(match: str | None) -> list[Neighbour]:
 
 
 def fetch() -> None:
-    """Fetches what the registries have: 1.1 GB of packages of two releases of Debian, and libclang."""
+    """Fetches what the neighbours need: 1.1 GB of packages of two releases of Debian, and libclang from
+    PyPI."""
     for release in releases.RELEASES:
         releases.fetch(release)
     rust.fetch()
@@ -95,7 +96,7 @@ def _hosts():
 
 
 def write(outcomes: Sequence[Outcome]) -> None:
-    """Renews the page."""
+    """Replaces the table in docs/user/neighbours.md."""
     today = datetime.datetime.now(datetime.UTC).date().isoformat()
     machine = f"{platform.machine()}, Linux {platform.release()}"
     made = f"`./oratorio neighbours --write`, {today}, Oratorio {__version__}, {machine}, three ranks.\n"

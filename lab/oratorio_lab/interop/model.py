@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The data of a neighbour and of its outcome."""
+"""The data of a neighbour, which is a program or library that shares a job with Oratorio, and of its
+outcome."""
 
 from __future__ import annotations
 
@@ -21,15 +22,16 @@ class WrongError(Exception):
 
 
 class NoEndError(WrongError):
-    """The neighbour had to be ended."""
+    """The neighbour did not end within its time limit."""
 
 
 @dataclass(frozen=True)
 class Neighbour:
-    """One row. `run(folder)` returns the outcome in a few words; it raises MissingError and WrongError."""
+    """One row of the table: a program or library under one MPI. `run(folder)` returns the outcome in a few
+    words; it raises MissingError and WrongError."""
 
     name: str
-    had: str  # where it comes from
+    had: str  # where the program or library comes from: a release of Debian, or PyPI
     mpi: str
     version: Callable[[], str]
     tried: str  # the program, in a few words
@@ -48,7 +50,7 @@ class Absent:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The outcome of a row."""
+    """The outcome of running a neighbour."""
 
     neighbour: Neighbour
     state: str  # OK, SKIPPED or WRONG

@@ -20,13 +20,14 @@ from oratorio_lab.suites.sources import apt_line, call, debian_targets, private_
 
 HOME = PRIVATE / "neighbours"
 LIBRARIES = f"usr/lib/{os.uname().machine}-linux-gnu"
-# The alternatives, which only an installation links.
+# Folders with the libraries BLAS and LAPACK. Debian links one implementation of each into the library folder
+# only when packages are installed, and these are only unpacked.
 SEARCHED = ":".join(f"/{LIBRARIES}/{name}" for name in ("blas", "lapack"))
 # Only the files of these packages are needed, not the compilers and libraries that they depend on.
 LOOSE = ("libopenmpi-dev", "libhdf5-openmpi-dev", "libpnetcdf-dev", "libnetcdf-mpi-dev")
 LOOSE += ("python3-h5py", "python3-adios2", "libgfortran5")
 WANTED = ("openmpi-bin", "python3-h5py-mpi", "python3-adios2-mpi")
-# Names that end in the number of an ABI, which only the release knows.
+# Beginnings of package names. Each name ends in the number of an ABI, which differs between releases.
 NUMBERED = ("libhdf5-openmpi-", "libpnetcdf", "libnetcdf-mpi-")
 LEFT_OUT = re.compile(r"(.*-doc|tzdata|locales.*)_")
 

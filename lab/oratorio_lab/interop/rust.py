@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The program in Rust: cargo fetches rsmpi from crates.io, and pip the libclang that building rsmpi needs."""
+"""Builds the test program in Rust. cargo fetches rsmpi from crates.io, and pip fetches libclang, which
+building rsmpi needs."""
 
 from __future__ import annotations
 
@@ -48,7 +49,7 @@ def built(project: Path, host: Host) -> Path:
         "MPICC": str(host.mpicc),
         "CARGO_TARGET_DIR": str(target),
     }
-    # Builds a copy outside of the checkout, which would get a Cargo.lock.
+    # A copy is built, because cargo would write a Cargo.lock into the checkout.
     copy = HOME / "rust" / project.name
     shutil.copytree(project, copy, dirs_exist_ok=True)
     done = subprocess.run(

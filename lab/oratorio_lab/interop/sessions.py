@@ -13,12 +13,12 @@ Said = TypeVar("Said")
 
 
 def told(rank: int, what: str) -> str:
-    """Returns a line that the program prints."""
+    """Returns the line that the program prints when a rank enters or leaves MPI_Comm_create_from_group."""
     return f"rank {rank} {what} MPI_Comm_create_from_group\n"
 
 
 def host_stays(said: str) -> bool:
-    """Whether the ranks wait in a call of the host alone.
+    """Whether the ranks hang in the host's own MPI_Comm_create_from_group, by what the program printed.
 
     MPICH 5.0.2 now and then hangs in MPI_Comm_create_from_group, even without a file. Then all ranks have
     entered it equally often, so none waits for a rank that is still elsewhere.
@@ -31,8 +31,8 @@ def host_stays(said: str) -> bool:
 
 
 def patiently(attempt: Callable[[], Said]) -> Said:
-    """Tries again if the host's own call hangs. `attempt` limits a run to SECONDS, and then raises
-    subprocess.TimeoutExpired, or NoEndError from it."""
+    """Returns the result of `attempt`, which is called again if the host's own call hangs. `attempt` limits a
+    run to SECONDS, and then raises subprocess.TimeoutExpired, or NoEndError from it."""
     for _ in range(TRIES - 1):
         try:
             return attempt()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The neighbours. A new one is a row here, with its program in tests/programs."""
+"""The table of neighbours: programs and libraries that share a job with Oratorio. A new neighbour is a row
+here and a program in tests/programs."""
 
 from __future__ import annotations
 
@@ -117,7 +118,7 @@ def _released(name: str, place: str, package: str, tried: str, trial: Trial) -> 
 
 
 def _of_mpi(name: str, place: str, tried: str, trial: Trial, is_quick: bool = False) -> Neighbour:
-    """Returns a neighbour that is a way to use an MPI: its version is the MPI's."""
+    """Returns a neighbour that is a way to use an MPI; the version in its row is the MPI's."""
     return _row(name, place, lambda: _own(place), tried, trial, is_quick)
 
 

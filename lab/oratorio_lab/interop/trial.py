@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Compiles a neighbour, runs it both ways, and judges it."""
+"""Compiles a program of tests/programs, runs it without and with Oratorio, and compares the two runs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from oratorio_lab.interop import releases
 from oratorio_lab.interop.model import LIMIT_SECONDS, RANKS, MissingError, NoEndError, WrongError
 
 PROGRAMS = ROOT / "tests/programs"
-# from the folder that a program writes to, to the program and its arguments
+# Returns a program and its arguments, given the folder that the program writes to.
 Words = Callable[[Path], Sequence]
 HDF5_FOLDER = {"ompi": "openmpi", "mpich": "mpich"}
 
@@ -46,8 +46,8 @@ def _flags(host: Host, library: str) -> list[str]:
     }[library]
     if root == Path("/"):
         return flags
-    # A release's libraries need another C library than the one that the program is linked with here. Open MPI
-    # 6 has its handles in a library of their own.
+    # A release's libraries need another C library than the one that the program is linked with here. In Open
+    # MPI 6 the handles are in a library of their own, libopen_mpi.
     mpi = [file for name in ("libmpi", "libopen_mpi") for file in folder.glob(f"{name}.so.40")]
     flags += [f"-I{folder}/openmpi/include", *map(str, mpi)]
     return [*flags, "-Wl,--unresolved-symbols=ignore-in-shared-libs", f"-Wl,-rpath,{folder}"]
@@ -90,8 +90,8 @@ def run(
 
 
 def accesses(said: str) -> int:
-    """Returns how many accesses Oratorio saw on rank 0, by the last line of `explain`; without MPI_Finalize,
-    the number that it explained."""
+    """Returns how many accesses Oratorio saw on rank 0, by the last line of `explain`. That line comes from
+    MPI_Finalize; without it, counts the accesses that were explained."""
     found = re.search(r" saw (\d+) access", said)
     return (
         int(found[1])
@@ -136,7 +136,7 @@ def both_ways(
 
 
 def seen(host: Host, words: Words, folder: Path, **options) -> str:
-    """Runs a program both ways, and requires that Oratorio sees its accesses."""
+    """Runs a program without and with Oratorio, and requires that Oratorio sees its accesses."""
     count = both_ways(host, words, folder, **options)
     if not count:
         raise WrongError("the same bytes, but Oratorio saw no access")
@@ -145,7 +145,8 @@ def seen(host: Host, words: Words, folder: Path, **options) -> str:
 
 
 def past_us(host: Host, words: Words, folder: Path, why: str, **options) -> str:
-    """Runs a program both ways that is known to bypass MPI-IO, and requires that Oratorio sees no access."""
+    """Runs a program that is known to bypass MPI-IO without and with Oratorio, and requires that Oratorio
+    sees no access."""
     count = both_ways(host, words, folder, **options)
     if count:
         raise WrongError(f"Oratorio saw {count} accesses, which were not expected: {why}")

@@ -8,12 +8,13 @@ from itertools import pairwise
 from statistics import median
 
 Rates = dict[str, list[float | None]]  # of a curve: arm -> MiB/s at each value
-Measure = Callable[[Sequence[Rates]], float | None]  # from all curves that a claim is about
+Measure = Callable[[Sequence[Rates]], float | None]  # takes all curves that a claim is about
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim shows here if the measure is from `least` to `most`; it shows in part from `partly` on."""
+    """A paper's claim. It shows here if its measure is between `least` and `most`, and shows in part if it is
+    at least `partly`."""
 
     said: str
     figure: str
@@ -47,8 +48,8 @@ class Verdict:
 
 
 def _ratios(curves: Sequence[Rates], arm: str, over: Sequence[str]) -> list[list[float]]:
-    """Returns for each curve the arm's ratio to the fastest of the others, at each value where both are
-    known."""
+    """Returns, for each curve, the ratios of the arm's rate to the fastest of the arms `over`, at each value
+    where both are known."""
     found = []
     for rates in curves:
         others = [rates[name] for name in over if name in rates]
@@ -65,12 +66,14 @@ def _ratios(curves: Sequence[Rates], arm: str, over: Sequence[str]) -> list[list
 
 
 def times(arm: str, *over: str) -> Measure:
-    """Measures the largest ratio to the fastest of the others, over all values."""
+    """Returns a measure: the largest ratio of the arm to the fastest of the arms `over`, at any value of any
+    curve."""
     return lambda curves: max((max(here) for here in _ratios(curves, arm, over)), default=None)
 
 
 def typically(arm: str, *over: str) -> Measure:
-    """Measures the median of the same ratio, over all values."""
+    """Returns a measure: the median of the arm's ratios to the fastest of the arms `over`, at all values of
+    all curves."""
 
     def measure(curves: Sequence[Rates]) -> float | None:
         every = [ratio for here in _ratios(curves, arm, over) for ratio in here]
@@ -80,17 +83,19 @@ def typically(arm: str, *over: str) -> Measure:
 
 
 def at_first(arm: str, *over: str) -> Measure:
-    """Measures the same ratio at the first value; the largest of all curves."""
+    """Returns a measure: the ratio of the arm to the fastest of `over` at the first value; the largest of all
+    curves."""
     return lambda curves: max((here[0] for here in _ratios(curves, arm, over)), default=None)
 
 
 def at_last(arm: str, *over: str) -> Measure:
-    """Measures the same ratio at the last value; the largest of all curves."""
+    """Returns a measure: the ratio of the arm to the fastest of `over` at the last value; the largest of all
+    curves."""
     return lambda curves: max((here[-1] for here in _ratios(curves, arm, over)), default=None)
 
 
 def of_raw(arm: str) -> Measure:
-    """Measures the arm's bandwidth in per cent of raw I/O, at the best value."""
+    """Returns a measure: the arm's bandwidth in per cent of raw I/O, at the value where that is highest."""
 
     def measure(curves: Sequence[Rates]) -> float | None:
         best = max(times(arm, raw)(curves) or 0 for raw in ("raw", "raw_direct"))
@@ -100,7 +105,8 @@ def of_raw(arm: str) -> Measure:
 
 
 def spread(arm: str) -> Measure:
-    """Measures the arm's fastest value over its slowest; the largest of all curves."""
+    """Returns a measure: the arm's highest rate divided by its lowest within a curve; the largest of all
+    curves."""
 
     def measure(curves: Sequence[Rates]) -> float | None:
         ranges = [[rate for rate in rates.get(arm, ()) if rate] for rates in curves]
@@ -110,7 +116,8 @@ def spread(arm: str) -> Measure:
 
 
 def first_to_last(arm: str) -> Measure:
-    """Measures the arm's first value over its last; the median of all curves."""
+    """Returns a measure: the arm's rate at the first value divided by that at the last; the median of all
+    curves."""
 
     def measure(curves: Sequence[Rates]) -> float | None:
         ends = [(rates[arm][0], rates[arm][-1]) for rates in curves if rates.get(arm)]
@@ -121,7 +128,8 @@ def first_to_last(arm: str) -> Measure:
 
 
 def between_curves(arm: str) -> Measure:
-    """Measures, at the first value, the arm's fastest curve over its slowest."""
+    """Returns a measure: the arm's rate at the first value in its fastest curve, divided by that in its
+    slowest curve."""
 
     def measure(curves: Sequence[Rates]) -> float | None:
         firsts = [rates[arm][0] for rates in curves if rates.get(arm) and rates[arm][0]]
@@ -131,7 +139,8 @@ def between_curves(arm: str) -> Measure:
 
 
 def rising(*arms: str) -> Measure:
-    """Measures the share of steps from one arm to the next that go up, over all values."""
+    """Returns a measure: the share of steps from one arm to the next that go up, at all values of all
+    curves."""
 
     def measure(curves: Sequence[Rates]) -> float | None:
         steps = [

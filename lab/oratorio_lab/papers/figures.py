@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The papers' figures: the workload of each, the swept value, the methods, and the paper's claims. This is
-only a table; lab/oratorio_lab/papers/measure.py measures and draws its contents. docs/research/papers.md
-explains
-it."""
+"""The papers' figures: the workload of each, the swept value, the methods, and the paper's claims.
+
+This is only a table: lab/oratorio_lab/papers/measure.py measures and draws the figures, and
+docs/research/papers.md explains them.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -17,7 +18,8 @@ Values = tuple[int | str, ...]
 
 @dataclass(frozen=True)
 class Sweep:
-    """One or two panels of a figure: a workload over one value, each arm a line."""
+    """A part of a figure, with a panel for each direction: a workload over one value, with a line for each
+    arm."""
 
     figure: str  # the paper's number, if it has one, and what the figure shows
     title: str
@@ -26,7 +28,7 @@ class Sweep:
     over: str  # RANKS, RANKS_OF_NODE, a parameter of the workload, or else an info key
     arms: tuple[str, ...]
     values: Values = ()
-    full: Values = ()  # with --full, as in the paper
+    full: Values = ()  # the values with --full, as in the paper
     given: Mapping[str, str] = field(default_factory=dict)
     # with --full, added to `given` or replacing its entries
     full_given: Mapping[str, str] = field(default_factory=dict)

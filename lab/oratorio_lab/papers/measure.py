@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Draws figures of papers again for this machine, next to the papers' claims about them.
-lab/oratorio_lab/papers/figures.py lists them."""
+"""Measures and draws papers' figures again on this machine, and judges the papers' claims about them.
+lab/oratorio_lab/papers/figures.py lists the figures."""
 
 import os
 import textwrap
@@ -120,7 +120,7 @@ def _swept(workload: Workload, name: str) -> Parameter | None:
 
 
 def _values(sweep: Sweep, workload: Workload, scale: Scale) -> tuple[str, ...]:
-    """Returns the values that are swept."""
+    """Returns the values that a sweep runs over."""
     parameter = _swept(workload, sweep.over)
     chosen = (scale.given or {}).get(sweep.over)
     if chosen:
@@ -225,7 +225,7 @@ def plan(
 
 
 def jobs(measured: Measured) -> list[tuple[Run, Settings]]:
-    """Returns each run once."""
+    """Returns each run once, with its settings; several curves may show the same run."""
     found = {id(run): (run, settings) for curve in measured.curves for _, run, settings in curve.points}
     return list(found.values())
 
@@ -377,7 +377,7 @@ def _draw_panel(panel: "Axes", curve: Curve) -> None:
 
 
 def _legend(axes: Any) -> tuple[list, list[str]]:
-    """Returns each arm once, even if several panels show it."""
+    """Returns the legend's lines and words. Each arm occurs once, even if several panels show it."""
     found = {}
     for panel in axes.flat:
         for handle, word in zip(*panel.get_legend_handles_labels(), strict=True):

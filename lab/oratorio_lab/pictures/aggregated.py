@@ -53,7 +53,8 @@ class Aggregated:
         if len(domains) > self.count:
             for place, (_, first, length) in enumerate(domains):
                 turn = place // self.count
-                # The position of blocks on the device is independent of their order in the file.
+                # With `by_place`, rounds follow the blocks' order on the device, which is independent of
+                # their order in the file.
                 found.append(
                     (first, length, 2 - turn if self.parts.by_place and place % 2 == 0 else turn + 1)
                 )

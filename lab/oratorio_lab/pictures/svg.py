@@ -7,7 +7,7 @@ import textwrap
 from html import escape
 
 WIDTH = 420
-LINE_CHARACTERS = 55  # of a text in the usual size over the whole width
+LINE_CHARACTERS = 55  # characters that fit on a line of the whole width, in the usual size
 # One colour for each role, the same in light and dark; only paper and ink differ.
 ROLES = {
     "rank": "#3b6ea8",
@@ -88,7 +88,8 @@ class Drawing:
         wide: bool = False,
         dashed: bool = False,
     ) -> None:
-        """Draws the way of data; dashed: only a notice, or later."""
+        """Draws an arrow for the way of data. A dashed arrow is only a notice, or an access that comes
+        later."""
         (x, y), (to_x, to_y) = start, end
         length = ((to_x - x) ** 2 + (to_y - y) ** 2) ** 0.5
         along, across = (to_x - x) / length, (to_y - y) / length

@@ -34,12 +34,13 @@ stderr = Console(stderr=True, highlight=False)
 
 PICTURES = (".png", ".svg", ".pdf")
 ENGINES = {"closed": (), "s4u": ("oratorio_replay",), "smpi": ("oratorio_replay", smpi.TARGET)}
-ALL_ROUNDS = 10**6  # all rounds of a small workload
+ALL_ROUNDS = 10**6  # more rounds than any small workload has, so that all are walked
 RANKS_OF_NODE = (1, 2, 4, 16)  # numbers of local aggregators for each node that are tried by default
 
 
 def default_methods(ranks: int, nodes: int) -> list[str]:
-    """Returns two-phase, and two-layer with four numbers of local aggregators, as far as there are ranks."""
+    """Returns two-phase, and two-layer with up to four numbers of local aggregators, none above the number of
+    ranks."""
     numbers = sorted({min(ranks, nodes * each) for each in RANKS_OF_NODE})
     return ["two_phase", *(f"two_layer:{number}" for number in numbers)]
 
@@ -118,7 +119,8 @@ def answer(planner: Planner, ask: Ask, job: tuple[int, int], arms: list[Arm]) ->
 
 
 def seek(planner: Planner, ask: Ask, job: tuple[int, int], hints: Sequence[str], file: Path) -> Table:
-    """Writes the best hints and returns a table of the search. Raises SimulateError, OSError."""
+    """Searches for the best hints, writes them to `file`, and returns a table of the search. Raises
+    SimulateError, OSError."""
 
     def plan(tried: Sequence[Mapping[str, str]]) -> list[Schedule]:
         arms = [(str(number), one) for number, one in enumerate(tried)]
@@ -132,7 +134,8 @@ def seek(planner: Planner, ask: Ask, job: tuple[int, int], hints: Sequence[str],
 
 
 def check_files(plot: Path | None, others: Sequence[Path | None]) -> None:
-    """Checks early what would fail only after all the work. Raises SimulateError."""
+    """Checks the names of output files before the work, because it would be lost if a file could not be
+    written. Raises SimulateError."""
     if plot and plot.suffix not in PICTURES:
         raise SimulateError(f"--plot {plot}: a picture ends in {', '.join(PICTURES)}")
     for file in (plot, *others):

@@ -15,7 +15,7 @@ KINDS = ("one-switch", "fat-tree", "dragonfly")
 
 
 class SimulateError(Exception):
-    """A sentence for the user."""
+    """Simulating failed; the text is a sentence for the user."""
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,8 @@ BESIDE = ("beside_message", "beside_byte")
 
 
 def _between(measured: Mapping[str, float]) -> tuple[str, str]:
-    """Returns the constants between nodes: of a network if measured, else of nodes on this machine."""
+    """Returns the names of the constants between nodes: those of a network if they were measured, else those
+    of nodes that are on one machine, as containers are."""
     return OF_NODES if OF_NODES[0] in measured else BESIDE
 
 

@@ -61,7 +61,7 @@ def winner(predictions: Sequence[Prediction]) -> Prediction:
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """The answer with one constant changed."""
+    """The fastest method, and its gain, if one constant of the machine is changed."""
 
     change: str
     winner: Prediction

@@ -53,7 +53,7 @@ class Answer:
 
     @property
     def facts(self) -> str:
-        """What the numbers are based on."""
+        """Sentences about what the numbers are based on."""
         assumed = len(self.machine.assumed)
         one = self.schedules[0]
         walked = f"{len(one.sampled)} of {one.rounds} rounds"

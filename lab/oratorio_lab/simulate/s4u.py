@@ -57,7 +57,7 @@ def run(words: Sequence[str | Path], text: str) -> list[float]:
 
 
 def storage_loads(schedule: Schedule, machine: Machine, one: Round) -> np.ndarray:
-    """Returns [target, aggregator]: bytes of a round."""
+    """Returns the bytes of a round, as an array indexed by [target, aggregator]."""
     storage, stripe = machine.storage, machine.storage.stripe_bytes
     loads = np.zeros((storage.targets, len(schedule.aggregator_nodes)))
     for aggregator, begin, length in one.regions:
@@ -113,7 +113,7 @@ def text_of(schedule: Schedule, machine: Machine, one: Round) -> str:
     lines.append(" ".join(f"{seconds:.9g}" for seconds in own))
     lines.extend(_flows(schedule, machine, one))
     for target, aggregator in np.argwhere(loads > 0):
-        # Locks keep the target busy, just as this many more bytes would.
+        # The time of taking a lock is replayed as additional bytes, because it keeps the target just as busy.
         lock = storage.lock_us * MICRO if (loads[target] > 0).sum() > 1 and not schedule.reads else 0.0
         held = loads[target, aggregator] + lock * storage.rate_mbs * MEGA
         lines.append(f"store {aggregator} {target} {math.ceil(held)}")
@@ -121,7 +121,7 @@ def text_of(schedule: Schedule, machine: Machine, one: Round) -> str:
 
 
 def replay(schedule: Schedule, machine: Machine) -> Prediction:
-    """Returns what sim_model.predict returns for one slot, but with exchange and storage simulated by
+    """Returns a prediction as `predict` does for one slot, but with exchange and storage simulated by
     SimGrid.
 
     Raises SimulateError.

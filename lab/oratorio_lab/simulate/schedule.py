@@ -20,8 +20,8 @@ TARGET = "oratorio_schedules"
 COLUMNS = 7
 SENDERS, MESSAGES, PIECES, BYTES, DESCRIBED, OWN, OWN_PIECES = range(COLUMNS)
 
-# Made-up decompositions of the size of the paper's: bytes and pieces are within 5 %. Each is made for this
-# many processes, which the ranks share evenly.
+# Made-up decompositions whose bytes and pieces are within 5 % of the paper's. Each is made for this many
+# processes, which the ranks share evenly.
 PROCESSES = 16384
 E3SM = {
     "e3sm_f": ("F", {"columns": 47, "levels": 72, "variables": 10**6, "seed": 1}),
@@ -40,7 +40,7 @@ HEAD_BYTES = 32
 
 @dataclass(frozen=True)
 class Round:
-    """One round, by node and aggregator. The columns are those above."""
+    """One round of a plan: what each node sends to each aggregator. The columns are SENDERS to OWN_PIECES."""
 
     number: int
     regions: np.ndarray  # rows of aggregator, offset, bytes

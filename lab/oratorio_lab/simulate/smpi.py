@@ -28,19 +28,20 @@ class Written:
 
     gather: float  # if the exchange takes no time
     exchange: float  # if gathering takes no time
-    both: float  # they overlap, and they share cores
+    both: float  # if both take time: they overlap, and they share cores
     messages: int
     bytes: int  # of these messages, with heads and tables of runs
 
 
 def numbers_of(schedule: Schedule, machine: Machine, phases: Collection[str]) -> str:
-    """Returns the program's input, in the order of its `read`. Only `phases` take time."""
+    """Returns the program's input, in the order of `read` in lab/replay/on_smpi.cpp. Only `phases` take
+    time."""
     links, endpoint, work = machine.links, machine.endpoint, machine.work
     rate = links.rate_mbs * MEGA
     far = [rate, links.latency_us * MICRO, schedule.nodes * rate * machine.topology.taper]
     if "exchange" not in phases:
         far = [FREE_RATE, 0, FREE_RATE]
-    # Inside a node the copies at both ends are the transfer.
+    # Inside a node the copies at both ends are the transfer, so the link itself takes only its latency.
     near = [FREE_RATE, links.near_latency_us * MICRO if "gather" in phases else 0]
     merge = work.merge_ns * math.log2(schedule.ranks / schedule.senders + 1)
     ends = []

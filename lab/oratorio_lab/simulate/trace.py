@@ -158,7 +158,7 @@ def show(console: Console, job: Job, answers: Sequence[Answer]) -> None:
 
 
 def page(job: Job, answers: Sequence[Answer]) -> str:
-    """Returns the same as Markdown."""
+    """Returns what show() prints, as Markdown."""
     columns = heads(answers)
     lines = [
         f"**{_title(job)}**",

@@ -9,7 +9,7 @@ from oratorio.launch.hosts import Host
 from oratorio_lab.suites.model import WORK, Program, Suite
 
 COMPILE_SECONDS = 300
-# For old code: accepts what today's compilers refuse, and silences warnings.
+# These flags make compilers accept old code that they refuse today, and silence warnings.
 C_FLAGS = ("-O1", "-w", "-std=gnu11")
 FORTRAN_FLAGS = ("-O1", "-w", "-fallow-argument-mismatch")
 
@@ -27,7 +27,7 @@ class Builder:
         self.folder_.mkdir(parents=True, exist_ok=True)
 
     def build(self, program: Program) -> Path:
-        """Returns the program's file. Raises BuildError."""
+        """Builds a program, if it is older than its sources, and returns its file. Raises BuildError."""
         support = self.suite.support.get(program.support, ())
         objects = [self._object(file) for file in (*program.sources, *support)]
         target = self.folder_ / program.name.replace("/", "-")

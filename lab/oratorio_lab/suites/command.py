@@ -113,8 +113,8 @@ def suites(
 
 
 def _run_both(console: Console, suite: Suite, host: Host, part: str, outcomes: report.Outcomes) -> bool:
-    """Runs that part of the suite with both and adds the results to `outcomes`; returns False if the part is
-    empty."""
+    """Runs a part of the suite with the host's own MPI-IO and with Oratorio, and adds the results to
+    `outcomes`. Returns False if the part is empty."""
     tests = outcomes.setdefault(suite.name, {})
     if part == ALL:
         for hosts in tests.values():

@@ -9,7 +9,7 @@ from pathlib import Path
 from oratorio.launch.hosts import Host
 from oratorio.paths import PRIVATE
 
-# Sources, programs and scratch files; everything in it can be deleted.
+# The folder of sources, programs and scratch files. Everything in it can be deleted.
 WORK = Path(os.environ.get("ORATORIO_CONFORMANCE", PRIVATE / "conformance"))
 
 ARMS = ("host", "oratorio")
@@ -105,7 +105,8 @@ class Program:
     env: Mapping[str, str] = field(default_factory=dict)
     seconds: int = 120
     judge: Judge = says_no_errors
-    first: "Program | None" = None  # runs before it in the same folder, whatever its outcome
+    # a program to run before this one in the same folder, whatever its outcome
+    first: "Program | None" = None
     support: str = "c"  # which of the suite's support sources to link
     is_slow: bool = False  # takes minutes or gigabytes, so the tests that run with every change leave it out
 

@@ -37,7 +37,8 @@ def _archive(*parts: str) -> Archive:
 
 
 def _environment(name: str) -> dict[str, str]:
-    """Limits *noncontig_coll2 to one arena of malloc: they hold distances between allocations in an int."""
+    """Returns the variables of a test. Tests named *noncontig_coll2 get one arena of malloc, because they
+    hold distances between allocations in an int."""
     return {"MALLOC_ARENA_MAX": "1"} if name.endswith("noncontig_coll2") else {}
 
 
@@ -146,7 +147,7 @@ def _prepare_mpi(source: Path) -> None:
 
 
 def _sources_of(folder: Path, name: str) -> list[Path]:
-    """Returns a program's own source, and the C half of programs that have two."""
+    """Returns a program's own source, and also the C source of programs that are half Fortran and half C."""
     other_half = {"c2f2ciof": "c2f2cio.c", "c2f2ciof90": "c2f902cio.c"}
     own = [folder / (name + suffix) for suffix in (".c", ".f", ".f90")]
     found = [file for file in own if file.exists()]

@@ -86,7 +86,7 @@ def load_runs(file: Path = RESULTS) -> list[Run]:
 
 
 def load_notes(file: Path = NOTES) -> list[Note]:
-    """Returns the reasons, in the order of the file."""
+    """Returns the notes on tests that do not pass, in the order of the file."""
     return [
         Note(
             suite=note["suite"], hosts=tuple(note["hosts"]), arms=tuple(note["arms"]),
@@ -149,7 +149,7 @@ def count(outcomes: Outcomes, suite: str, host: str, arm: str) -> str:
 
 
 def write_outcomes(outcomes: Outcomes, runs: list[Run], file: Path = RESULTS) -> None:
-    """Writes one line for each test, then the runs."""
+    """Writes the TOML file: a line for each test, then the runs."""
     lines = ["# Made by `oratorio conformance suites --write`: outcome of each test, by host and MPI-IO."]
     for suite, tests in outcomes.items():
         lines += ["", f"[{suite}]"]

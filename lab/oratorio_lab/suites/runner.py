@@ -65,7 +65,7 @@ def run_program(builder: Builder, program: Program, preload: bool) -> Result:
 
 # --- Python programs that run many tests in one job ---
 
-# from best to worst: the worst of all ranks counts
+# Outcomes of a test from best to worst. The worst outcome of all ranks counts.
 ORDER = ("loaded", "passed", "skipped", "failed", "began")
 
 
@@ -86,8 +86,8 @@ def read_records(folder: Path) -> dict[str, tuple[str, str]]:
 
 
 def results_of(records: dict[str, tuple[str, str]]) -> Results:
-    """Turns records into results. Of the tests without an end only the first counts, because ranks that were
-    ahead had begun others."""
+    """Turns records into results. Of several tests that began and did not end, only the first one counts,
+    because ranks that were ahead had begun later tests."""
     words = {"passed": PASS, "skipped": SKIP, "failed": FAIL}
     results: Results = {}
     is_cut = False

@@ -20,12 +20,12 @@ from oratorio.trace.trace import Access, File, TraceError, read
 MAGIC = int.from_bytes(b"ORATACC1", "little")
 NOTHING = (0,) * 8
 DIRECTIONS = ("write", "read")
-MOST = 2**60  # for offsets and sizes
+MOST = 2**60  # upper limit of offsets and sizes
 
 
 @dataclass(frozen=True)
 class Collective:
-    """An access of all ranks."""
+    """A collective access, as the accesses of all its ranks."""
 
     number: int  # its place among the collective accesses of the file, from 0
     direction: str
