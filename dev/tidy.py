@@ -30,7 +30,8 @@ FUNCTION_LINES_MAX = 60
 LICENSE = "SPDX-License-Identifier: BSD-3-Clause"
 PARAMETERS_MAX = 6
 VIRTUALS_MAX = 8
-WIDE = ("Transport", "Store")  # docs/internals/style.md says why
+# classes that may have more virtual functions; docs/internals/style.md says why
+WIDE = ("Transport", "Store")
 ABSTRACT = re.compile(r"^(?:class|struct) (\w+)[^;{()]*\{", re.MULTILINE)
 
 # folder of src/ -> folders that it may include, besides itself
@@ -82,7 +83,7 @@ MAKES_DESCRIPTOR = re.compile(
 )
 OWNS_DESCRIPTOR = re.compile(r"\b(Descriptor|Socket)\b")
 STREAM = re.compile(r"\bstd::[io]?fstream\b|\b(fopen|freopen|fdopen|opendir|popen|tmpfile)\(")
-# Everything that writes to descriptor 2, whatever that is at the time.
+# Names of everything that writes to descriptor 2, which may be a data file.
 STANDARD_ERROR = re.compile(r"\b(stderr|STDERR_FILENO|perror|cerr|clog)\b")
 STANDARD_ERROR_FILES = {
     "src/base/standard_error.cpp",
@@ -162,7 +163,8 @@ def check_mpi_names(file: Path, text: str) -> Iterator[Complaint]:
 
 
 def check_kinds(file: Path, text: str) -> Iterator[Complaint]:
-    """Reports kinds of parts outside the tables that have a row for each kind."""
+    """Reports code that names the kinds of a method's parts, outside the tables that have a row for each
+    kind."""
     if floor_of(file) is None or file.as_posix() in KIND_TABLES:
         return
     for number, line in enumerate(without_literals(text).splitlines(), 1):
@@ -172,7 +174,7 @@ def check_kinds(file: Path, text: str) -> Iterator[Complaint]:
 
 
 def check_vouching(file: Path, text: str) -> Iterator[Complaint]:
-    """Reports agreed values that are not made by collective helpers."""
+    """Reports calls of vouch() outside the collective helpers, which alone may make agreed values."""
     if floor_of(file) is None or file.as_posix() in VOUCHERS:
         return
     for number, line in enumerate(without_literals(text).splitlines(), 1):
@@ -342,7 +344,7 @@ def check(file: Path, text: str) -> list[Complaint]:
 
 
 def check_whole(file: Path, text: str) -> list[Complaint]:
-    """Returns the same, and complaints that only a whole file can have."""
+    """Returns all complaints about one whole file: those of check(), and that of a missing license."""
     return [*check_license(file, text), *check(file, text)]
 
 

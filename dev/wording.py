@@ -12,7 +12,7 @@ BANNED = {
     r"\b(?:is|are|was|were) told\b": "who reports: `the store reports`",
     r"\b(?:is|are) to be had\b": "`is available`",
 }
-# How a comment must not begin: nothing says what the sentence is about.
+# Openings that a comment must not have, because nothing says what the sentence is about.
 OPENINGS = {
     r"(?:Of|Or|And) ": "a subject: a comment is a full sentence or a noun phrase that stands alone",
     r"(?:Who|Whoever|Whose) ": "the noun: a rank, a caller, an aggregator",
@@ -29,7 +29,7 @@ IMPERATIVES = {"bring", "embed", "exceed", "feed", "need", "seed", "speed", "foc
 
 def of_text(text: str, kind: str) -> Iterator[tuple[int, str]]:
     """Yields (line, advice) for each avoided wording outside code spans; `kind` is a key of COMMENT."""
-    continues_at = -1  # the line after a comment, where the next one may continue its sentence
+    continues_at = -1  # line after the last comment: a comment there may continue the sentence
     for found in COMMENT[kind].finditer(text):
         line = text.count("\n", 0, found.start("text")) + 1
         prose = re.sub(r"`[^`]*`", "", found["text"])

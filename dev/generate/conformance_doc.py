@@ -28,8 +28,8 @@ the standard leaves freedom, every allowed outcome is fine. With `--with-oratori
 
 
 def procedures():
-    """Returns the C procedures of the chapter in the table's order: (those of the ABI's header, the Fortran
-    converters)."""
+    """Returns two lists of the chapter's C procedures, in the table's order: those in the header of the ABI,
+    and the converters of Fortran handles."""
     found = []
     for line in TABLE.read_text().splitlines():
         row = re.match(r"\w+\s+(\+c\s+)?(?:int|MPI_File|MPI_Fint) (MPI_\w+)\(", line)
@@ -74,7 +74,7 @@ def section_key(section):
 
 
 def results_part(reports):
-    """Returns the counts of each MPI, then every rule that some MPI breaks."""
+    """Returns the Markdown of the results: the counts of each MPI, then every rule that some MPI breaks."""
     kinds = ("ok", "wrong", "crash", "hang", "unavailable")
     text = f"\n## Results\n\n{len(reports[0]['rules'])} rules. "
     text += "A crash or a hang (20 s) ends a launch; the next goes on with the next rule.\n\n"
@@ -107,7 +107,7 @@ def called_from_fortran():
 
 
 def coverage_part(rules):
-    """Returns every procedure with the rules that exercise it."""
+    """Returns the Markdown of the coverage: every procedure with the rules that exercise it."""
     names, converters = procedures()
     by_name = exercised(rules)
     fortran = called_from_fortran()

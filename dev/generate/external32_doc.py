@@ -48,8 +48,8 @@ def version_of(host):
 
 
 def rows_of(host, library):
-    """Returns datatype -> the program's columns after the name. Restarts a program that aborts while it packs at the
-    next row."""
+    """Returns datatype -> the program's columns after the name. If the program aborts while it packs a value,
+    starts it again at the next row."""
     rows, first, failed = {}, 0, True
     environment = os.environ | {"LD_PRELOAD": str(library.resolve())}
     with tempfile.TemporaryDirectory() as folder:

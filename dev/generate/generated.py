@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-# The programs import the package oratorio, also when nothing has put it on the path.
+# The programs that make pages import the package oratorio, which may not be on the path yet.
 sys.path.insert(0, str(ROOT / "cli"))
 
 

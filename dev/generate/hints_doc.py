@@ -27,7 +27,7 @@ allowed.
 
 
 def values(hint):
-    """Returns the good values of a hint, for the reader."""
+    """Returns the text that says which values of a hint are valid."""
     kind = hint["kind"]
     if kind in ("bytes", "integer"):
         high = "1 TiB" if hint["high"] == 1 << 40 else hint["high"]

@@ -77,8 +77,8 @@ def mpi(name: str) -> Path:
 
 
 def _launchers() -> list[str]:
-    """Returns the options that use ccache, if it is installed. ccache caches what is compiled with
-    precompiled headers only with this sloppiness."""
+    """Returns CMake's options for compiling with ccache, if it is installed. CCACHE_SLOPPINESS is set because
+    otherwise ccache does not cache what is compiled with precompiled headers."""
     if shutil.which("ccache") is None:
         return []
     words = "env;CCACHE_SLOPPINESS=pch_defines,time_macros;ccache"

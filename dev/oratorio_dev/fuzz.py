@@ -36,7 +36,7 @@ QUIET_SECONDS = 20  # seconds between two lines of progress
 
 
 class FuzzError(Exception):
-    """No compiler, or a target that does not build."""
+    """There is no suitable compiler, or a target does not build."""
 
 
 @dataclass
@@ -56,7 +56,7 @@ def targets() -> list[str]:
 
 
 def find_compiler() -> str:
-    """Returns a clang++ that links libFuzzer."""
+    """Returns a clang++ that links libFuzzer. Raises FuzzError if there is none."""
     for name in filter(shutil.which, COMPILERS):
         command = [name, "-fsanitize=fuzzer,address", "-x", "c++", "-", "-o", os.devnull]
         source = 'extern "C" int LLVMFuzzerTestOneInput(const unsigned char*, unsigned long) { return 0; }'
@@ -83,7 +83,8 @@ def _call(command: list[str]) -> None:
 
 
 def program(target: str) -> Path:
-    """Returns a target's fuzzer; with a file as its argument it tries only that input."""
+    """Returns the path of a target's fuzzer. Started with a file as its argument, the fuzzer tries only that
+    input."""
     return BUILD / "tests/fuzz" / f"fuzz_{target}"
 
 
@@ -122,7 +123,7 @@ def attack(target: str, seconds: int) -> Found:
 def keep(target: str) -> int:
     """Adds inputs that reach new code to the corpus in the sources; returns their number.
 
-    The merge writes the inputs that reach most code first.
+    The merge writes the inputs that reach most code first, so the oldest files are added first.
     """
     corpus, merged = CORPUS / target, WORK / target / "merged"
     shutil.rmtree(merged, ignore_errors=True)

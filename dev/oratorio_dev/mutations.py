@@ -30,7 +30,7 @@ COPIED = (
     "lab/replay",
     "cli/oratorio/__init__.py",
 )
-SECONDS = 600  # the limit of one run
+SECONDS = 600  # time limit of one run of the oracle
 
 
 class MutationError(Exception):
@@ -39,7 +39,7 @@ class MutationError(Exception):
 
 @dataclass(frozen=True)
 class Mutation:
-    """One deliberate fault; the head of the list describes the fields."""
+    """One deliberate fault; the head of tests/oracle/mutations.toml describes the fields."""
 
     name: str
     file: str
@@ -54,7 +54,7 @@ class Mutation:
 
 @dataclass
 class Found:
-    """How a mutation was found, if it was."""
+    """Whether a mutation was found, and how."""
 
     mutation: Mutation
     outcome: str  # killed, survived, doesn't apply, doesn't build, crashed, fails without it
@@ -69,7 +69,8 @@ class Bench:
     seeds: int
 
     def prepare(self) -> None:
-        """Copies the sources, touching only files that differ, and configures."""
+        """Copies the sources and configures the build. Files that do not differ are left alone, so they are
+        not compiled again."""
         sources = WORK / "sources"
         files = {
             file for name in COPIED for file in [ROOT / name, *(ROOT / name).rglob("*")] if file.is_file()
@@ -90,7 +91,7 @@ class Bench:
         shutil.copy(WORK / "build/tests/oracle" / TARGET, WORK / "unharmed")
 
     def build(self) -> bool:
-        """Returns whether the copy builds."""
+        """Builds the copy; returns whether that succeeded."""
         command = ["ninja", "-C", WORK / "build", TARGET]
         return subprocess.run(command, stdout=subprocess.DEVNULL, check=False).returncode == 0
 

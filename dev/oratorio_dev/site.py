@@ -21,7 +21,7 @@ class SiteError(Exception):
 
 
 class _Page(HTMLParser):
-    """A page's anchors, its links, and what a browser loads with it."""
+    """The anchors and links of an HTML page, and what a browser loads with the page."""
 
     def __init__(self, file: Path) -> None:
         super().__init__()
@@ -39,8 +39,8 @@ class _Page(HTMLParser):
 
 
 def complaints(site: Path) -> list[str]:
-    """Returns links and anchors that lead nowhere, and what pages load from other hosts, as a site must work
-    offline."""
+    """Returns a complaint for each link or anchor that leads nowhere, and for each thing that a page loads
+    from another host, because a site must work offline."""
     pages = {file: _Page(file) for file in sorted(site.rglob("*.html"))}
     found = []
     for file, page in pages.items():
@@ -68,13 +68,13 @@ def _make(source: Path, site: Path, kept: Path) -> list[str]:
     told = done.stderr.strip().splitlines()
     if done.returncode or told:
         return told or [f"Sphinx ended with {done.returncode}"]
-    # The start page has both names: links lead to the first, and servers look for the second.
+    # The start page is both README.html, to which links lead, and index.html, for which servers look.
     shutil.copy(site / START, site / "index.html")
     return complaints(site)
 
 
 def build(out: Path, source: Path = ROOT) -> None:
-    """Makes the site in `out`: a new folder, an empty one, or an old site, which is replaced."""
+    """Makes the site in `out`, which must be a new or empty folder, or an old site, which is replaced."""
     if not PYTHON.exists():
         raise SiteError("Sphinx isn't there: run dev/setup.sh docs")
     if out.exists() and not (out.is_dir() and ((out / MARK).exists() or not any(out.iterdir()))):

@@ -24,12 +24,12 @@ QUIET_SECONDS = 10  # seconds between two lines of progress
 
 
 class SoakError(Exception):
-    """There is no program to run, or one crashed."""
+    """The soak program cannot be built, or one of its processes crashed."""
 
 
 @dataclass
 class Share:
-    """The output of one process."""
+    """The results of one process, from the lines that it has printed so far."""
 
     done: int = 0
     failed: int = 0
@@ -38,7 +38,7 @@ class Share:
     text: list[str] = field(default_factory=list)
 
     def hear(self, line: str) -> None:
-        """Takes one line of the program's output."""
+        """Updates the results from one line of the program's output."""
         words = line.split()
         if words and words[0] == "progress":
             self.done, self.failed = int(words[1]), int(words[2])
@@ -84,8 +84,8 @@ def _line(shares: list[Share], seeds: int, seconds: float) -> str:
 
 
 def run(seeds: int, first: int, jobs: int | None, options: list[str]) -> bool:
-    """Runs all seeds; returns whether none failed. Counts every failure of a kind and prints the first
-    one."""
+    """Runs the programs of all seeds; returns whether none failed. Counts the failures of each kind and
+    prints the first one."""
     console = Console(highlight=False)
     program = build_program()
     processes = min(seeds, jobs or len(os.sched_getaffinity(0)))

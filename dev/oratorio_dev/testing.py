@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`oratorio test`: every kind of test, one summary, counts that add up.
+"""`oratorio test`: runs every kind of test and prints one summary.
 
-ctest and pytest run as they are; their output is followed line by line for the progress, kept in
-out/test/<part>.log, and counted from the JUnit files they write.
+ctest and pytest run as they are. Their output is followed line by line for the progress and kept in
+out/test/<part>.log; the counts come from the JUnit files that they write.
 """
 
 import os
@@ -26,14 +26,14 @@ from oratorio_dev.testing_parts import BESIDE, Part
 LOGS = OUT / "test"
 CTEST_LINE = re.compile(r"^\s*(\d+)/(\d+) Test\s+#\d+: (\S+)")
 PYTEST_LINE = re.compile(r"^(\S+::.+?) (?:PASSED|FAILED|ERROR|SKIPPED).*\[\s*(\d+)%\]")
-# Where several files of tests run at the same time.
+# A line of pytest about a finished test, if pytest-xdist runs several files of tests at the same time.
 XDIST_LINE = re.compile(r"^\[gw\d+\] \[\s*(\d+)%\] (?:PASSED|FAILED|ERROR|SKIPPED) (\S+::.+?)\s*$")
-QUIET_SECONDS = 20  # where no terminal shows a bar, a line at least this often
+QUIET_SECONDS = 20  # seconds between two lines of progress, if there is no terminal for a bar
 
 
 @dataclass
 class Outcome:
-    """What a part came to."""
+    """The results of one part."""
 
     passed: int = 0
     failures: list[str] = field(default_factory=list)
@@ -49,7 +49,7 @@ Advance = Callable[[float, str], None]  # share done, name of the test
 
 
 def read_junit(file: Path) -> Outcome:
-    """Counts and names from the JUnit file of ctest or pytest."""
+    """Returns the counts and names in a JUnit file of ctest or pytest."""
     outcome = Outcome()
     for case in ElementTree.parse(file).getroot().iter("testcase"):
         name = ".".join(dict.fromkeys(filter(None, (case.get("classname"), case.get("name")))))
@@ -65,7 +65,7 @@ def read_junit(file: Path) -> Outcome:
 
 
 def follow(line: str) -> tuple[float, str] | None:
-    """(share done, test) if this line of ctest or pytest tells of a finished test."""
+    """Returns (share done, test) if this line of ctest or pytest reports a finished test, else None."""
     found = CTEST_LINE.match(line)
     if found:
         return int(found[1]) / int(found[2]), found[3]
@@ -111,7 +111,8 @@ def _run_lint() -> Outcome:
 
 
 def run_part(name: str, part: Part, match: str | None, advance: Advance) -> Outcome:
-    """Runs a part. One with fewer tests than it should have has failed, unless names were asked for."""
+    """Runs a part. If no test passed or there are fewer tests than `fewest`, the part has failed, unless
+    `match` selects tests."""
     start = time.monotonic()
     if part.command is None:
         outcome = _run_lint()
@@ -120,7 +121,7 @@ def run_part(name: str, part: Part, match: str | None, advance: Advance) -> Outc
         junit.unlink(missing_ok=True)
         code = _run_command(part.command(junit, match), LOGS / f"{name}.log", advance)
         outcome = read_junit(junit) if junit.exists() else Outcome()
-        # 5: pytest's word for "no test matches".
+        # pytest ends with 5 if no test matches.
         if code not in (0, 5) and not outcome.failures:
             outcome.failures.append(f"the runner of part {name} itself (exit code {code})")
     if not (match or outcome.failures or (outcome.passed and outcome.tests >= part.fewest)):
@@ -131,7 +132,7 @@ def run_part(name: str, part: Part, match: str | None, advance: Advance) -> Outc
 
 
 class _Lines:
-    """Progress for a log file: a line now and then."""
+    """Prints progress as a line every QUIET_SECONDS, for output that is no terminal."""
 
     def __init__(self, console: Console, part: str) -> None:
         self.console_, self.part_, self.told_ = console, part, time.monotonic()
@@ -159,7 +160,7 @@ def _with_progress(console: Console, name: str, part: Part, match: str | None) -
 
 
 def _untold(share: float, name: str) -> None:
-    """Progress of what runs beside: another part's is shown."""
+    """Ignores the progress of the part that runs beside the others, because only theirs is shown."""
 
 
 def _print_part(console: Console, part: str, outcome: Outcome) -> None:
@@ -174,7 +175,7 @@ def _print_part(console: Console, part: str, outcome: Outcome) -> None:
 
 
 def run(parts: Mapping[str, Part], match: str | None = None) -> bool:
-    """Runs the parts in their order; true if nothing failed."""
+    """Runs the parts in their order; returns whether nothing failed."""
     console = Console(highlight=False)
     LOGS.mkdir(parents=True, exist_ok=True)
     outcomes: dict[str, Outcome] = {}
@@ -192,7 +193,8 @@ def run(parts: Mapping[str, Part], match: str | None = None) -> bool:
 
 
 def lines_of_skips(outcomes: Mapping[str, Outcome]) -> list[str]:
-    """Tells each reason once, with the number of tests that were skipped for it and one of them."""
+    """Returns a line for each reason, with the number of tests that were skipped for it and the name of
+    one."""
     tests: dict[str, list[str]] = {}
     for part, outcome in outcomes.items():
         for test, reason in outcome.skips:

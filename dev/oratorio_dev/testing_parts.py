@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The parts of `oratorio test`: which tests each of them runs, and how many there are at least.
+"""The parts of `oratorio test`: which tests each part runs, and how many tests it has at least.
 
 The short command runs SHORT, `--all` runs all parts but those ON_REQUEST, `--only PART` runs single ones.
 """
@@ -12,23 +12,28 @@ from pathlib import Path
 
 from oratorio.paths import BUILD, ROOT
 
-HANG_SECONDS = 900  # of one test, with what it builds or starts first; ctest has a limit for each of its own
+# time limit of one test under pytest, including what it builds or starts first; ctest has a limit for each of
+# its tests
+HANG_SECONDS = 900
 CORES = os.cpu_count() or 1
-# So many files of tests of programs run at the same time; each test may start several ranks.
+# The number of files of tests/programs that run at the same time. It is small, because each test may start
+# several ranks.
 FILES_AT_ONCE = min(4, CORES)
-# A test that hangs ends its process of pytest. A new one would only run it again.
+# Options of pytest-xdist. A test that hangs ends its process of pytest, and a new process would only run the
+# same test again.
 DIVIDED = ("--dist", "loadfile", "--max-worker-restart=0")
 
-# The target thread_tests has those tests with ThreadSanitizer that the part `thread` runs.
+# The folder of the build with ThreadSanitizer. Its target thread_tests builds those tests that the part
+# `thread` runs.
 THREAD = ROOT / "build-thread"
 WHERE_THREADS_MEET = (
     r"^unit\.[a-z]+\.(Bell|Reserve|ServedCounter|Strangers|Threaded)\.|^sim\.(methods/)?AtOnce"
 )
 NOT_MADE_FOR_IT = r"_NOT_BUILT$|^mpi\."
 
-# These start virtual machines and network namespaces, which mostly wait.
+# Files of tests that start virtual machines and network namespaces, which mostly wait.
 MACHINES = [f"tests/programs/test_{name}.py" for name in ("failing_disk", "clients", "several_nodes")]
-# This one makes the whole site with Sphinx, which the short command does not install.
+# This file of tests makes the whole site with Sphinx, which is not installed for the short command.
 SITE = "tests/tools/test_site.py"
 
 
@@ -36,14 +41,15 @@ SITE = "tests/tools/test_site.py"
 class Part:
     """A part of the test command."""
 
-    # Returns the command for a JUnit file and a pattern of names. Lint runs in this process and has none.
+    # Returns the command, given a JUnit file and a pattern of tests' names. None for lint, which runs in this
+    # process.
     command: Callable[[Path, str | None], list[str]] | None
-    # A run of all tests of the part with fewer tests than this has failed.
+    # A run of the whole part counts as failed if it has fewer tests than this.
     fewest: int = 1
 
 
 def _ctest(*selection: str, build: Path = BUILD, match: str | None = None, jobs: int = CORES) -> Callable:
-    """Returns the command of a part that ctest runs; `match` is for runs that were given no names."""
+    """Returns the command of a part that ctest runs. `match` selects its tests if the user gave no names."""
 
     def command(junit: Path, names: str | None) -> list[str]:
         chosen = ["-R", names or match] if names or match else []
@@ -59,7 +65,8 @@ def _pytest(*places: str, files_at_once: int = FILES_AT_ONCE) -> Callable:
     def command(junit: Path, names: str | None) -> list[str]:
         chosen = ["-k", names] if names else []
         quiet = ["-p", "no:cacheprovider", "--tb=short", "-v", "-rs"]
-        # A test that hangs ends its part, and the log tells where it was.
+        # A test that hangs longer than HANG_SECONDS ends its pytest process, and the log shows where the test
+        # was.
         limit = ["-o", f"faulthandler_timeout={HANG_SECONDS}", "-o", "faulthandler_exit_on_timeout=true"]
         beside = ["-n", str(files_at_once), *DIVIDED] if files_at_once > 1 else []
         words = [*quiet, *limit, *beside, *chosen, f"--junitxml={junit}", *places]
@@ -70,8 +77,8 @@ def _pytest(*places: str, files_at_once: int = FILES_AT_ONCE) -> Callable:
 
 WITHOUT_MACHINES = ("tests/programs", *(f"--ignore={file}" for file in MACHINES))
 
-# ctest counts a test under mpiexec as so many processors as it has ranks. While ranks start, cores are idle.
-# So twice as many ranks run as there are cores.
+# ctest counts a test under mpiexec as as many processors as it has ranks. Cores are idle while ranks start,
+# so ctest gets twice as many jobs as there are cores.
 PARTS: dict[str, Part] = {
     "lint": Part(None),
     "tools": Part(_pytest("tests/tools"), fewest=600),
@@ -85,8 +92,8 @@ PARTS: dict[str, Part] = {
     "machines": Part(_pytest(*MACHINES, files_at_once=1), fewest=40),
 }
 
-# The short command runs the tests that find most faults. Those under mpiexec are
-# marked by SHORT in tests/mpi, programs by @pytest.mark.short in tests/programs.
+# The short command runs the tests that find most faults. Those under mpiexec are marked by SHORT in
+# tests/mpi, programs by @pytest.mark.short in tests/programs.
 SHORT: dict[str, Part] = {
     "lint": PARTS["lint"],
     "tools": Part(_pytest("tests/tools", f"--ignore={SITE}"), fewest=600),
@@ -98,8 +105,8 @@ SHORT: dict[str, Part] = {
 # This part leaves cores idle and shares nothing with the others, so it runs beside them.
 BESIDE = "machines"
 
-# `unit` has the tests of `sanitize` without sanitizers, and `plain` has a few of
-# them. `thread-all` takes minutes to build.
+# Parts that `--all` leaves out. `unit` has the tests of `sanitize` without sanitizers, and `plain` has a few
+# of them. `thread-all` takes minutes to build.
 ON_REQUEST = frozenset({"thread-all", "unit"})
 
 

@@ -11,7 +11,8 @@ from oratorio_dev import aarch64
 
 
 def make(out: Path, machine: str = platform.machine()) -> tuple[Path, Path]:
-    """Makes both in the folder `out`. Raises LookupError, SourceError and subprocess.CalledProcessError."""
+    """Makes the wheel and the archive in the folder `out`; returns their paths. Raises LookupError,
+    SourceError and subprocess.CalledProcessError."""
     sys.path.insert(0, str(ROOT / "dev/release"))
     import backend  # noqa: PLC0415
     import pack  # noqa: PLC0415

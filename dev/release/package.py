@@ -14,7 +14,7 @@ import shutil
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-OF_A_CHECKOUT = {"checkout.py", "terminal.py"}  # its command line, which needs more than Python
+OF_A_CHECKOUT = {"checkout.py", "terminal.py"}  # the command line of a checkout, which needs more than Python
 
 
 def lay_out(folder: Path, libraries: str) -> Path:
@@ -44,8 +44,8 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     options = parser.parse_args()
     package = lay_out(options.folder, options.libraries)
-    # Compiled now because the installation may be read-only later. Checked by content, not by time, because
-    # packagers may change the files' times.
+    # The modules are compiled now, because the installation may be read-only later. Python compares their
+    # contents, not their times, because packagers may change the files' times.
     mode = py_compile.PycInvalidationMode.CHECKED_HASH
     compileall.compile_dir(package, ddir="oratorio", quiet=1, invalidation_mode=mode)
 

@@ -25,8 +25,8 @@ def read_table(text: str) -> dict[str, dict[str, list[str]]]:
 
 
 def version_script(versions: dict[str, list[str]]) -> str:
-    """Returns a version script for the linker. No version inherits from another, because inheritance only
-    informs people."""
+    """Returns a version script for the linker. No version inherits from another: the linker does not need
+    that, and it only informs people."""
     return "".join(
         f"{version} {{ global: {' '.join(f'{symbol};' for symbol in symbols)} }};\n"
         for version, symbols in versions.items()
@@ -34,7 +34,7 @@ def version_script(versions: dict[str, list[str]]) -> str:
 
 
 def make(library: str, versions: dict[str, list[str]], compiler: str, folder: Path) -> None:
-    """Compiles one stub."""
+    """Makes one empty library."""
     symbols = [symbol for some in versions.values() for symbol in some]
     source = folder / f"{library}.s"
     lines = [f".globl {symbol}\n.type {symbol},@function\n{symbol}:\n" for symbol in symbols]

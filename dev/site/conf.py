@@ -41,11 +41,11 @@ html_css_files = ["site.css"]
 
 SECTION = re.compile(r"^\*\*(.+)\*\*$")
 PAGE = re.compile(r"\]\(([\w./-]+)\.md\)")
-# Pages with lists of pages.
+# Pages that list pages by links. The site gets a hidden copy of each list, for its navigation.
 INDEXES = (
     "docs/user/README", "docs/research/README", "docs/research/results/README", "docs/internals/README",
 )  # fmt: skip
-# Pages that list all others of their folder.
+# Pages to which the site adds a list of all other pages of their folder.
 FOLDERS = ("docs/internals/decisions/README",)
 
 
@@ -76,7 +76,8 @@ def listed(index: str, text: str) -> list[str]:
 
 
 def add_lists(app, page: str, text: list[str]) -> None:
-    """Adds the navigation to the start page, and their lists to the pages of FOLDERS."""
+    """Adds lists of pages for Sphinx: the navigation to the start page, the linked pages to INDEXES, and the
+    folder's pages to FOLDERS."""
     if page == root_doc:
         overview = Path(app.srcdir) / "docs/README.md"
         text[0] += toctree(["/docs/README"], ":hidden:") + navigation(overview.read_text())
@@ -87,5 +88,5 @@ def add_lists(app, page: str, text: list[str]) -> None:
 
 
 def setup(app) -> None:
-    """Sphinx calls this for its configuration."""
+    """Registers add_lists(). Sphinx calls this function when it reads the configuration."""
     app.connect("source-read", add_lists)
