@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The command line of a checkout: one command per function, each with its help."""
+"""The command line of a checkout: one function for each command, whose docstring is the command's help."""
 
 import importlib
 import importlib.util
@@ -17,7 +17,7 @@ app = typer.Typer(
 
 
 def _list_command(name: str) -> None:
-    """Adds a command that `start` runs to the list of commands."""
+    """Adds to the help a command that `start` runs."""
 
     @app.command(name, help=start.COMMANDS[name].does.__doc__)
     def done_by_start() -> None:

@@ -6,7 +6,8 @@ from __future__ import annotations
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parent
-INSTALLED = PACKAGE / "installed"  # in an installation: what the commands need in addition to the modules
+# exists only in an installation; holds what the commands need in addition to the modules
+INSTALLED = PACKAGE / "installed"
 IS_INSTALLED = INSTALLED.is_dir()
 
 ROOT = PACKAGE.parents[1]

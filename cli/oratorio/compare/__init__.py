@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`oratorio compare`: the same job with and without the library."""
+"""`oratorio compare`: runs the same job with and without the library."""

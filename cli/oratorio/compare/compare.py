@@ -18,7 +18,7 @@ from oratorio.report.run_recorder import Recorder
 # (docs/user/methods.md).
 USUAL = ("list_io", "mmap", "shared_buffer", "sieve", "two_phase", "double_buffer")
 HOST, AUTO = "host", "auto"
-SAID_MOST = 200  # characters shown of a failed program's last line
+SAID_MOST = 200  # at most this many characters of a failed program's last line are shown
 
 
 class CompareError(Exception):
@@ -118,8 +118,8 @@ def take(arm: Arm, run: Run, said: str, seconds_max: float) -> None:
 
 
 def against(arm: Arm, host: Arm) -> str:
-    """Returns in words how many times as fast as the host an arm is by the wall clock, and whether their
-    times overlap."""
+    """Returns a text that says how many times as fast as the host an arm is by the wall clock, and whether
+    their times overlap."""
     if arm is host or not arm.walls or not host.walls:
         return ""
     ratio = f"{host.wall / arm.wall:.2f} x"
@@ -130,7 +130,7 @@ def against(arm: Arm, host: Arm) -> str:
 
 
 def best_of(arms: Sequence[Arm]) -> Arm | None:
-    """Returns the arm with the least time in accesses, of those that have one."""
+    """Returns the arm with the least time in accesses, of those whose accesses were recorded."""
     known = [arm for arm in arms if arm.spent]
     return min(known, key=lambda arm: arm.io_seconds) if known else None
 

@@ -63,7 +63,7 @@ class LauncherOrCommand(TyperGroup):
     """A group that passes a first word that is no subcommand to `check`: `conformance mpiexec -n 4`."""
 
     def parse_args(self, ctx, args):
-        """Parses as click does, after adding the subcommand that was left out."""
+        """Parses the arguments as click does, after adding `check` if no subcommand is given."""
         if args and args[0] not in self.commands and args[0] != "--help":
             args = ["check", *args]
         return super().parse_args(ctx, args)
@@ -175,7 +175,7 @@ def check(
             progress.stop()
             print(f"oratorio: {error}", file=sys.stderr)
             raise typer.Exit(2) from None
-    # A file or a pipe has no width of its own.
+    # Output to a file or a pipe gets a fixed width, because only a terminal has a width of its own.
     console = Console(highlight=False, width=None if sys.stdout.isatty() else 160)
     for table in tables(report, not broken):
         console.print(table)

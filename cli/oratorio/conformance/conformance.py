@@ -26,7 +26,7 @@ COMPILE = ("-std=c11", "-D_GNU_SOURCE", "-O1", "-g")
 LIBRARIES = ("-ldl", "-lpthread")
 LAUNCH_SECONDS = 60  # time limit until the first rule begins
 LONG_FACTOR = 30  # long rules may take this many times the limit; frame.c has the same factor
-GRACE_SECONDS = 10  # a rank ends itself this long after the time limit
+GRACE_SECONDS = 10  # a rank ends itself this long after the time limit of a rule
 OK, WRONG, CRASH, HANG, UNAVAILABLE = "ok", "wrong", "crash", "hang", "unavailable"
 BROKEN = (WRONG, CRASH, HANG)
 
@@ -207,8 +207,8 @@ class Runner:
 
     def run(self, rules: Sequence[Rule]) -> Report:
         """Runs all rules. Raises ConformanceError if a launch runs no rule."""
-        # The rules of MPI_Finalize have a launch of their own, so that leftovers of broken rules cannot
-        # disturb them.
+        # The rules about MPI_Finalize have a launch of their own, so that what broken rules leave behind
+        # cannot disturb them.
         for at_finalize in (False, True):
             left = {rule.id: rule for rule in rules if (rule.kind == "finalize") == at_finalize}
             while left:

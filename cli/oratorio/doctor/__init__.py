@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`oratorio doctor`: what keeps a job from using the library."""
+"""`oratorio doctor`: finds what keeps a job from using the library."""

@@ -44,7 +44,7 @@ class Finding:
 
 
 def library() -> list[Finding]:
-    """Checks that the library exists, for which MPIs, and that it can be loaded."""
+    """Checks that the library exists and can be loaded, and reports for which MPIs it is built."""
     file = preload_library()
     if not file.exists():
         return [

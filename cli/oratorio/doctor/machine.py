@@ -18,7 +18,7 @@ from oratorio.machine.mounts import Mount, mount_of
 from oratorio.report.advice import amount
 
 MIB = 1 << 20
-SHARED_LEAST = 16 * MIB  # less is too little for a few aggregators
+SHARED_LEAST = 16 * MIB  # less free space in /dev/shm is too little for the buffers of a few aggregators
 SHARED_GOOD = 256 * MIB
 FREE_GOOD = 1 << 30
 UNLIMITED = resource.RLIM_INFINITY
@@ -105,7 +105,7 @@ def folder(where: Path, environ: Mapping[str, str], listed: str | None = None) -
 
 
 def shared_memory(where: Path = Path("/dev/shm")) -> list[Finding]:
-    """Checks the file system in which ranks of a node share buffers."""
+    """Checks the size of the file system in which ranks of a node share buffers."""
     try:
         facts = os.statvfs(where)
     except OSError as error:
@@ -150,7 +150,8 @@ KERNEL = (
 
 
 def kernel(settings: Path = Path("/proc/sys")) -> list[Finding]:
-    """Reports what the kernel forbids, and nothing that it allows."""
+    """Reports kernel settings that forbid something that Oratorio uses. Settings that allow it are not
+    reported."""
     found = []
     for name, hindering, told in KERNEL:
         try:

@@ -9,18 +9,18 @@ from pathlib import Path
 from typing import NamedTuple
 
 FILE_HEADER_BYTES = 64
-HEADER = "HHIQQQIHHHHHH"  # e_type to e_shstrndx
+HEADER = "HHIQQQIHHHHHH"  # the fields e_type to e_shstrndx
 SEGMENT = "IIQQQQQQ"
 SECTION = "IIQQQQIIQQ"
 SYMBOL = "IBBHQQ"
-LOAD, DYNAMIC, INTERP = 1, 2, 3  # p_type
-SYMTAB, DYNSYM = 2, 11  # sh_type
-NEEDED, STRTAB = 1, 5  # d_tag
-FUNCTION = 2  # the low bits of st_info
+LOAD, DYNAMIC, INTERP = 1, 2, 3  # values of p_type
+SYMTAB, DYNSYM = 2, 11  # values of sh_type
+NEEDED, STRTAB = 1, 5  # values of d_tag
+FUNCTION = 2  # STT_FUNC, in the low four bits of st_info
 
 
 class Segment(NamedTuple):
-    """A part of the file that is loaded into memory."""
+    """An entry of the program header: a part of the file that is loaded, or that tells how to load it."""
 
     kind: int
     flags: int
@@ -55,7 +55,7 @@ class Elf:
         return self._data[offset : self._data.find(b"\0", offset)].decode(errors="replace")
 
     def _place(self, address: int) -> int:
-        """Returns the offset in the file of what is loaded at `address`."""
+        """Returns the offset in the file of the byte that is loaded at `address`."""
         for segment in self.segments:
             if segment.kind == LOAD and 0 <= address - segment.address < segment.file_bytes:
                 return address - segment.address + segment.offset
@@ -87,8 +87,8 @@ class Elf:
         return [self._text(strings + name) for name in names]
 
     def defines(self, name: str) -> bool:
-        """Whether the file itself defines a function of that name. A false answer means nothing if symbols
-        were stripped."""
+        """Whether the file itself defines a function of that name. If symbols were stripped, a defined
+        function may not be found."""
         sections = [
             self._unpack(SECTION, self._section_table + i * struct.calcsize("=" + SECTION))
             for i in range(self._section_count)

@@ -41,7 +41,7 @@ class Host:
     """One MPI implementation."""
 
     name: str
-    flavour: str  # mpich, ompi or abi: the name of the Oratorio library that serves it
+    flavour: str  # mpich, ompi or abi: part of the name of the Oratorio library that serves the host
     mpicc: Path
     mpicxx: Path
     mpiexec: Path
@@ -91,7 +91,7 @@ def _fortran(name: str) -> Path | None:
 
 @cache
 def find_hosts() -> tuple[Host, ...]:
-    """Returns all hosts of this machine, those inside this checkout first."""
+    """Returns all hosts of this machine; those that are installed inside this checkout come first."""
     mpich_python = PRIVATE / "mpich/bin/python"
     openmpi_python = PRIVATE / "openmpi/bin/python"
     debian_env = {
@@ -164,7 +164,8 @@ def _with_preloads(host: Host, variables: dict[str, str], preload: bool) -> dict
 
 
 def mpiexec_command(host: Host, ranks: int, preload: bool, env: Mapping[str, str] | None = None) -> list[str]:
-    """Returns the words before the program: `ranks` ranks with `env` and, if requested, Oratorio preloaded.
+    """Returns the command that starts a program, up to the program: `ranks` ranks with `env` and, if
+    requested, Oratorio preloaded.
 
     Only the ranks get these variables, not the launcher.
     """

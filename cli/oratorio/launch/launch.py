@@ -19,7 +19,7 @@ from oratorio.library import method_table
 from oratorio.paths import preload_library
 
 LAUNCHER_NAMES = ("mpiexec", "mpirun", "orterun", "prterun", "srun")
-# Options with a value that could be mistaken for the program.
+# Options of launchers whose value is the next word, which could be mistaken for the program.
 VALUE_OPTIONS = {"-n", "-np", "-c", "-ppn", "-hosts", "-host", "--host", "-H", "-f", "-hostfile"}
 VALUE_OPTIONS |= {"--hostfile", "-machinefile", "-wdir", "--wdir", "-x", "--map-by"}
 VALUE_OPTIONS |= {"--bind-to", "--ntasks", "-N", "--nodes", "-p", "--partition", "-launcher-exec"}
@@ -34,7 +34,7 @@ ENV_VALUE_OPTIONS = {"-u", "--unset", "-C", "--chdir"}
 
 
 class LaunchError(Exception):
-    """The reason for which the command cannot run with Oratorio, and what to do."""
+    """The command cannot run with Oratorio; the text says why and what to do."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Launch:
     """The command to execute, and what the user may want to know about it."""
 
     argv: list[str]
-    env: dict[str, str]  # added to the environment
+    env: dict[str, str]  # variables to be added to the environment
     program: str | None
     needs: Needs | None
     warnings: list[str]
@@ -209,7 +209,7 @@ def _warnings(kind: str, program: str | None, needs: Needs | None, environ: Mapp
 
 
 def _verify(program: str | None, needs: Needs | None) -> None:
-    """Raises LaunchError for what is sure to fail, before anything starts."""
+    """Raises LaunchError, before anything starts, if running the program with Oratorio is sure to fail."""
     if not preload_library().exists():
         raise LaunchError(f"{preload_library()} is not there: build it with ./oratorio info")
     if needs is None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Makes paths for LD_PRELOAD, which knows no quoting: spaces and colons separate its words.
+"""Makes paths for LD_PRELOAD, in which spaces and colons separate paths and cannot be quoted.
 
 If the library's own path has such a character, the library is reached through a link without one.
 """
@@ -46,7 +46,8 @@ def _why_unsafe(folder: Path) -> str:
         facts, above = directory.lstat(), directory.parent.lstat()
         trusted = {0, os.getuid()}
         if not above.st_mode & OTHERS_WRITE:
-            trusted.add(Path("/").stat().st_uid)  # root has another number in a user namespace
+            # In a user namespace root may have another number, that of the owner of /.
+            trusted.add(Path("/").stat().st_uid)
         if facts.st_uid not in trusted:
             return f"{directory} belongs to user {facts.st_uid}"
         if facts.st_mode & OTHERS_WRITE and (directory == folder or not facts.st_mode & stat.S_ISVTX):

@@ -22,21 +22,22 @@ FLAVOUR_OF_SONAME = {
 }
 FLAVOUR_NAMES = {"mpich": "the MPICH ABI", "ompi": "Open MPI", "abi": "the MPI-5 standard ABI"}
 PYTHON_NAME = re.compile(r"(python|pypy)[0-9.]*$")
-# Libraries that need no others of interest; any other library may lead to an MPI or a profiler.
+# Libraries that lead to no MPI and no profiler; any other library may lead to one.
 PLAIN_NAMES = re.compile(r"(lib(c|m|dl|rt|pthread|gcc_s|stdc\+\+|gfortran|quadmath)|ld-linux[\w-]*)\.so\.")
 PNETCDF_NAME = "libpnetcdf.so"
 
 
 @dataclass(frozen=True)
 class Needs:
-    """What a program needs: one flavour, or None if that is decided at run time."""
+    """Which MPI a program needs: a flavour, or None if that is decided at run time; and what else matters to
+    `oratorio run`."""
 
     flavour: str | None
     reason: str
     is_static: bool = False
     has_own_io: bool = False  # an MPI's own MPI-IO is linked into the program and cannot be replaced
     profilers: tuple[Path, ...] = ()  # linked libraries that define MPI_File_open and call PMPI_File_open
-    has_gio: bool = False  # its PnetCDF writes with a driver of its own, unless a hint says otherwise
+    has_gio: bool = False  # the program's PnetCDF writes with its driver GIO, unless a hint says otherwise
 
 
 @cache

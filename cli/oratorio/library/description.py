@@ -22,7 +22,8 @@ def _refuse(reason: str, remedy: str) -> NoReturn:
 
 @cache
 def read(file: Path = FILE) -> dict[str, Any]:
-    """Returns the whole document; ends the program where it is missing or has another schema."""
+    """Returns the whole description. Ends the program if the file is missing, is not JSON or has another
+    schema."""
     import json  # noqa: PLC0415  most commands that start a job need no table
 
     remedy = "install Oratorio again; in a checkout, run `git checkout cli/oratorio/library/description.json`"

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is known of this machine: costs and mounts."""
+"""Reads what is known of this machine: costs and mounts."""

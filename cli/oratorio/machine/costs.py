@@ -9,7 +9,8 @@ from pathlib import Path
 
 
 def costs_folder(env: Mapping[str, str]) -> Path:
-    """Returns the folder in which the library looks, by the same rule as src/bind/process.cpp."""
+    """Returns the folder in which the library looks for files of costs, by the same rule as
+    src/bind/process.cpp."""
     if given := env.get("ORATORIO_COSTS"):
         return Path(given)
     if cache := env.get("XDG_CACHE_HOME"):
@@ -18,7 +19,7 @@ def costs_folder(env: Mapping[str, str]) -> Path:
 
 
 def names_of(machine: str, file_system: str) -> tuple[str, str]:
-    """Returns the names of the files that the library reads, the more specific one first."""
+    """Returns the names of the files of costs that the library reads, the more specific one first."""
     return f"{machine}-{file_system}.costs", f"{file_system}.costs"
 
 
@@ -36,7 +37,8 @@ def in_force(folder: Path, names: Sequence[str]) -> tuple[str, str]:
 
 
 def values_of(text: str) -> dict[str, float]:
-    """Returns nanoseconds by name; leaves out lines that the library would not read."""
+    """Returns name -> nanoseconds from the text of a file of costs. Leaves out lines that the library would
+    not read."""
     values = {}
     for line in text.splitlines():
         words = line.partition("#")[0].split()

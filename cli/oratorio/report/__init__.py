@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The page about a run: what was recorded, what it means, what would make it faster."""
+"""Makes the page about a run: what was recorded, what it means, and what would make the run faster."""

@@ -35,7 +35,7 @@ WASTE = 2.0  # bytes loaded for each byte requested
 NOTED = 0.1  # a finding below this share, of the access time or of the bytes moved, is not reported
 LARGE = 0.3
 LEAST = 0.02
-# Phrases of the output of ORATORIO_EXPLAIN.
+# Phrases that are searched for in the output of ORATORIO_EXPLAIN.
 ASKED_BY_NAME = "asked for by name"
 BESIDE = "a thread beside moves them on"
 NEAR_LIMIT = 0.7

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`oratorio report`, and the last step of `oratorio run --report`."""
+"""Runs `oratorio report`, and makes the page of `oratorio run --report`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from oratorio.report.facts import Run
 from oratorio.trace.trace import TraceError
 
 FAILED = 2  # exit code if there is no page
-TOLD_MOST = 3  # pieces of advice printed in the terminal
+TOLD_MOST = 3  # at most this many pieces of advice are printed in the terminal
 
 
 def _say(sentence: str) -> None:

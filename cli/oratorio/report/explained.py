@@ -51,10 +51,11 @@ class Explained:
     """The explanations of one run."""
 
     decisions: list[Decision] = field(default_factory=list)
-    remarks: list[str] = field(default_factory=list)  # each once, in the order of their appearance
+    # each remark once, in the order in which they first appear
+    remarks: list[str] = field(default_factory=list)
     locks: list[str] = field(default_factory=list)  # which locks are used and why, each sentence once
     version: str = ""
-    saw: tuple[int, int] | None = None  # accesses and files of rank 0
+    saw: tuple[int, int] | None = None  # numbers of accesses and of files that Oratorio saw on rank 0
     off: bool = False
 
 
@@ -91,7 +92,8 @@ def _decision(said: dict[str, Any]) -> Decision:
 
 
 def _count_again(said: dict[str, Any], decisions: list[Decision]) -> None:
-    for decision in reversed(decisions):  # numbers start again at each open, so the latest decision counts
+    # Each open numbers decisions from the start again, so the latest decision with this number counts.
+    for decision in reversed(decisions):
         if decision.path == said["path"] and decision.number == said["number"]:
             decision.times += said["times"]
             return

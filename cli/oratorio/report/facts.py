@@ -24,7 +24,7 @@ PARTS = ("storage", "copying", "waiting", "planning", "rest")
 
 @dataclass(frozen=True)
 class Spent:
-    """Seconds of accesses, by what they were spent on."""
+    """The seconds that accesses took, divided by what the time was spent on."""
 
     storage: float = 0.0
     copying: float = 0.0
@@ -77,8 +77,8 @@ def spent_by_process(files: Sequence[File]) -> dict[int, Spent]:
 
 @dataclass
 class Group:
-    """Accesses of the same kind and method: collective ones, of all ranks and several calls, or independent
-    ones."""
+    """Accesses of the same kind and method: either collective ones of all ranks, from several calls, or
+    independent ones."""
 
     name: str
     method: str
@@ -241,7 +241,7 @@ class Limit:
     what: str
     measured: float
     calibrated: float
-    seconds: float  # time that the run spent on it, summed over all ranks
+    seconds: float  # time that the run spent storing, loading or copying these bytes, summed over all ranks
 
     @property
     def share(self) -> float:

@@ -185,7 +185,7 @@ def _row(group: Group) -> list[str]:
     ]  # fmt: skip
 
 
-HINTS = ("cb_nodes", "cb_buffer_size")  # the hints of aggregators
+HINTS = ("cb_nodes", "cb_buffer_size")  # hints that the page shows, because they describe the aggregators
 HEADS = (
     "access", "method", "calls", "moved", "pieces", "mean piece", "rounds", "time", "MiB/s", "storage",
     "copying", "waiting",
@@ -243,7 +243,8 @@ def _why(run: Run) -> str:
         if key in known:
             known[key].times += decision.times
         else:
-            known[key] = replace(decision)  # a copy, because the times are added up only here
+            # A copy, because only the page adds up the times of equal decisions.
+            known[key] = replace(decision)
     if not known:
         return (
             "<h2>Methods and why</h2><p>No explanations were recorded: <code>oratorio run "

@@ -128,7 +128,7 @@ def show(files: Sequence[File], console: Console) -> None:
 
 
 def markdown(files: Sequence[File]) -> str:
-    """Returns the same tables as Markdown."""
+    """Returns the tables that show() prints, as Markdown."""
     lines = []
     for file in files:
         rows = rows_of(file)

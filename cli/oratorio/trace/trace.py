@@ -39,9 +39,9 @@ class Span:
 
 @dataclass
 class Access:
-    """One rank's access; times are in seconds."""
+    """One rank's part of an access; times are in seconds."""
 
-    rank: int  # in the file's communicator
+    rank: int  # the rank in the file's communicator
     number: int
     begin: float
     end: float
@@ -68,7 +68,7 @@ class Access:
 
 @dataclass
 class File:
-    """A file from its open to its close."""
+    """What was recorded of a file from its open to its close."""
 
     number: int
     args: dict[str, Any]
