@@ -223,8 +223,8 @@ def find_sender(mpi: str | None, launcher: Sequence[str], mpicxx: Path | None) -
 
 
 def check_writable(folder: Path) -> None:
-    """Raises CalibrateError if a write fails, which shows permissions, a read-only file system and a full
-    disk."""
+    """Writes a temporary file to find missing permissions, a read-only file system or a full disk. Raises
+    CalibrateError."""
     if not folder.is_dir():
         raise CalibrateError(f"{folder} is not a folder")
     try:
@@ -269,7 +269,7 @@ def keep_those_between_nodes(found: Found, file: Path) -> None:
         return
     for name, value in (words for words in lines if len(words) == 2):
         if name in BETWEEN_NODES and name not in found.values:
-            with suppress(ValueError):  # the library ignores such lines, too
+            with suppress(ValueError):  # a line without a number is skipped, as in the library
                 found.values[name] = float(value)
 
 

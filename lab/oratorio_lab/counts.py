@@ -37,7 +37,7 @@ class Fact:
 
     what: str
     counted: int
-    relation: str  # "", "=" or "<="
+    relation: str  # of `counted` to `claimed`: "=" or "<="; empty if nothing is claimed
     claimed: int
     whose: str
 

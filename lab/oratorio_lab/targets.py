@@ -35,9 +35,10 @@ def compile_program(compiler: Path | str, source: Path, name: str, *flags: str) 
     if target.exists() and target.stat().st_mtime > newest:
         return target
     target.parent.mkdir(parents=True, exist_ok=True)
-    # Two parts of the tests may compile it at once; the rename keeps both from seeing half a program.
+    # Two parts of the tests may compile the same program at once; the rename keeps both from seeing half of
+    # it.
     unfinished = target.with_name(f"{name}-{os.getpid()}")
-    # The working folder receives Fortran's module files.
+    # The compiler writes Fortran's module files into the working folder.
     words = [compiler, "-O1", "-o", unfinished, source, *flags]
     done = subprocess.run(words, cwd=target.parent, capture_output=True, text=True, check=False)
     if done.returncode != 0:

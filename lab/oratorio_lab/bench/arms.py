@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The arms of a comparison: Oratorio's methods, the host MPI's own MPI-IO with several sets of hints, and
-raw POSIX I/O."""
+"""The arms of a comparison, that is, the ways of file access that are compared: Oratorio's methods, the host
+MPI's own MPI-IO with several sets of hints, and raw POSIX I/O."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -23,7 +23,8 @@ def is_oratorios(arm: str) -> bool:
 
 
 def method_of(arm: str) -> str:
-    """Returns the method of an Oratorio arm. METHOD@WORD names an arm with hints of its own."""
+    """Returns the method of an Oratorio arm. METHOD@WORD names a further arm with the same method and hints
+    of its own."""
     return arm.partition("@")[0]
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-CLIP = 140  # %: a longer bar is cut off, marked and labelled
+CLIP = 140  # per cent of raw I/O at which a longer bar is cut off, marked and labelled
 # length of the axis in lengths of the longest bar; the rest is for its number and that of raw I/O
 ROOM = 1.36
 FEW_ARMS = 6  # with at most this many arms every bar shows its number

@@ -20,7 +20,7 @@ BUILT_IN = "those built in (src/plan/costs.def)"
 
 @dataclass(frozen=True)
 class Predicted:
-    """An arm's measured passes in one direction; medians, in seconds."""
+    """The predicted and the measured time of an arm's passes in one direction; medians, in seconds."""
 
     workload: str
     ranks: int

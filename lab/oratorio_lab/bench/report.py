@@ -22,7 +22,7 @@ MIB = 1 << 20
 
 @dataclass(frozen=True)
 class Summary:
-    """An arm's passes in one direction, without the first, unmeasured one."""
+    """The results of an arm's passes in one direction, without the first, unmeasured pass."""
 
     arm: str
     direction: str
@@ -35,7 +35,8 @@ class Summary:
     percent_of_raw: float | None
     open_seconds: float | None
     call_peak_mib: float  # memory that the calls added on a rank; the maximum of all passes
-    total_peak_mib: float  # the same, including open and set_view
+    # memory that a rank's calls added, including open and set_view; the maximum of all passes
+    total_peak_mib: float
     verified: bool
     holes_kept: bool
     problem: str

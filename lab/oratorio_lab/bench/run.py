@@ -22,7 +22,7 @@ from oratorio_lab.bench.workloads import WORKLOADS, BenchError
 
 SOURCES = ROOT / "lab/bench"
 COMPILE_OPTIONS = ("-O2", "-std=c++20")
-POLL_SECONDS = 0.5  # seldom, because the ranks need the cores
+POLL_SECONDS = 0.5  # The progress is read seldom, because the ranks need the cores.
 DIRECTIONS = ("write", "read")
 Progress = Callable[[int, str], None]  # number of samples so far, description of the current one
 
@@ -65,7 +65,7 @@ class Settings:
 
     @property
     def reference(self) -> str:
-        """The arm that counts as 100 %."""
+        """The arm with which others are compared: its bandwidth counts as 100 %."""
         return "raw_direct" if self.direct else "raw"
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The one table of how an arm looks in every picture: its colour, its marker, its name in the legend."""
+"""The table of how each arm looks in every picture: its colour, its marker, its name in the legend."""
 
 import zlib
 from dataclasses import dataclass

@@ -14,7 +14,7 @@ from oratorio_lab.trace.accesses import Collective
 
 WORKLOAD = "recorded"
 ARMS = "host,methods,raw"
-MOST = 1 << 30  # bytes of all ranks that a pass repeats in one direction
+MOST = 1 << 30  # A pass repeats at most this many bytes of all ranks in one direction.
 ALIGNMENT = 64 << 20  # the part of the file before the first access is skipped in multiples of this
 
 
@@ -32,7 +32,7 @@ class Job:
 
     @property
     def shift(self) -> int:
-        """The number of bytes by which views begin earlier than they did in the trace."""
+        """The number of bytes that are subtracted from the displacements of views in the trace."""
         begins = [
             access.args["view"]["displacement"]
             for one in self.accesses

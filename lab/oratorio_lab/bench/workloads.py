@@ -24,7 +24,7 @@ def numbers(text: str, option: str) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class Parameter:
-    """A number by which a workload is scaled, or one of a few words."""
+    """A parameter of a workload: a number that scales it, or one of a few words."""
 
     name: str
     default: int | str
@@ -56,7 +56,7 @@ class Workload:
     name: str
     help: str
     parameters: tuple[Parameter, ...]
-    square: bool = False  # needs a square number of ranks
+    square: bool = False  # whether the number of ranks must be a square
     case: str = ""  # the E3SM case that the decomposition belongs to
 
     def values(self, given: Mapping[str, str | None], smoke: bool) -> dict[str, int | str]:

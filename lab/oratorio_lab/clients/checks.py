@@ -19,7 +19,8 @@ SECTIONS = "14.4.4,14.6"
 RULE_SECONDS = 120
 ORACLE_SECONDS = 3600
 PATIENCE_SECONDS = 300  # time limit of one program of the oracle
-KILL_SECONDS = 180  # for a job to notice that a client is dead, and again for the file to become usable
+# time limit for a job to notice that a client is dead, and again for the file to become usable
+KILL_SECONDS = 180
 TIMED_OUT = 124  # exit code of timeout(1) for a command that ran too long
 WRONG = re.compile(r"^(.*?): (\d+) wrong of (\d+)", re.MULTILINE)
 SHOWN = 5  # number of failures that a verdict names
@@ -49,7 +50,7 @@ def _shown(found: list[str]) -> str:
 
 
 def _without_end(code: int, output: str) -> str:
-    """Describes the end of a command that should have ended with 0 or 1."""
+    """Describes how a command ended that should have ended with 0 or 1."""
     if code == TIMED_OUT:
         return "no end within its limit"
     lines = [line.strip() for line in output.splitlines() if line.strip()]

@@ -65,7 +65,7 @@ def layer(name: str) -> Path:
         checked("unshare", "--mount", "bash", "-e", "-o", "pipefail", "-c", UNPACK, "sh", packages, place)
         try:
             place.rename(made)
-        except OSError:  # another run has just made the same layer
+        except OSError:  # another run may have just made the same layer
             if not made.exists():
                 raise
     return made
@@ -77,7 +77,7 @@ def xstate_library() -> Path:
     if target.exists() and target.stat().st_mtime > source.stat().st_mtime:
         return target
     HOME.mkdir(parents=True, exist_ok=True)
-    # Another run may load or compile it at the same time, so the finished file is moved into place.
+    # Another run may load or compile the library at the same time, so the finished file is moved into place.
     with tempfile.TemporaryDirectory(dir=HOME) as folder:
         fresh = Path(folder) / target.name
         checked("cc", "-O2", "-Wall", "-shared", "-fPIC", "-o", fresh, source)

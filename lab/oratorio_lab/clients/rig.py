@@ -36,14 +36,15 @@ FOLDER = "/client"
 RANKS = 4
 UP_SECONDS = 60  # time limit until the first process of every guest runs
 POLL_SECONDS = 0.2
-# With a process namespace nothing outlives the command, and with a mount namespace only the command sees the
-# mounts.
+# Namespaces of each frame. With a process namespace nothing outlives the command, and with a mount namespace
+# only the command sees the mounts.
 NAMESPACES = {
     "kernel": ("--mount", "--pid"),
     "namespaces": ("--mount", "--pid", "--net", "--uts", "--ipc"),
     "two": ("--mount", "--pid", "--net", "--uts", "--ipc"),
 }
-FIRST = {"namespaces": "namespaces.sh", "two": "node.sh"}  # a single kernel starts the kind's own script
+# the frame `kernel` starts the kind's own script instead
+FIRST = {"namespaces": "namespaces.sh", "two": "node.sh"}
 MARKS = {"kernel": ("up1",), "namespaces": ("up1",), "two": ("up1", "up2")}
 
 

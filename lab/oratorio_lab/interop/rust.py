@@ -26,7 +26,7 @@ def version(project: Path) -> str:
 
 
 def fetch() -> None:
-    """Fetches libclang; if that fails, the row reports it."""
+    """Fetches libclang. If that fails, the row of rsmpi reports that it is missing."""
     command = [sys.executable, "-m", "pip", "install", "--no-deps", "-q", "-t", HOME / "libclang", LIBCLANG]
     if not (HOME / "libclang").exists():
         subprocess.run(command, check=False)

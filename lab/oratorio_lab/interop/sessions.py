@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from oratorio_lab.interop.model import RANKS, NoEndError
 
-TRIES, SECONDS = 5, 30  # a run takes 0.3 s
+TRIES, SECONDS = 5, 30  # SECONDS limits a run, which takes 0.3 s if it does not hang
 Said = TypeVar("Said")
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
 
-Rates = dict[str, list[float | None]]  # of a curve: arm -> MiB/s at each value
+Rates = dict[str, list[float | None]]  # the rates of a curve: arm -> MiB/s at each value
 Measure = Callable[[Sequence[Rates]], float | None]  # takes all curves that a claim is about
 
 
@@ -31,11 +31,11 @@ class Verdict:
     """A claim and the result of its measure."""
 
     claim: Claim
-    value: float | None  # None: what the measure needs was not measured
+    value: float | None  # None if the rates that the measure needs were not measured
 
     @property
     def word(self) -> str:
-        """Whether the claim shows."""
+        """A word or two that say whether the claim shows here."""
         if self.value is None:
             return "not measured"
         if self.claim.least <= self.value <= self.claim.most:

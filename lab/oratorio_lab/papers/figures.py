@@ -33,7 +33,8 @@ class Sweep:
     # with --full, added to `given` or replacing its entries
     full_given: Mapping[str, str] = field(default_factory=dict)
     directions: tuple[str, ...] = ("write", "read")
-    hints: Mapping[str, str] = field(default_factory=dict)  # for all of Oratorio's arms
+    # hints for all MPI-IO arms; the host's get only keys that are not Oratorio's
+    hints: Mapping[str, str] = field(default_factory=dict)
     arm_hints: tuple[tuple[str, str, str], ...] = ()  # arm, key, value
     ranks_of_node: int = 0
 
@@ -192,7 +193,7 @@ PAPER_2001 = Paper(
     ranks=(2, 4, 16),
 )  # fmt: skip
 
-# The paper's own methods come first.
+# The methods that are measured for this paper's figures.
 METHODS_2006 = ("sieve", "two_phase", "list_io", "datatype_io", "mmap", "shared_data", "shared_buffer_list",
                 "shared_buffer")  # fmt: skip
 ARMS_2006 = ("host", *METHODS_2006, "auto", "raw")

@@ -30,7 +30,7 @@ LEGEND = 100  # characters of a line of its legend
 
 @dataclass(frozen=True)
 class Scale:
-    """How much of a paper is measured, and how large."""
+    """How much of a paper is measured, and at which sizes."""
 
     ranks: tuple[int, ...]
     arms: tuple[str, ...] = ()  # arms that replace the figures' own
@@ -211,7 +211,7 @@ def _why_not(sweep: Sweep, scale: Scale) -> str:
 def plan(
     paper: Paper, figures: Sequence[str], modes: Sequence[str], scale: Scale, settings: Settings
 ) -> Measured:
-    """Returns what will be measured; nothing has run yet."""
+    """Plans the runs and curves of a paper. Nothing runs yet, so the curves have no results."""
     curves, skipped = [], []
     for sweep in paper.sweeps:
         if sweep.figure not in figures:
@@ -349,7 +349,7 @@ def figure_of(name: str, measured: Measured) -> "Figure":
     curves = [curve for curve in measured.curves if curve.sweep.figure == name]
     columns = min(2, len(curves))
     rows = -(-len(curves) // columns)
-    if len({curve.mode for curve in curves}) > 1:  # sort so that modes are side by side
+    if len({curve.mode for curve in curves}) > 1:  # Sorted so that the modes of a sweep are side by side.
         curves.sort(key=lambda curve: (measured.paper.sweeps.index(curve.sweep), curve.direction != "write"))
     heading = _heading(name, measured)
     height = 1.4 + 2.8 * rows + 0.15 * heading.count("\n")

@@ -77,7 +77,7 @@ class Drawing:
             self.text(x + width / 2, y + height / 2 + 4, words, 11)
 
     def rule(self, x: float, y: float, to: float, role: str) -> None:
-        """Draws a line that marks a range, below or above what it belongs to."""
+        """Draws a line below or above something, to mark a range of it."""
         self._add("path", d=f"M{_number(x)} {_number(y)}H{_number(to)}", stroke=ROLES[role], stroke_width=3)
 
     def arrow(

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`oratorio simulate`: what an access would take on another machine."""
+"""`oratorio simulate`: predicts how long an access would take on another machine."""

@@ -40,15 +40,15 @@ class Topology:
 class Endpoint:
     """The cost of a message at its ends, in addition to its bytes."""
 
-    send_us: float  # o_s
-    receive_us: float  # o_r
+    send_us: float  # o_s in docs/research/simulate.md
+    receive_us: float  # o_r in docs/research/simulate.md
     queue_ns: float  # t_q: an entry of the message queue that is examined
     disorder: float  # share of the queue that is examined for a message
 
 
 @dataclass(frozen=True)
 class Work:
-    """The cost of a contiguous piece for a core."""
+    """The time that a core spends on a contiguous piece."""
 
     piece_ns: float  # per piece, to describe or to place it
     merge_ns: float  # per piece, for each level of a merge
@@ -61,14 +61,14 @@ class Storage:
     targets: int
     rate_mbs: float  # bandwidth of a target
     client_rate_mbs: float  # bandwidth of an aggregator
-    latency_us: float  # of each call
-    lock_us: float  # for taking over a target to which others write, too
+    latency_us: float  # latency of each call
+    lock_us: float  # time of taking over a target to which others write, too
     stripe_bytes: int
 
 
 @dataclass(frozen=True)
 class Machine:
-    """What a prediction knows of a machine."""
+    """The values of a machine that predictions use."""
 
     name: str
     nodes: int

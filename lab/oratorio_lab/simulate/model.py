@@ -25,7 +25,7 @@ class Prediction:
     storage: float
     seconds: float  # less than their sum where they overlap
     bound: str  # what the exchange waits for
-    messages: float  # to aggregators and, in two layers, to local ones
+    messages: float  # messages to aggregators and, in two layers, to local aggregators
     far_messages: float
     depth: float  # the most queue entries among which a message is searched
     busiest: float  # messages that the busiest aggregator receives in a round
@@ -65,7 +65,7 @@ class Sensitivity:
 
     change: str
     winner: Prediction
-    gain: float  # how many times as long as the fastest the first arm takes
+    gain: float  # the time of the first arm divided by that of the fastest
 
 
 def changes(machine: Machine) -> list[tuple[str, float]]:

@@ -26,7 +26,8 @@ from oratorio_lab.simulate.schedule import (
 )
 
 MICRO, NANO, MEGA = 1e-6, 1e-9, 1e6
-PARTS_MOST = 4  # groups of a node's senders: more take longer and change little
+# A node's senders are simulated in at most this many groups; more take longer and change little.
+PARTS_MOST = 4
 # Links have exactly the given bandwidth and latency, and acknowledgements take nothing.
 SETTINGS = (
     "--cfg=network/model:CM02", "--cfg=network/crosstraffic:no", "--cfg=network/latency-factor:1",

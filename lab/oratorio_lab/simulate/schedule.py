@@ -43,7 +43,7 @@ class Round:
     """One round of a plan: what each node sends to each aggregator. The columns are SENDERS to OWN_PIECES."""
 
     number: int
-    regions: np.ndarray  # rows of aggregator, offset, bytes
+    regions: np.ndarray  # rows of (aggregator, offset, bytes)
     sent: np.ndarray  # [node, aggregator, column]
     gathered: np.ndarray  # [node, column]; empty with one layer
 
@@ -81,11 +81,11 @@ class Schedule:
     bytes: int
     pieces: int  # pieces of all ranks
     edges: int  # participants of all rounds, counted exactly
-    local_aggregators: int  # 0: one layer
+    local_aggregators: int  # number of local aggregators; 0 with one layer
     sampled: tuple[Round, ...]
     reads: bool = False
     asks: bool = False  # aggregators learn in advance what a round will hold
-    # The number of nodes that a walked node represents, by node; empty: all were walked.
+    # Walked node -> the number of nodes that it represents; empty if all nodes were walked.
     stands_for: Mapping[int, int] = field(default_factory=dict)
 
     @cached_property

@@ -22,7 +22,7 @@ Plan = Callable[[Sequence[Mapping[str, str]]], list[Schedule]]
 
 @dataclass(frozen=True)
 class Step:
-    """The best of one hint's values, with the other hints unchanged."""
+    """One step of the search: the best of one hint's values, with the other hints unchanged."""
 
     tried: Sequence[str]  # hints that were varied, with their values
     chosen: Hints

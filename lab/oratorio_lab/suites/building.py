@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Compiles the programs of a suite for a host, again only after a change of their sources."""
+"""Compiles the programs of a suite for a host. A program is compiled again only after its sources have
+changed."""
 
 import subprocess
 from collections.abc import Sequence
@@ -50,7 +51,8 @@ class Builder:
         return target
 
     def _run(self, command: Sequence[str | Path]) -> None:
-        # Runs in the build folder, because Fortran's module files go into the working folder.
+        # The compiler runs in the build folder, because it writes Fortran's module files into the working
+        # folder.
         done = subprocess.run(
             command, cwd=self.folder_, capture_output=True, text=True, timeout=COMPILE_SECONDS
         )

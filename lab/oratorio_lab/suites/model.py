@@ -27,7 +27,7 @@ class Archive:
     file: str  # name of the .orig.tar, or of the distribution
     sha256: str
     parts: tuple[str, ...]  # path prefixes of what to unpack, below the archive's only folder
-    registry: str = "debian"  # or "pypi"
+    registry: str = "debian"  # "debian" or "pypi"
 
     @property
     def name(self) -> str:
@@ -132,12 +132,13 @@ class Suite:
 
     name: str
     title: str
-    archive: Archive | None  # None: everything it needs is in the host's Python
-    hosts: tuple[str, ...]  # hosts it runs on by default
+    archive: Archive | None  # None if everything that the suite needs is in the host's Python
+    hosts: tuple[str, ...]  # hosts under which the suite runs by default
     needs: str  # compiler or interpreter that a host must have: "c", "fortran", "python"
-    tests: Callable[[Path, Host], Sequence[Program] | Script]  # returns the tests, from the source folder
-    remark: str = ""  # for readers of the results
-    prepare: Callable[[Path], None] = lambda source: None  # runs once, after the source was unpacked
+    # returns the tests, given the source folder and a host
+    tests: Callable[[Path, Host], Sequence[Program] | Script]
+    remark: str = ""  # a remark for readers of the results
+    prepare: Callable[[Path], None] = lambda source: None  # called once, after the source was unpacked
     # Sources that programs are linked with, by the value of Program.support.
     support: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     includes: tuple[str, ...] = ()  # folders relative to the source

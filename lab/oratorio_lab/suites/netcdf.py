@@ -7,11 +7,12 @@ from pathlib import Path
 from oratorio.launch.hosts import Host
 from oratorio_lab.suites.model import Archive, Program, Suite, exits_with_zero
 
-# The programs of the suite's script, with at most 4 ranks; its runs with 8 and 16 only repeat the same.
+# The programs that the suite's script runs with at most 4 ranks. Its runs with 8 and 16 ranks only repeat the
+# same programs.
 PROGRAMS = ("tst_mpi_parallel", "tst_parallel", "tst_parallel3", "tst_parallel4", "tst_parallel5")
 PROGRAMS += ("tst_parallel6", "tst_simplerw_coll_r", "tst_parallel_zlib", "tst_parallel_compress")
 PROGRAMS += ("tst_quantize_par",)
-# What the configure script would find for a parallel netCDF on Linux.
+# Names that the configure script would define for a parallel netCDF on Linux.
 CONFIG = (
     "USE_PARALLEL USE_PARALLEL4 USE_NETCDF4 USE_HDF5 HDF5_PARALLEL HDF5_SUPPORTS_PAR_FILTERS HAVE_STDINT_H"
 )

@@ -44,7 +44,7 @@ class Note:
 
 @dataclass(frozen=True)
 class Run:
-    """The origin of some results of a suite on a host."""
+    """The run from which some results of a suite on a host come."""
 
     suite: str
     host: str

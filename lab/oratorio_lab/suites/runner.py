@@ -76,7 +76,7 @@ def read_records(folder: Path) -> dict[str, tuple[str, str]]:
         last = {}
         for line in file.read_text().splitlines():
             name, outcome, detail = json.loads(line)
-            # A failure stays, even if tearDown reports success after it.
+            # A test that failed stays failed, even if tearDown reports success after it.
             if last.get(name, ("",))[0] != "failed":
                 last[name] = (outcome, f"{file.stem}: {detail}")
         for name, told in last.items():

@@ -27,9 +27,9 @@ MOST = 2**60  # upper limit of offsets and sizes
 class Collective:
     """A collective access, as the accesses of all its ranks."""
 
-    number: int  # its place among the collective accesses of the file, from 0
+    number: int  # the place of this access among the collective accesses of the file, from 0
     direction: str
-    ranks: tuple[Access, ...]  # in the order of ranks
+    ranks: tuple[Access, ...]  # one access of each rank, in the order of ranks
 
     @property
     def bytes(self) -> int:
@@ -53,7 +53,7 @@ class Collective:
 
     @property
     def begin(self) -> int:
-        """The first byte of the file that a rank accesses."""
+        """The first byte of the file that any rank accesses."""
         return min(access.args["hull"][0] for access in self.ranks if access.args["asked"])
 
     @property

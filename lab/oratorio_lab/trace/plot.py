@@ -20,9 +20,9 @@ COLORS = {
     "waiting": "#ECECEC",
     "message": "#222222",
 }
-PHASE = (0.1, 0.4)  # offset in a rank's band, and height
+PHASE = (0.1, 0.4)  # a phase's offset in the band of its rank, and its height
 DETAIL = (0.55, 0.3)
-RANKS_MOST = 64  # more bands could not be distinguished
+RANKS_MOST = 64  # at most this many ranks are drawn, because more bands could not be distinguished
 BARS_MOST = 20_000
 
 
