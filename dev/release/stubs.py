@@ -25,8 +25,8 @@ def read_table(text: str) -> dict[str, dict[str, list[str]]]:
 
 
 def version_script(versions: dict[str, list[str]]) -> str:
-    """Returns a version script for the linker. No version inherits from another: the linker does not need
-    that, and it only informs people."""
+    """Returns a version script for the linker. No version inherits from another, because inheritance would
+    only inform human readers."""
     return "".join(
         f"{version} {{ global: {' '.join(f'{symbol};' for symbol in symbols)} }};\n"
         for version, symbols in versions.items()
