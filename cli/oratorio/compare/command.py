@@ -21,7 +21,8 @@ INTERRUPTED = 130
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of `compare` to those that all commands with a job have."""
+    """Adds the options that only `compare` has. start.py adds those that it shares with other commands that
+    start a job."""
     parser.add_argument("--methods", metavar="A,B,...", help="Instead of those that auto takes.")
     parser.add_argument("--all", action="store_true", help="Every method of docs/user/methods.md.")
     parser.add_argument(

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`oratorio conformance mpiexec -n 4`: tests the MPI-IO of a launcher's MPI, rule by rule.
 
-The rules are the C program in cli/conformance. They all run in one launch, those of MPI_Finalize in
-another. If the program crashes or hangs, the current rule is recorded as broken and a new launch continues
-with the next one.
+The C program in cli/conformance contains the rules. One launch runs all rules except those about
+MPI_Finalize, which a second launch runs. If the program crashes or hangs, the current rule is recorded as
+broken, and a new launch continues with the next rule.
 """
 
 import hashlib
@@ -93,8 +93,8 @@ def _cache() -> Path:
 
 
 def build(mpicc: Path) -> Path:
-    """Returns the program built by this compiler. It is cached until a source or the compiler's command
-    changes."""
+    """Returns the program that this compiler built from cli/conformance. The program is cached until a source
+    or the compiler's command changes."""
     shown = subprocess.run([mpicc, "-show"], capture_output=True, text=True, check=False)
     digest = hashlib.sha256((str(mpicc) + shown.stdout).encode())
     for source in sorted(SOURCES.glob("*.[ch]")):
@@ -127,7 +127,8 @@ def list_rules(program: Path) -> list[Rule]:
 
 
 def select(rules: Sequence[Rule], sections: Sequence[str], ids: Sequence[str], with_long: bool) -> list[Rule]:
-    """Returns the rules with the given ids, else those of the sections; long ones only if requested."""
+    """Returns the rules with the given ids, or without ids the rules of the given sections. Long rules of
+    sections are included only with `with_long`."""
     known = {rule.id for rule in rules}
     unknown = [name for name in ids if name not in known]
     if unknown:

@@ -39,7 +39,7 @@ class LaunchError(Exception):
 
 @dataclass(frozen=True)
 class Launch:
-    """The command to execute, and what the user may want to know about it."""
+    """The command to execute, the program and MPI found in it, and warnings for the user."""
 
     argv: list[str]
     env: dict[str, str]  # variables to be added to the environment
@@ -51,8 +51,8 @@ class Launch:
 def oratorio_variables(
     method: str | None, hints: Sequence[str], explain: bool, environ: Mapping[str, str]
 ) -> dict[str, str]:
-    """Returns the variables that Oratorio reads. Hints passed here override those already in
-    ORATORIO_HINTS."""
+    """Returns the environment variables that pass the method, hints and `explain` to Oratorio. Hints passed
+    here override those already in ORATORIO_HINTS. Raises LaunchError."""
     if method and (complaint := method_table.complaint(method)):
         raise LaunchError(complaint)
     given = [f"oratorio_method={method}"] if method else []

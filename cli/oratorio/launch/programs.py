@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Finds which MPI a program will load, as far as its files show that before it starts."""
+"""Finds which MPI a program will load, as far as the program's files show that before it starts."""
 
 from __future__ import annotations
 
@@ -42,7 +42,8 @@ class Needs:
 
 @cache
 def _sonames(file: Path) -> tuple[str, ...]:
-    """Returns the names in DT_NEEDED of this file and of the libraries that it leads to."""
+    """Returns the names in DT_NEEDED of an ELF file, and unless it needs an MPI itself, also those of the
+    libraries that it loads."""
     try:
         direct = Elf(file).needed()
     except (OSError, ValueError):
@@ -115,8 +116,8 @@ def _interpreter(file: Path) -> Path | None:
 
 
 def _needs_of_python(python: Path) -> Needs:
-    """Returns the needs of the mpi4py that this Python would import; they are unknown before run time if it
-    has several builds."""
+    """Returns the needs of the mpi4py that this Python would import. If that mpi4py has several builds, its
+    MPI is unknown before run time."""
     find = "import importlib.util as u; print(*u.find_spec('mpi4py').submodule_search_locations)"
     found = subprocess.run([python, "-c", find], capture_output=True, text=True, check=False)
     folder = Path(found.stdout.strip()) if found.returncode == 0 else None

@@ -17,7 +17,7 @@ TOLD_BY_TRACE = ("hints", "account")  # kinds of lines that are skipped, because
 
 @dataclass
 class Candidate:
-    """A method that was considered; it has no milliseconds if it does not apply."""
+    """A method that was considered. `milliseconds` is None if the method does not apply."""
 
     name: str
     milliseconds: float | None

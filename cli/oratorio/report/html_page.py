@@ -68,7 +68,7 @@ PAGE = """<!doctype html>
 {body}
 </body></html>
 """
-NAMED_MOST = 40  # characters of a name that stays on one line
+NAMED_MOST = 40  # a longer name may be broken into several lines
 
 
 def text(what: object) -> str:

@@ -33,7 +33,7 @@ MIB = 1 << 20
 BARS_MOST = 64  # ranks that are drawn; the page states how many are not
 FILES_MOST = 20
 DECISIONS_MOST = 40
-SPANS_MOST = 400  # spans on one line of the timeline
+SPANS_MOST = 400  # spans of one colour that are closer than 1 / SPANS_MOST of a line's width are joined
 MEANS = {
     "storage": "storage: in its calls, or waiting for them",
     "copying": "copying between memory, buffers and messages",

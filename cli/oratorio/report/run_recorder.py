@@ -32,7 +32,7 @@ class RecordError(Exception):
 
 @contextmanager
 def _place(folder: Path) -> Iterator[Path]:
-    """Yields a folder inside `folder`, so that all nodes see it, too; removes it afterwards."""
+    """Yields a new folder inside `folder`, which all nodes see, and removes the new folder afterwards."""
     try:
         made = Path(tempfile.mkdtemp(prefix=".oratorio-", dir=folder))
     except OSError as error:
@@ -106,8 +106,8 @@ def attached(prepared: launch.Launch) -> int:
             with suppress(ProcessLookupError):
                 job.send_signal(number)
 
-        # Signals sent to this process are meant for the job; the terminal's interrupt reaches the job by
-        # itself.
+        # Signals sent to this process are meant for the job, so they are passed on. The terminal's interrupt
+        # reaches the job anyway, so it is ignored here.
         heard_by({**dict.fromkeys(PASSED_ON, pass_on), signal.SIGINT: lambda number, frame: None})
         return _code(job.wait())
 
