@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Lets one process build in a checkout at a time, and prints a line while another has to wait."""
+"""Lets only one process at a time build in a checkout. Another process prints a line while it waits."""
 
 import fcntl
 import sys

@@ -75,7 +75,7 @@ class Found:
     kept: dict[str, str] = field(default_factory=dict)
 
     def take(self, words: list[str]) -> None:
-        """Takes a line that one of the measuring programs printed."""
+        """Adds the result in a line that one of the measuring programs printed."""
         match words:
             case ["measured", name, value]:
                 self.values[name] = float(value)
@@ -153,8 +153,8 @@ def place_of(program: Path, folder: Path) -> Place:
 
 
 def read_costs(program: Path, file_system: str, text: str) -> tuple[dict[str, Constant], list[str]]:
-    """Returns all constants in force on the file system if its cost file contains `text`, as the library
-    reads it, and the library's warnings."""
+    """Returns the constants that the library would use on the file system with `text` as its file of costs,
+    and the library's warnings about that text."""
     done = _ask(program, "costs", file_system, text=text)
     lines = filter(None, map(LINE.fullmatch, done.stdout.splitlines()))
     constants = {line["name"]: Constant(float(line["value"]), line["meaning"]) for line in lines}
@@ -243,7 +243,8 @@ def _make_folder(folder: Path) -> None:
 
 
 def write_costs(path: Path, found: Found, meanings: Mapping[str, Constant]) -> None:
-    """Replaces the file atomically, because programs may be reading it. Leaves out what was not measured."""
+    """Writes the measured constants to a file of costs. Replaces the file atomically, because programs may be
+    reading it."""
     lines = [
         f"{name:<16} {found.values[name]:>12.4g}  # {constant.meaning}\n"
         for name, constant in meanings.items()

@@ -25,8 +25,8 @@ ip link set bridge0 up
 echo $$
 exec cat
 """
-# The first line runs while /proc is still the machine's, so it reads the number of this process outside of
-# its namespace.
+# The script of a node's first process. Its first line runs while /proc is still the machine's, and so reads
+# the number that the process has outside of its namespace.
 NODE = """
 read -r number rest < /proc/self/stat
 hostname "$1"

@@ -22,7 +22,7 @@ class Profile:
     copied: float  # bytes copied from memory to memory for each byte of data
     storage_ms: float
     copy_ms: float
-    other_ms: float  # planning, messages, waiting for other ranks
+    other_ms: float  # time of planning, messages and waiting for other ranks
     raw_ms: float | None  # time of the reference arm, if it was measured
     pieces: int
 

@@ -29,7 +29,7 @@ Progress = Callable[[int, str], None]  # number of samples so far, description o
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings that all runs of one command share."""
+    """The settings of measurements, which all runs of one command share."""
 
     host: Host
     arms: tuple[str, ...]
@@ -71,7 +71,7 @@ class Settings:
 
 @dataclass
 class Run:
-    """One workload at one number of ranks, and its results."""
+    """A workload with given parameters on a number of ranks, and its results."""
 
     label: str
     workload: str
@@ -116,7 +116,8 @@ def _host_in(prefix: Path) -> Host:
 
 
 def find_mpi(name: str) -> Host:
-    """Finds an MPI by a host's name (`mpich5`), by the start of one (`mpich`), or by its folder."""
+    """Finds an MPI by the name of a host (`mpich5`), by the beginning of such a name (`mpich`), or by the
+    folder in which the MPI is installed."""
     if "/" in name:
         return _host_in(Path(name).resolve())
     found = [host for host in hosts.find_hosts() if host.name.startswith(name)]

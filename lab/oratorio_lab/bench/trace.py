@@ -15,7 +15,8 @@ from oratorio_lab.trace.accesses import Collective
 WORKLOAD = "recorded"
 ARMS = "host,methods,raw"
 MOST = 1 << 30  # A pass repeats at most this many bytes of all ranks in one direction.
-ALIGNMENT = 64 << 20  # the part of the file before the first access is skipped in multiples of this
+# views begin earlier by a multiple of this, because the part of the file before them is skipped
+ALIGNMENT = 64 << 20
 
 
 @dataclass(frozen=True)

@@ -60,7 +60,8 @@ class Workload:
     case: str = ""  # the E3SM case that the decomposition belongs to
 
     def values(self, given: Mapping[str, str | None], smoke: bool) -> dict[str, int | str]:
-        """Returns a value for each parameter: the given one, else the default or the smoke value."""
+        """Returns a value for each parameter: the given value, or else the default or, with `smoke`, the
+        smoke value."""
         values = {}
         for p in self.parameters:
             text = given.get(p.name)

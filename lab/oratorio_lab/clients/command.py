@@ -34,7 +34,7 @@ HEAD = (
     "|---|---|---|" + (len(COLUMNS) + 1) * "---|" + "\n"
 )
 KILL = "kill-"  # prefix of the names of checks that kill a client
-SETUP_SECONDS = 400  # time limit to boot, make the file system and mount it, before the checks
+SETUP_SECONDS = 400  # time limit for booting and for making and mounting the file system, before the checks
 
 
 class _Progress:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The file systems that can be set up here, one row each.
+"""The table of file systems that can be set up here.
 
 A frame says what the two clients are. `two`: two Linux kernels in user mode on a bridge. `namespaces`: two
 mounts without a kernel of their own (FUSE). `kernel`: one kernel in user mode, which is no client of

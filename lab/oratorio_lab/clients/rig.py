@@ -54,7 +54,7 @@ class GuestError(Exception):
 
 @dataclass(frozen=True)
 class Ended:
-    """The result of a command, and the folder that it had as $RIG."""
+    """The exit code and output of a command, and the folder that the command had as $RIG."""
 
     code: int
     output: str
@@ -90,7 +90,8 @@ class Clients:
     def launcher(
         self, host: Host, env: Mapping[str, str] | None = None, *, preload: bool = True
     ) -> list[str]:
-        """Returns the words to put before a program, which start RANKS ranks of it on both clients."""
+        """Returns a launcher's command up to the program. It starts RANKS ranks of the program, half of them
+        on each client."""
         env = dict(env or {})
         if self.kind.frame != "two":
             nodes = {"ORATORIO_RANKS_PER_NODE": str(RANKS // 2)}

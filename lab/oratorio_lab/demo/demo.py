@@ -77,7 +77,8 @@ def parse_phase(line: str) -> Phase | None:
 
 
 def hdf5_flags(host: Host) -> list[str]:
-    """Returns the flags for Debian's HDF5 of this host's ABI; newer MPIs of the same ABI run it, too."""
+    """Returns the compiler's flags for Debian's HDF5 for this host's ABI. Newer MPIs of the same ABI run
+    programs built with it, too."""
     name = {"mpich": "mpich", "ompi": "openmpi"}.get(host.flavour)
     if name is None:
         raise DemoError(f"there is no parallel HDF5 for {host.name}; take mpich5, mpich4 or openmpi4")
@@ -156,8 +157,8 @@ def compare_files(one: Path, other: Path) -> list[str]:
 
 
 def rows_of(phases: list[Phase]) -> dict[tuple[str, str], tuple[float, int]]:
-    """Returns (layout, row name) -> (seconds, bytes), summed over the steps; each field alone and all fields
-    together."""
+    """Returns (layout, row name) -> (seconds, bytes), summed over the steps. Each layout has a row for each
+    phase's name, one for all fields together, and one for the total."""
     rows: dict[tuple[str, str], tuple[float, int]] = {}
     for layout in LAYOUTS:
         mine = [phase for phase in phases if phase.layout == layout]

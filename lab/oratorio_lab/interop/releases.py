@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Other releases of Debian, for libraries that are newer than this machine's.
+"""Fetches packages of other releases of Debian, whose libraries are newer than this machine's.
 
-Their packages are unpacked into a folder and nothing is installed. Programs are compiled here against the
+The packages are unpacked into a folder and nothing is installed. Programs are compiled here against the
 release's headers, and run with that folder as their root. Oratorio has the same path there as here.
 """
 
@@ -60,7 +60,8 @@ class Release:
         return HOME / f"{self.name}.mpiexec"
 
     def version(self, package: str) -> str:
-        """Returns the version of the package that has this name and perhaps a number. Raises MissingError."""
+        """Returns the version of the package whose name is this one, perhaps with a number at the end. Raises
+        MissingError."""
         self._require()
         for line in (self.root / "packages").read_text().splitlines():
             name, _, version = line.partition(" ")

@@ -65,7 +65,8 @@ def _c(source: str, library: str, **options) -> Trial:
 
 
 def _python(source: str, *words: str, file: str = "", **options) -> Trial:
-    """Returns a trial of a Python program; its argument is a folder, or the name of a file there."""
+    """Returns a trial of a Python program. The program's argument is a folder or, with `file`, a file in that
+    folder."""
 
     def trial(place: str, folder: Path) -> str:
         host = host_of(place)

@@ -22,7 +22,7 @@ HDF5_FOLDER = {"ompi": "openmpi", "mpich": "mpich"}
 
 
 def host_of(name: str) -> Host:
-    """Returns an MPI of this machine, or that of a release. Raises MissingError."""
+    """Returns an MPI of this machine, or the Open MPI of another release of Debian. Raises MissingError."""
     for release in releases.RELEASES:
         if release.name == name:
             return release.host()

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from oratorio_lab.papers import claims
 from oratorio_lab.papers.claims import Claim
 
-RANKS = "ranks"  # the sweep is over --ranks; all other sweeps use the largest of these
+RANKS = "ranks"  # a sweep over the numbers of --ranks; all other sweeps use the largest of these numbers
 RANKS_OF_NODE = "ranks_of_node"  # a sweep over the number of ranks on a pretended node
 Values = tuple[int | str, ...]
 

@@ -34,7 +34,7 @@ class Scale:
 
     ranks: tuple[int, ...]
     arms: tuple[str, ...] = ()  # arms that replace the figures' own
-    # parameters; the one that is swept may have several values
+    # values of parameters; the parameter that is swept may have several
     given: Mapping[str, tuple[str, ...]] | None = None
     full: bool = False  # sizes as in the paper
     smoke: bool = False  # sizes so small that a run only shows that everything works
@@ -42,7 +42,7 @@ class Scale:
 
 @dataclass(frozen=True)
 class Curve:
-    """Runs in one direction over one swept value: the lines of a panel."""
+    """The lines of one panel: runs in one direction, over the values of a sweep."""
 
     sweep: Sweep
     mode: str
