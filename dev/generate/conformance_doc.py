@@ -58,7 +58,8 @@ def exercised(rules):
 
 
 def host_name(report):
-    """Returns a name such as MPICH 5.0.2 or Open MPI 5.0.11, and whether Oratorio was preloaded."""
+    """Returns the name of a report's MPI, such as MPICH 5.0.2 or, if Oratorio was preloaded, Oratorio on
+    MPICH 5.0.2."""
     found = re.search(r"(MPICH|Open MPI)\D*([\d.]+\d)", report["library"])
     name = f"{found[1]} {found[2]}" if found else report["library"]
     return f"Oratorio on {name}" if report["with_oratorio"] else name
@@ -98,7 +99,7 @@ def results_part(reports):
 
 
 def called_from_fortran():
-    """Returns procedure in lower case -> the Fortran programs of the tests that call it."""
+    """Returns procedure in lower case -> the Fortran programs in tests/programs that call it."""
     by_name = {}
     for program in sorted(FORTRAN.glob("fortran_*.f90")):
         for name in set(re.findall(r"call (mpi_(?:file|register)_\w+)\(", program.read_text().lower())):

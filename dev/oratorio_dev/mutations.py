@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`oratorio mutations`: tests whether the oracle notices deliberate faults in the library.
 
-A copy of the sources is built with one mutation of tests/oracle/mutations.toml after the other. The first
-seed that fails with a mutation and passes without it kills the mutation; the seed's number says how many
-programs that took.
+A copy of the sources is built with one mutation of tests/oracle/mutations.toml after the other. A mutation is
+killed by the first seed that fails with the mutation and passes without it. Seeds count from 1, so the seed's
+number says how many programs that took.
 """
 
 import shutil

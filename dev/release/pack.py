@@ -96,7 +96,8 @@ def record(files: dict[str, bytes]) -> bytes:
 
 
 def write_wheel(libraries: Path, out: Path, tag: str, strip: str = "strip") -> Path:
-    """Packs the libraries of a folder, stripped by the `strip` of their processor; returns the wheel."""
+    """Packs the libraries of a folder into a wheel and returns the wheel's path. `strip` is a strip(1) for
+    the libraries' processor."""
     out.mkdir(parents=True, exist_ok=True)
     target = out / f"{NAME}-{tag}.whl"
     with tempfile.TemporaryDirectory() as scratch:
