@@ -12,8 +12,8 @@ from oratorio.paths import PRIVATE
 from oratorio_lab.clients.kinds import PACKAGES
 
 HOME = PRIVATE / "clients"
-# dpkg's own unpacking would replace the links /bin and /lib. Unpacked by tar into an overlay of /, they are
-# kept.
+# Unpacks by tar into an overlay of /, which keeps the links /bin and /lib. dpkg's own unpacking would replace
+# these links.
 UNPACK = """
 packages=$1 layer=$2
 mount -t tmpfs -o size=90% tmpfs /mnt

@@ -134,8 +134,8 @@ def seek(planner: Planner, ask: Ask, job: tuple[int, int], hints: Sequence[str],
 
 
 def check_files(plot: Path | None, others: Sequence[Path | None]) -> None:
-    """Checks the names of output files before the work, because it would be lost if a file could not be
-    written. Raises SimulateError."""
+    """Checks the names of output files before anything is simulated, because the results would be lost if a
+    file could not be written. Raises SimulateError."""
     if plot and plot.suffix not in PICTURES:
         raise SimulateError(f"--plot {plot}: a picture ends in {', '.join(PICTURES)}")
     for file in (plot, *others):

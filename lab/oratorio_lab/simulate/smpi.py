@@ -28,7 +28,7 @@ class Written:
 
     gather: float  # if the exchange takes no time
     exchange: float  # if gathering takes no time
-    both: float  # if both take time: they overlap, and they share cores
+    both: float  # if gathering and exchange both take time, overlap and share cores
     messages: int
     bytes: int  # of these messages, with heads and tables of runs
 
