@@ -77,7 +77,7 @@ def _pytest(*places: str, files_at_once: int = FILES_AT_ONCE) -> Callable:
 
 WITHOUT_MACHINES = ("tests/programs", *(f"--ignore={file}" for file in MACHINES))
 
-# ctest counts a test under mpiexec as as many processors as it has ranks. Cores are idle while ranks start,
+# For ctest, a test under mpiexec takes as many processors as it has ranks. Cores are idle while ranks start,
 # so ctest gets twice as many jobs as there are cores.
 PARTS: dict[str, Part] = {
     "lint": Part(None),
@@ -102,7 +102,8 @@ SHORT: dict[str, Part] = {
     "programs": Part(_pytest(*WITHOUT_MACHINES, "-m", "short"), fewest=60),
 }
 
-# This part leaves cores idle and shares nothing with the others, so it runs beside them.
+# The part that runs at the same time as all others, because it leaves cores idle and shares nothing with
+# them.
 BESIDE = "machines"
 
 # Parts that `--all` leaves out. `unit` has the tests of `sanitize` without sanitizers, and `plain` has a few
