@@ -11,7 +11,8 @@ namespace {
 
 constexpr int kValues = 255;  // values of a byte that isn't zero
 
-/// Differs from byte to byte, so that data at a wrong offset is seen.
+/// Returns a number that differs between nearby offsets, so that the rules notice data at a wrong
+/// offset.
 int shift_of(Offset at) {
     return static_cast<int>((static_cast<std::uint64_t>(at) * 0x9e3779b97f4a7c15ULL) >> 40) %
            kValues;
@@ -30,9 +31,9 @@ Rules::Rules(const Program& program) : program_(program) {
     order();
 }
 
-/// The state of each rank in its walk through the program.
+/// The state of each rank during the walk through the program's steps.
 struct Rules::Walk {
-    struct Seen {  // by a rank, of a handle
+    struct Seen {  // what one rank has last set and synced on one handle
         Tiles view;
         Clock refreshed;
     };
@@ -51,7 +52,8 @@ struct Rules::Walk {
     std::vector<bool> atomic;
 };
 
-/// Handles barriers and messages: a rank that comes later knows what the others knew.
+/// Handles barriers and messages: after a barrier each rank knows what any rank knew, and the
+/// receiver of a message knows what its sender knew.
 void Rules::Walk::rendezvous(const Step& step, int number) {
     const auto learn = [](Clock& mine, const Clock& other) {
         for (std::size_t r = 0; r < kRanksMax; ++r) mine[r] = std::max(mine[r], other[r]);
@@ -69,7 +71,7 @@ void Rules::Walk::rendezvous(const Step& step, int number) {
     }
 }
 
-/// Walks the program's steps in order, as each rank does.
+/// Walks the program's steps in order and takes each rank's share of each step.
 void Rules::walk() {
     Walk walk(program_);
     const auto count = static_cast<int>(program_.steps.size());
@@ -83,7 +85,7 @@ void Rules::walk() {
         if (step.kind == Kind::atomic) walk.atomic[static_cast<std::size_t>(step.handle)] = step.on;
         walk.rendezvous(step, s);
     }
-    // The file is checked when all have closed it.
+    // `after_all_` stands for the check of the file after all ranks have closed it.
     after_all_.begin = after_all_.end = count;
     after_all_.known.fill(count);
     after_all_.refreshed.fill(count);
@@ -127,7 +129,8 @@ void Rules::take(Walk& walk, const Step& step, std::size_t part, int number) {
             if (const int found = find(step.refers, part); found >= 0)
                 accesses[static_cast<std::size_t>(found)].end = number;
             return;
-        case Kind::size:  // done once for all ranks
+        // `resizes_` has one entry per step, not per rank.
+        case Kind::size:
             if (part == 0) resizes_.push_back({access(), step.size});
             return;
         case Kind::get_size:

@@ -11,7 +11,7 @@ namespace oratorio::oracle {
 namespace {
 
 constexpr Bytes kDirectUnit = 512;  // unit of direct I/O on clients that refuse other sizes
-constexpr int kNow = 5;  // percent of calls in which the client does something unprompted
+constexpr int kNow = 5;  // percent of calls in which the client acts unprompted (see wander)
 
 Bytes length_of(std::span<const iovec> memory) {
     Bytes sum = 0;
@@ -48,7 +48,9 @@ test::MemoryStoreOptions server_options(const ClientFacts& facts, int node) {
     return options;
 }
 
-/// Also called where nothing may be thrown: when the run ends, all fibers go on at once.
+/// Waits until no other call uses the client's pages. This also runs where nothing may be thrown,
+/// so when the run stops, it returns at once instead of throwing: then all fibers continue to their
+/// end.
 Client::Turn::Turn(Client& client) : client_(client) {
     while (client.busy_ && !client.fibers_.stopping()) {
         try {
@@ -59,26 +61,28 @@ Client::Turn::Turn(Client& client) : client_(client) {
     client.busy_ = true;
 }
 
-/// On NFS, a lock on the file held by any rank of this node makes the client send exactly the bytes
-/// that were written.
+/// Returns true if the client writes whole pages back instead of only the bytes that were written.
+/// An NFS client does so unless a rank of its node holds a lock on the file; a FUSE client always
+/// does.
 bool Client::sends_whole_pages() const {
     return facts_.fuse || locks_ == 0;
 }
 
-/// Sends one request, which may come up short or be refused for now (EINTR, EAGAIN).
+/// Sends one request to the server. The transfer may be short, or fail with EINTR or EAGAIN.
 ssize_t Client::ask(Connection& by, const IoRequest& request) {
     (void)by.server->submit(request);
     IoCompletion done;
     by.server->reap(std::span(&done, 1), true);
     if (done.system_errno != 0) return -done.system_errno;
     if (request.direction == Direction::read || done.bytes == 0) return done.bytes;
-    // The attributes in the answer may hide that others have changed the file.
+    // The server's answer carries the file's attributes. If this client takes them for the result
+    // of its own request, it misses changes that other clients have made.
     const bool current = change_ == server_.changes++;
     if (current || (!still_ && fibers_.random().chance(50))) change_ = server_.changes;
     return done.bytes;
 }
 
-/// Sends all bytes. Returns 0 or an errno.
+/// Writes all bytes to the server, however many requests that takes. Returns 0 or an errno.
 int Client::send(Connection& by, Offset offset, std::span<std::byte> bytes) {
     while (!bytes.empty()) {
         const iovec memory{bytes.data(), bytes.size()};
@@ -91,7 +95,8 @@ int Client::send(Connection& by, Offset offset, std::span<std::byte> bytes) {
     return 0;
 }
 
-/// Fetches all bytes; bytes behind the file's end are zeros. Returns 0 or an errno.
+/// Reads all bytes from the server, with zeros for those behind the file's end. Returns 0 or an
+/// errno.
 int Client::fetch(Connection& by, Offset offset, std::span<std::byte> into) {
     while (!into.empty()) {
         const iovec memory{into.data(), into.size()};
@@ -106,12 +111,12 @@ int Client::fetch(Connection& by, Offset offset, std::span<std::byte> into) {
     return 0;
 }
 
-/// Records a failure to write back; every open file reports it once, at its next flush or close.
+/// Records a failed write-back; every open file reports it once, at its next flush or close.
 void Client::note(int number) {
     if (number == 0) return;
     ++failures_;
     failure_ = number;
-    change_ = UINT64_MAX;  // the pages no longer match the file
+    change_ = UINT64_MAX;  // matches no state of the file, so the cached pages are stale
     attributes_valid_ = false;
 }
 
@@ -145,8 +150,8 @@ void Client::forget() {
     std::erase_if(pages_, [](const auto& one) { return one.second.dirty.empty(); });
 }
 
-/// Does what clients may do at any time: writes a page back, drops one, asks for the file's
-/// attributes.
+/// Does, by chance, what real clients do at any time without being asked: writes a page back and
+/// may drop it, sends a delayed direct write, or invalidates the file's attributes.
 void Client::wander(Connection& by) {
     if (still_) return;
     test::Random& random = fibers_.random();
@@ -159,7 +164,8 @@ void Client::wander(Connection& by) {
     if (random.chance(50)) pages_.erase(chosen);
 }
 
-/// Drops the pages of a file that others have changed.
+/// Updates the file's attributes if they are invalid, and drops the clean pages if other clients
+/// have changed the file.
 void Client::revalidate(Connection& by) {
     if (attributes_valid_) return;
     attributes_valid_ = true;
@@ -182,12 +188,14 @@ void Client::open(Connection& by) {
     revalidate(by);
 }
 
-/// Finds the page at `base`, and reads it from the server if its content is needed.
+/// Sets `page` to the cached page at `base`. A page that is not cached is added, and read from the
+/// server if `content` is set. Returns 0 or an errno.
 int Client::find(Connection& by, Offset base, bool content, Page*& page) {
     auto found = pages_.find(base);
     if (found == pages_.end()) {
         std::vector<std::byte> bytes(kPage);
-        // The client asks no server for bytes behind the end of the file that it knows.
+        // A client does not request bytes behind the file's end as it knows it, even if the file
+        // has grown on the server.
         if (content && base < size_) {
             if (const int number = fetch(by, base, bytes); number != 0) return number;
         }
@@ -214,8 +222,9 @@ ssize_t Client::read(Connection& by, Offset offset, std::span<const iovec> memor
     return done == 0 && number != 0 ? -number : done;
 }
 
-/// Linux's CephFS client returns a read of bytes that another node has appended, behind the size
-/// that its own node knows, as the difference of that size and the offset.
+/// Reads as a client with coherent caches. On CephFS, a read behind the size that this node knows,
+/// of bytes that another node has appended, returns the size minus the offset: a fault of Linux's
+/// client.
 ssize_t Client::read_in_step(Connection& by, const IoRequest& request) {
     const Bytes there = server_.storage.disk.size();
     const bool odd = facts_.odd_reads && request.offset > size_ && request.offset < there;
@@ -231,7 +240,7 @@ ssize_t Client::write_in_step(Connection& by, const IoRequest& request) {
     return sent;
 }
 
-/// Some kinds check the file's size as they know it.
+/// Reads with direct I/O. A FUSE client cuts the read off at the file's size as it knows it.
 ssize_t Client::read_direct(Connection& by, const IoRequest& request) {
     const Bytes bytes = length_of(request.memory);
     if (kind_ == ClientKind::nfs_refusing && (request.offset | bytes) % kDirectUnit != 0)
@@ -276,7 +285,8 @@ int Client::write_page(Connection& by, Offset base, Extent range, const std::byt
     return 0;
 }
 
-/// Long writes are several messages, between which those of others may come.
+/// Writes with direct I/O. On NFS a long write may go out as two requests, between which other
+/// clients' requests may come.
 ssize_t Client::write_direct(Connection& by, const IoRequest& request) {
     const std::span bytes(static_cast<std::byte*>(request.memory.front().iov_base),
                           request.memory.front().iov_len);
@@ -323,7 +333,8 @@ int Client::resize(Connection& by, Bytes bytes, bool allocate) {
     return 0;
 }
 
-/// On NFS the cache is flushed before a lock or unlock, and dropped once a lock has been taken.
+/// Takes or releases a lock. An NFS client flushes its cache before, and drops it after it has
+/// taken a lock.
 int Client::lock(Connection& by, Extent range, bool lock, bool exclusive) {
     const Spared spared;
     const bool coherent = !facts_.fuse && !facts_.in_step;

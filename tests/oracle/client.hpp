@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Client: the cache that one node keeps of a file on a network or cluster file system, and the
-// times at which it writes to the server. On NFS and FUSE, pages are cached when they are read or
-// written in part; they may be stale until the node takes a lock or opens the file again; and they
-// go to the server at fsync, unlock and close. The client may send whole pages, so that clients
-// that share a page overwrite each other's bytes. Other kinds keep their caches coherent, so that
-// every call goes to the file itself; their locks and sizes have faults of their own.
+// times at which it writes to the server. On NFS and FUSE a page is cached when it is read or
+// written in part. Cached pages may be stale until the node takes a lock (NFS) or opens the file
+// again, and they go to the server at fsync and close, on NFS also at lock and unlock. The client
+// may send whole pages, so that clients that share a page overwrite each other's bytes. Clients of
+// other kinds keep their caches coherent, so that every call goes to the file itself, but their
+// locks and sizes have faults of their own.
 #pragma once
 
 #include <map>
@@ -19,7 +20,7 @@ namespace oratorio::oracle {
 
 class Client;
 
-/// Returns how the server of such clients treats one open file of that node.
+/// Returns the options of the server's store for one open file of a client on that node.
 test::MemoryStoreOptions server_options(const ClientFacts& facts, int node);
 
 /// One open file of one rank.
@@ -34,7 +35,7 @@ struct Connection {
 /// State that the clients of one file share.
 struct Server {
     Storage& storage;
-    std::uint64_t changes = 0;  ///< the number of the file's last change
+    std::uint64_t changes = 0;  ///< the number of changes so far
 };
 
 /// The file system client of one node. Its calls return what the system calls of these names
@@ -52,23 +53,24 @@ class Client {
     int resize(Connection& by, Bytes bytes, bool allocate);
     /// Waits until other owners release the range.
     int lock(Connection& by, Extent range, bool lock, bool exclusive);
-    /// Returns true, by chance, if a nonblocking lock call must try again because another owner
-    /// holds a lock. Chance ends this: when it returns false, the caller waits as others do.
+    /// Returns true, by chance, if another owner holds a lock in the range: the nonblocking lock
+    /// call then fails and must be repeated. Once it returns false, the caller waits in lock().
     bool puts_off(Connection& by, Extent range);
-    /// With `anew` it asks the server.
+    /// Returns the file's size as this client knows it. With `anew`, it first updates the
+    /// attributes from the server.
     Bytes size(Connection& by, bool anew);
-    /// Drops the pages that are the same on the server.
+    /// Drops the pages that have no unsent changes.
     void drop_pages();
     int close(Connection& by);
-    /// From now on the client does nothing of its own accord.
+    /// Stops the client from writing back, dropping pages or updating attributes unprompted.
     void keep_still() { still_ = true; }
 
   private:
     struct Page {
         std::vector<std::byte> bytes;
-        Extent dirty;  ///< range within the page
+        Extent dirty;  ///< the bytes of the page that the server does not have yet
     };
-    using Pages = std::map<Offset, Page>;  ///< by offset in the file
+    using Pages = std::map<Offset, Page>;  ///< by the page's offset in the file
     struct Unsent {
         Offset offset;
         std::vector<std::byte> bytes;
@@ -110,12 +112,12 @@ class Client {
     ClientKind kind_;
     const ClientFacts& facts_;
     Pages pages_;
-    std::vector<Unsent> unsent_;  ///< direct writes that the daemon holds back
-    Bytes size_ = 0;              ///< as this client knows it
-    std::uint64_t change_ = 0;    ///< the change of the file that the pages belong to
+    std::vector<Unsent> unsent_;  ///< writes that a FUSE daemon has not yet sent to the server
+    Bytes size_ = 0;              ///< the file's size as this client knows it
+    std::uint64_t change_ = 0;    ///< value of Server::changes that the cached pages match
     bool attributes_valid_ = false;
-    int locks_ = 0;     ///< number held on this node
-    int failures_ = 0;  ///< failed write-backs
+    int locks_ = 0;     ///< number of locks on the file held by this node's ranks
+    int failures_ = 0;  ///< number of failed write-backs
     int failure_ = 0;   ///< errno of the last failed write-back
     bool busy_ = false;
     bool still_ = false;

@@ -14,7 +14,7 @@ constexpr long kFuse = 0x65735546;
 constexpr long kCeph = 0x00C36400;
 constexpr long kSmb2 = 0xFE534D42;
 
-/// By ClientKind.
+/// The facts of all kinds of clients, indexed by ClientKind.
 constexpr std::array kFacts{
     ClientFacts{.word = "none", .name = "none"},
     ClientFacts{.word = "nfs", .name = "NFS", .file_system = NFS_SUPER_MAGIC},

@@ -8,16 +8,20 @@ namespace oratorio::oracle {
 
 enum class ClientKind {
     none,          ///< no caches: all nodes see the file itself
-    nfs,           ///< direct I/O of any bytes
-    nfs_by_pages,  ///< can't be opened for direct I/O
-    nfs_refusing,  ///< refuses direct transfers of some bytes
-    fuse,          ///< a daemon behind the system keeps direct writes until they are flushed
+    nfs,           ///< an NFS client that does direct I/O with any offset and length
+    nfs_by_pages,  ///< an NFS client that cannot open the file for direct I/O
+    nfs_refusing,  ///< an NFS client that refuses direct I/O of other than whole 512-byte units
+    fuse,          ///< a FUSE client, with a daemon that delays direct writes until a flush
     ocfs2,         ///< coherent caches; a lock is visible on its own node only (o2cb)
-    ceph,          ///< coherent caches; a read behind the size that its node knows fails oddly
-    smb,  ///< as nfs; locks are mandatory, and the node still sees the old size after others shrink
-          ///< the file
-    moose,  ///< as fuse; the node still sees the old size after others shrink the file
-    ninep,  ///< as nfs; a lock is visible on its own node only (9p over TCP)
+    /// Coherent caches; a read behind the file's size as the node knows it returns a wrong count.
+    ceph,
+    /// Like nfs, but locks are mandatory, and the node still sees the old size after other nodes
+    /// shrink the file.
+    smb,
+    /// Like fuse, but the node still sees the old size after other nodes shrink the file.
+    moose,
+    /// Like nfs, but a lock is visible on its own node only (9p over TCP).
+    ninep,
 };
 
 /// Properties that all clients of a kind share.
@@ -28,10 +32,11 @@ struct ClientFacts {
     bool fuse = false;             ///< a daemon behind the system has a cache of its own
     bool in_step = false;          ///< the caches of all nodes agree
     bool locks_of_node = false;    ///< a lock is visible on its own node only
-    bool mandatory_locks = false;  ///< a lock denies transfers
-    bool size_stays = false;  ///< the node sees the old size after others shrink the file, until it
-                              ///< changes the size itself
-    /// The fault of Linux's CephFS client that Client::read_in_step simulates.
+    bool mandatory_locks = false;  ///< a lock makes the transfers of other owners fail
+    /// After other nodes shrink the file, this node sees the old size until it changes the size
+    /// itself.
+    bool size_stays = false;
+    /// Reads have the fault of Linux's CephFS client that Client::read_in_step simulates.
     bool odd_reads = false;
 };
 const ClientFacts& facts_of(ClientKind kind);

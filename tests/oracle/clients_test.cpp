@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The simulated clients, and the library's store for such file systems on top of them: one rank
-// that uses two nodes in turn.
+// Tests of the simulated clients, and of the library's store for such file systems on top of them.
+// One rank opens the file on two nodes in turn.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -17,7 +17,7 @@ namespace {
 using Memory = std::vector<std::byte>;
 using Opened = Result<std::unique_ptr<Store>>;
 
-/// Two nodes and a file of 8192 bytes, all 1. The clients do nothing unprompted.
+/// Two nodes that share a file of 8192 bytes, all 1. Their clients do nothing unprompted.
 class Nodes {
   public:
     explicit Nodes(ClientKind kind)
@@ -50,7 +50,7 @@ class Nodes {
         second_ = on_second;
         return open(std::string(System::path), {.read = true, .write = true});
     }
-    /// From now on files are opened on that node.
+    /// Makes later opens happen on the second node, or on the first.
     void move_to(bool second) { second_ = second; }
     [[nodiscard]] std::byte on_server(Offset at) const {
         return storage_.disk.contents({at, at + 1})[0];

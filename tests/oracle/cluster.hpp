@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cluster: the nodes that a program's ranks run on: the file, each node's access to it, and the
-// job's locks.
+// Cluster: the nodes that a program's ranks run on. It holds the file, each node's access to the
+// file, and the job's locks.
 #pragma once
 
 #include <functional>
@@ -17,7 +17,8 @@ namespace oratorio::oracle {
 
 class Cluster {
   public:
-    /// `current_rank` returns the rank of the program or helper that runs.
+    /// `current_rank` returns the rank on whose behalf the running fiber works: the program's own
+    /// fiber or its helper thread's.
     Cluster(Fibers& fibers, const Program& program, std::function<Rank()> current_rank);
 
     Storage storage;
@@ -25,9 +26,10 @@ class Cluster {
 
     /// Returns a rank's store of the file.
     [[nodiscard]] std::unique_ptr<SimulatedStore> store_of(Rank rank, int handle);
-    /// Returns true if ranks open the file themselves, by simulated system calls.
+    /// Returns true if the ranks open the file by simulated system calls, through the nodes'
+    /// clients.
     [[nodiscard]] bool has_clients() const { return system_ != nullptr; }
-    /// Returns what a rank knows of the job's locks.
+    /// Returns the rank's view of the job's locks.
     [[nodiscard]] JobLocks& locks_of(Rank rank) {
         return locks_of_[static_cast<std::size_t>(rank)]->known;
     }

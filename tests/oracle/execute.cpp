@@ -20,8 +20,9 @@ namespace {
 /// A file as one rank has opened it.
 struct Opened {
     std::unique_ptr<File> file;
-    bool busy = false;  ///< in a call, or moved on by the helper: bind/ has a lock for this
-    bool lost = false;  ///< setting its view failed: nothing more is done with it
+    /// A call or the helper uses the file now. In the real library, bind/ has a lock for this.
+    bool busy = false;
+    bool lost = false;  ///< setting its view failed, so that only close is called on it
     std::map<int, OperationPtr> started;  ///< by id of the step
 };
 
@@ -53,7 +54,8 @@ class Machine {
     void manage(Opened& one, const Step& step, std::size_t part);
     void rendezvous(Rank rank, const Step& step);
     void poll(Rank rank);
-    /// Calls the library as that rank, which may run short of memory.
+    /// Makes a call of the library as that rank, with allocations that may fail as the setting
+    /// says.
     template <class Call>
     auto in_library(Rank rank, const Call& call) {
         const Counted counted(rank == program_.setting.memory.rank);
@@ -61,7 +63,7 @@ class Machine {
     }
     [[nodiscard]] bool is_empty(Rank rank, const Step& step) const;
     [[nodiscard]] AccessCall call_of(const Step& step, std::size_t part);
-    /// Returns the rank of the program or helper that runs.
+    /// Returns the rank whose program or helper thread is running.
     [[nodiscard]] Rank current_rank() const {
         const int fiber = fibers_.current();
         return fiber < program_.ranks ? fiber
@@ -76,12 +78,14 @@ class Machine {
     Rules& rules_;
     Outcomes outcome_;
     Fibers fibers_;
-    std::vector<Rank> helped_;  ///< by helper, in the order of their fibers
+    std::vector<Rank> helped_;  ///< rank of each helper thread, in the order of the helpers' fibers
     Cluster cluster_;
     std::vector<std::array<Opened, kRanksMax>> opened_;  ///< by handle and rank
     Ways ways_;
-    std::vector<std::size_t> at_;  ///< the step that each rank is in; the number of steps: done
-    std::vector<int> arrived_;     ///< by step: ranks at a barrier, or 1 if the message was sent
+    std::vector<std::size_t> at_;  ///< the step that each rank is in; the number of steps if it is
+                                   ///< done
+    /// By step: the number of ranks that have reached a barrier, or 1 if a message has been sent.
+    std::vector<int> arrived_;
 };
 
 Verdict Machine::run() {
@@ -123,7 +127,8 @@ Verdict Machine::run() {
     return verdict;
 }
 
-/// Leaks the files that a rank died in a call on: their state is not fit to be closed.
+/// Leaks the files in whose calls the dying rank died, because a file in the middle of a call
+/// cannot be closed.
 void Machine::bury() {
     if (program_.setting.dying < 0) return;
     for (auto& ranks : opened_) {
@@ -132,8 +137,8 @@ void Machine::bury() {
     }
 }
 
-/// Returns true for a method in which ranks access each other's memory: they look again now and
-/// then.
+/// Returns true if a handle uses the method in which ranks access each other's memory. Its ranks
+/// sleep for limited times by design, so that a sleep nobody ended is no fault.
 bool Machine::sleeps_by_design() const {
     return std::ranges::any_of(program_.handles, [](const Handle& handle) {
         const auto method = handle.hints.find("oratorio_method");
@@ -159,7 +164,7 @@ void Machine::live(Rank rank) {
     at_[static_cast<std::size_t>(rank)] = program_.steps.size();
 }
 
-/// Runs the helper thread of a rank.
+/// Runs the helper thread of a rank, which moves nonblocking accesses on until the rank is done.
 void Machine::help(Rank rank) {
     const bool full = program_.setting.beside == Beside::full;
     const auto has_work = [this, rank] {
@@ -181,7 +186,7 @@ void Machine::help(Rank rank) {
     }
 }
 
-/// Waits for the file's lock.
+/// Waits until no other call uses the file, and marks it as in use.
 void Machine::enter(Opened& one) {
     if (one.busy) fibers_.wait([&one] { return !one.busy; }, "the file's lock");
     one.busy = true;
@@ -336,8 +341,8 @@ void Machine::manage(Opened& one, const Step& step, std::size_t part) {
     }
 }
 
-/// Runs the program's barriers and messages. A rank that waits in the host MPI lets MPI move its
-/// accesses on.
+/// Runs the program's barriers and messages. While a rank waits in the host MPI, MPI makes the
+/// rank's nonblocking accesses progress.
 void Machine::rendezvous(Rank rank, const Step& step) {
     int& arrived = arrived_[at_[static_cast<std::size_t>(rank)]];
     if (step.kind == Kind::barrier || step.from == rank) ++arrived;
@@ -364,7 +369,7 @@ void Machine::poll(Rank rank) {
 
 Verdict execute(const Program& program, Stacks& stacks) {
     Rules rules(program);
-    (void)View::bytes();  // allocates what the process keeps for good, before memory gets scarce
+    (void)View::bytes();  // allocates memory that the process keeps, before allocations can fail
     const Scarce scarce(program.setting.memory);
     Verdict verdict = Machine(program, rules, stacks).run();
     if (verdict.ok() && reserve().used() > 0)

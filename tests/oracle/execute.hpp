@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Execute: one run of a program in the simulation, judged by the rules.
+// Execute: runs a program once in the simulation and judges the run by the rules.
 #pragma once
 
 #include <string>
@@ -9,9 +9,10 @@
 namespace oratorio::oracle {
 
 struct Verdict {
-    std::string wrong;  ///< "" if everything is allowed; else begins with a word for the kind
+    /// Empty if everything was allowed; else begins with a word for the kind of fault.
+    std::string wrong;
     long switches = 0;  ///< changes of the running fiber
-    int overslept = 0;  ///< sleeps that no ring ended
+    int overslept = 0;  ///< sleeps at a doorbell that nobody rang
     int job_locks = 0;  ///< number of job locks that were granted
     [[nodiscard]] bool ok() const { return wrong.empty(); }
     /// Returns the first word of `wrong`: lost, stale, foreign, future, torn, count, size, error,

@@ -21,9 +21,10 @@ namespace oratorio::oracle {
 namespace {
 
 constexpr long kIdlesMax = 20'000;  // idle calls without progress that count as a deadlock
-constexpr long kSleep = 1000;       // idle calls without progress after which sleeping fibers wake
-constexpr long kOversleep = 10;     // idle calls that one overslept sleep counts for
-// Of one program; a program of single bytes takes a million.
+// Idle calls without progress after which fibers that sleep at a doorbell wake by themselves.
+constexpr long kSleep = 1000;
+constexpr long kOversleep = 10;  // idle calls that one overslept sleep counts for
+// Limit for one program. A program of single bytes takes a million switches.
 constexpr long kSwitchesMax = 10'000'000;
 constexpr std::size_t kGuard = 4096;
 
@@ -81,9 +82,9 @@ void Fibers::enter(unsigned high, unsigned low) {
     reinterpret_cast<Fibers*>(self)->live();
 }
 
-/// Returns when a fiber switches back to this one. swapcontext() makes two system calls each time
-/// to keep the signal mask, so it only makes the first step onto a stack. With the sanitizers every
-/// step uses it, because they know nothing else.
+/// Switches from one fiber to another; returns when a fiber switches back to `from`. swapcontext()
+/// makes two system calls each time to keep the signal mask, so fibers switch by longjmp once they
+/// run, and only enter their stack by setcontext(). Sanitizers follow nothing but swapcontext().
 void Fibers::change(Place& from, Place& to) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     swapcontext(&from.context, &to.context);
@@ -134,10 +135,10 @@ std::string Fibers::run() {
     return failure_;
 }
 
-/// -1 switches back to run().
+/// Switches to a fiber, or back to run() if `next` is -1.
 void Fibers::switch_to(int next) {
     if (next == current_) return;
-    const Spared spared;  // each fiber has its own state
+    const Spared spared;  // the running fiber's exemption must not carry over to the next fiber
     Fiber& me = *fibers_[static_cast<std::size_t>(current_)];
     current_ = next;
     Place& target = next < 0 ? outside_ : fibers_[static_cast<std::size_t>(next)]->place;
@@ -164,11 +165,13 @@ bool Fibers::somebody_was_rung() const {
         fibers_, [](const auto& fiber) { return !fiber->ended && fiber->ready && fiber->ready(); });
 }
 
-/// Returns the fiber to run next; -1 if none is left. While stopping, runs each in turn to its end.
+/// Returns the fiber to run next, or -1 if none is left. While stopping, returns the first that has
+/// not ended, so that each runs to its end.
 int Fibers::choose(bool others_only) {
     if (pace_ == Pace::uneven && random_.chance(1)) draw_weights();
-    // A fiber must not oversleep only because the one that will ring it is slow beside others that
-    // poll. So fibers that have been rung come first, and before that all get turns alike.
+    // A fiber must not count as overslept only because the fiber that will ring its doorbell is
+    // slower than others that poll. So no sleep ends early while a fiber that was rung has yet to
+    // run, and well before sleeps end, all fibers get the same weight.
     const bool overslept = idles_ > kSleep && !somebody_was_rung();
     for (bool awake = false;; awake = true) {
         int sum = 0;
@@ -228,7 +231,7 @@ void Fibers::check() {
 }
 
 void Fibers::maybe() {
-    // This is called by code that must not throw, so a stop is noticed at the next wait.
+    // Code that must not throw calls this, so a fiber notices a stop only at its next wait.
     if (stopping() || !random_.chance(pace_ == Pace::bursts ? 2 : switch_percent_)) return;
     ++switches_;
     switch_to(choose(false));

@@ -19,13 +19,15 @@ namespace oratorio::oracle {
 
 /// How the next fiber is chosen.
 enum class Pace {
-    even,    ///< all with the same chance
-    uneven,  ///< some are up to a hundred times slower than others, and the slow ones change now
-             ///< and then
-    bursts,  ///< mostly, one runs until it has to wait
+    even,  ///< all fibers have the same chance
+    /// Some fibers are up to a hundred times slower than others, and the slow ones change over
+    /// time.
+    uneven,
+    bursts,  ///< mostly, one fiber runs until it has to wait
 };
 
-/// Keeps stacks for the next program: mapping fresh pages costs more than running one.
+/// Keeps the fibers' stacks for the next program, because mapping fresh pages costs more than
+/// running a program.
 class Stacks {
   public:
     static constexpr std::size_t bytes = 256 << 10;
@@ -55,17 +57,17 @@ class Fibers {
 
     /// Lets another fiber run, by chance.
     void maybe();
-    /// Lets other fibers run, as this one has nothing to do.
+    /// Lets another fiber run because this one has nothing to do.
     void idle();
-    /// Lets other fibers run until `ready` returns true. `why` is reported if all wait. If all wait
-    /// and this one is `sleeping`, it wakes all the same and counts as overslept: nothing ended its
-    /// sleep in time.
+    /// Lets other fibers run until `ready` returns true. `why` is reported if all fibers wait. A
+    /// `sleeping` fiber wakes all the same when no fiber makes progress; that counts as overslept,
+    /// because nothing ended its sleep in time.
     void wait(Ready ready, std::string why, bool sleeping = false);
     /// Ends this fiber as if its process died: never returns and destroys nothing on its stack.
     [[noreturn]] void vanish();
-    /// Records progress, so that this is no deadlock.
+    /// Records progress. A deadlock is reported after too many idle calls without progress.
     void moved() { idles_ = 0; }
-    /// Ends the run: every fiber gets a Stopped thrown from the call in which it waits.
+    /// Ends the run. In every fiber, the call that waits throws Stopped.
     void fail(const std::string& text);
     [[nodiscard]] bool stopping() const { return !failure_.empty(); }
     struct Stopped {};
@@ -73,10 +75,10 @@ class Fibers {
     /// Returns the number of the running fiber, in the order of add().
     [[nodiscard]] int current() const { return current_; }
     [[nodiscard]] test::Random& random() { return random_; }
-    /// Returns the number of sleeps that ended only because all fibers slept.
+    /// Returns the number of sleeps that ended only because no fiber made progress.
     [[nodiscard]] int overslept() const { return overslept_; }
     [[nodiscard]] long switches() const { return switches_; }
-    /// May be set; describes what a fiber is doing, for the report of a deadlock.
+    /// Describes what a fiber is doing, for the report of a deadlock. It may be left empty.
     std::function<std::string(int fiber)> describe;
 
   private:
@@ -91,7 +93,7 @@ class Fibers {
         std::byte* stack = nullptr;
         std::string name;
         std::function<void()> body;
-        Ready ready;  ///< empty: the fiber can run
+        Ready ready;  ///< condition that the fiber waits for; empty if it can run
         std::string why;
         bool sleeping = false;
         bool ended = false;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Generates the program of a seed. Mostly no two ranks touch the same byte, so that the rules say
-// exactly what must be where. The same accesses are repeated often, because plans are cached for
-// repeated accesses.
+// Generates the program of a seed. In most programs no two ranks touch the same byte, so that the
+// rules say exactly which byte must be where. Accesses are often repeated, because the library
+// caches plans for repeated accesses.
 #include <algorithm>
 #include <numeric>
 
@@ -11,7 +11,7 @@ namespace oratorio::oracle {
 
 namespace {
 
-/// Shortens an access so that it ends before kDataEnd.
+/// Returns the access cut off so that it ends before kDataEnd.
 Part clamped(Part part, const Tiles& view) {
     const auto end = [&] {
         const auto pieces = view.range(part.from, std::max<Bytes>(part.bytes, 1));
@@ -24,7 +24,7 @@ Part clamped(Part part, const Tiles& view) {
 
 }  // namespace
 
-/// Sets the same view again, so that no cached plan is used.
+/// Sets the same view once more, which drops the handle's cached plans.
 void Generator::renew_view(int handle) {
     finish_all(handle);
     Step& step = add(Kind::view, handle);
@@ -33,8 +33,9 @@ void Generator::renew_view(int handle) {
 
 Tiles Generator::view_of(std::size_t owner) {
     if (chance(is_atomic() ? 20 : 4))
-        return {random_.between(0, 3000), 1, {{0, 1}}};  // conflicts with other ranks
-    // Takes the pieces of another rank, so that an atomic write takes several calls.
+        // Such a view overlaps those of other ranks.
+        return {random_.between(0, 3000), 1, {{0, 1}}};
+    // An atomic write in pieces of several owners takes several storage calls.
     if (is_atomic() && chance(60)) owner = random_.below(owned_.size());
     return owned_[owner];
 }
@@ -56,7 +57,8 @@ void Generator::open_all() {
     states_.resize(program_.handles.size());
     std::vector<int> order(program_.handles.size());
     std::iota(order.begin(), order.end(), 0);
-    // In some programs the first handle is not the one of all ranks. Drawn from a seed of its own.
+    // In some programs the first handle to be opened is not the one that all ranks share. This is
+    // drawn from a seed of its own, so that it leaves the rest of the program as it is.
     test::Random dice(program_.seed * 0xd1342543de82ef95ULL + 3);
     if (dice.chance(30)) std::swap(order[0], order[dice.below(order.size())]);
     for (const int h : order) {
@@ -110,7 +112,8 @@ void Generator::collective() {
     State& now = state(h);
     if (now.shape.empty() || chance(25)) {
         new_shape(h);
-    } else if (chance(30)) {  // the same access further on, for which a plan is cached
+        // The same access further on in the file can use the cached plan.
+    } else if (chance(30)) {
         for (std::size_t m = 0; m < now.shape.size(); ++m) {
             now.shape[m].from += now.views[m].size();
             now.shape[m] = clamped(now.shape[m], now.views[m]);
@@ -156,7 +159,8 @@ void Generator::independent() {
     if (step.kind == Kind::start) state(h).starts.push_back(step.id);
 }
 
-/// Adds a blocking access of one rank: no rank waits for a rank that has died.
+/// Adds a blocking access of one rank. Where ranks die, all accesses are of this kind, because no
+/// rank may wait for a dead one.
 void Generator::act_alone() {
     independent();
     Step& step = program_.steps.back();
@@ -164,7 +168,8 @@ void Generator::act_alone() {
     state(step.handle).starts.clear();
 }
 
-/// Lets some ranks write their own data independently, then all access it together.
+/// Makes some ranks write their own data independently, and then all ranks access that data
+/// collectively.
 void Generator::own_then_together() {
     const int h = data_handle();
     State& now = state(h);
@@ -190,7 +195,8 @@ void Generator::own_then_together() {
     }
 }
 
-/// Starts an access on one handle of a rank, and uses another handle before it finishes.
+/// Starts a nonblocking access on a handle of a rank, and adds a blocking one, often on another
+/// handle, before the first finishes.
 void Generator::under_way() {
     const int one = data_handle();
     const auto member = random_.below(handle(one).members.size());
@@ -211,7 +217,7 @@ void Generator::under_way() {
     start.direction = chance(80) ? Direction::write : Direction::read;
     start.collective = together;
     start.parts = together ? state(one).shape : std::vector<Part>{part};
-    // The bytes left out may be written by others during the access.
+    // Other accesses may write the bytes that this one leaves out while it is under way.
     for (Part& given : start.parts) {
         if (together && chance(40)) given.bytes /= 2;
     }
@@ -231,7 +237,7 @@ void Generator::under_way() {
     step.parts = {more};
 }
 
-/// Adds accesses with the shared file pointer, on the handle that is used for nothing else.
+/// Adds accesses with the shared file pointer, on the handle reserved for them.
 void Generator::records() {
     const int h = static_cast<int>(program_.handles.size()) - 1;
     if (!handle(h).log) return independent();
@@ -295,12 +301,13 @@ void Generator::set_atomic(int handle) {
     step.on = state(handle).atomic = !state(handle).atomic;
 }
 
-/// Sizes only change where all ranks know of all accesses, before and after.
+/// Adds a change of the file's size, between synchronisations of all ranks, so that no access is
+/// concurrent with it.
 void Generator::set_size() {
     if (program_.handles.back().log) return;
     sync_barrier_sync();
     int h = below(static_cast<int>(program_.handles.size()));
-    // A node with no rank of the handle keeps the old size.
+    // A node keeps the old size if none of its ranks takes part, so all ranks must.
     if (facts_of(program_.setting.client).size_stays) h = 0;
     add(Kind::size, h).size = random_.between(0, kDataEnd);
     sync_barrier_sync();
@@ -347,7 +354,7 @@ Program Generator::make() {
     const int wanted = program_.ranks * (5 + below(16));
     for (int acts = 0; acts < 60 && program_.accesses() < wanted; ++acts)
         features_.deaths ? act_alone() : act();
-    // A dead rank cannot take part in closing the files.
+    // A dead rank cannot take part in closing the files, so such a program leaves them open.
     if (features_.deaths) return std::move(program_);
     for (int h = 0; h < static_cast<int>(program_.handles.size()); ++h) {
         finish_all(h);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The setting of a generated program, its handles, and the owner of every byte.
+// Draws the setting of a generated program, its handles, and the owner of every byte.
 #include <algorithm>
 #include <cerrno>
 #include <iterator>
@@ -45,8 +45,8 @@ void Generator::setting() {
     lock_faults();
 }
 
-/// Where the job's locks are in use, a rank may get none, or die while it holds one. Drawn from a
-/// seed of its own.
+/// Makes one of a rank's locks fail, or the rank die while it holds one, where the job's locks are
+/// in use. Drawn from a seed of its own, so that the rest of the program stays the same.
 void Generator::lock_faults() {
     Setting& s = program_.setting;
     const bool job =
@@ -80,7 +80,8 @@ void Generator::clients() {
     s.asynchronous = false;
 }
 
-/// Returns the id of the step of a collective call by that rank that takes memory.
+/// Returns the id of a random step in which that rank makes a collective call that allocates
+/// memory.
 int Generator::call_of(Rank rank, test::Random& dice) const {
     std::vector<int> calls;
     for (const Step& step : program_.steps) {
@@ -92,7 +93,8 @@ int Generator::call_of(Rank rank, test::Random& dice) const {
     return calls[dice.below(calls.size())];
 }
 
-/// Makes memory or threads scarce in some programs; drawn from a seed of its own as well.
+/// Makes memory or threads scarce in some programs. Drawn from a seed of its own, so that the rest
+/// of the program stays the same.
 void Generator::scarcity() {
     test::Random dice(program_.seed * 0xc2b2ae3d27d4eb4fULL + 9);
     const bool faults = features_.faults || features_.only_faults;
@@ -107,7 +109,8 @@ void Generator::scarcity() {
         for (Handle& handle : program_.handles)
             if (dice.chance(60)) handle.hints["oratorio_method"] = "multithreaded";
     }
-    // A store of clients takes large memory; if that fails, the call may report an error.
+    // The library's store for such clients maps large memory, and a call may report it as an error
+    // if that fails. So where no call may fail, memory stays plentiful.
     const bool may_fail = features_.scarce || faults;
     if (s.client != ClientKind::none && !may_fail) return;
     memory.first = dice.between(1, 1L << dice.between(1, 12));
@@ -116,8 +119,8 @@ void Generator::scarcity() {
     if (may_fail && dice.chance(30)) memory.empty_step = call_of(memory.rank, dice);
 }
 
-/// Draws methods that were added later, from a seed of their own: so the programs of older seeds
-/// stay the same.
+/// Draws methods that were added to the library later. They have a seed of their own, so that the
+/// programs of older seeds stay the same.
 void Generator::later_method(HintMap& hints) const {
     constexpr std::string_view kLater[] = {"cb_block",        "disk_directed", "grouping",
                                            "prefetch",        "sparse",        "two_layer",
@@ -167,7 +170,7 @@ HintMap Generator::hints() {
     if (!features_.locks.empty()) hints["oratorio_locks"] = features_.locks;
     test::Random promise(program_.seed * 0x9e3779b97f4a7c15ULL + program_.handles.size());
     if (promise.chance(20))
-        // A promise that may be kept or broken; drawn from a seed of its own as well.
+        // The program may keep or break this promise. It is drawn from a seed of its own.
         hints["romio_no_indep_rw"] = "true";
     return hints;
 }
@@ -180,7 +183,7 @@ void Generator::handles() {
     std::vector<Rank> all;
     for (Rank rank = 0; rank < program_.ranks; ++rank) all.push_back(rank);
     add_handle(all, false);
-    if (chance(35)) {  // another handle, of all ranks or of some
+    if (chance(35)) {  // another handle, opened by all ranks or all but one
         std::vector<Rank> some = all;
         if (chance(50) && program_.ranks > 2) some.erase(some.begin() + below(program_.ranks));
         add_handle(some, false);

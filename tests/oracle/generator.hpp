@@ -6,7 +6,7 @@
 
 namespace oratorio::oracle {
 
-inline constexpr Offset kDataEnd = 40 << 10;  ///< accesses end before it
+inline constexpr Offset kDataEnd = 40 << 10;  ///< accesses end before this offset
 
 class Generator {
   public:
@@ -59,7 +59,8 @@ class Generator {
     void set_size();
     void message();
     int data_handle();
-    /// Returns true if the programs use locks that ranks wait for.
+    /// Returns true if the programs are meant to contend for locks: they use atomic mode or let
+    /// ranks die with a lock.
     [[nodiscard]] bool is_atomic() const { return features_.atomic || features_.deaths; }
     bool chance(int percent) { return random_.chance(percent); }
     int below(int bound) {

@@ -91,7 +91,7 @@ void SimulatedLocks::leave(Rank rank) {
 LocksOfRank::LocksOfRank(SimulatedLocks& locks, Rank rank)
     : service_(std::make_shared<ServiceOfRank>(locks, rank)) {}
 
-/// Sets a port, so that the place counts as one.
+/// Returns an address with `count` set, because a count of 0 means that there is no server.
 Result<ServiceAddress> LocksOfRank::serve() {
     ServiceAddress place;
     place.port = 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SimulatedLocks: the job's locks as the simulated ranks see them. The table of locks is the
+// SimulatedLocks: the job's lock service for the simulated ranks. The table of locks is the
 // library's own; a rank that waits for a lock lets others run.
 #pragma once
 
@@ -43,7 +43,7 @@ class SimulatedLocks {
     };
     struct Chosen {
         Rank rank = -1;
-        int left = 0;  ///< locks until then
+        int left = 0;  ///< requests of the rank up to and including the chosen one
         bool is_next(Rank asking) { return asking == rank && --left <= 0; }
     };
     void drop(LockId lock);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The job's locks as simulated ranks see them.
+// Tests of the job's lock service for simulated ranks.
 #include "oracle/lock_service.hpp"
 
 #include <gtest/gtest.h>

@@ -19,13 +19,13 @@ namespace {
 struct Options {
     std::uint64_t first = 1;
     std::uint64_t count = 1000;
-    std::uint64_t every = 1;  ///< distance of the seeds
+    std::uint64_t every = 1;  ///< difference between one seed and the next
     Features features;
     bool list = false;   ///< print every failing seed on a line
     bool show = false;   ///< print the programs, too
     bool shrink = true;  ///< shrink the first failure of each kind
     bool go_on = false;  ///< continue after a failure
-    std::string only;    ///< kind of failure that counts; "": all
+    std::string only;    ///< kind of failure that counts; "" counts all kinds
 };
 
 int usage() {
@@ -94,7 +94,7 @@ bool parse(int argc, char** argv, Options& options) {
     return true;
 }
 
-/// Prints "progress done failed" now and then, for a process that reads along.
+/// Prints "progress DONE FAILED" at most once a second, for a process that reads the output.
 class Teller {
   public:
     void tell(std::uint64_t done, std::uint64_t failed, bool last) {
@@ -124,7 +124,7 @@ void tell_failure(const Program& program, const Verdict& verdict, const Options&
 int soak(const Options& options) {
     Stacks stacks;
     Teller teller;
-    // By kind: count, first seed.
+    // Number of failures and first failing seed, by kind of failure.
     std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> kinds;
     std::uint64_t failed = 0;
     std::uint64_t accesses = 0;

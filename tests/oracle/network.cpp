@@ -99,7 +99,7 @@ Result<Ticket> Network::start(Rank me, Operation operation) {
     return ticket;
 }
 
-/// Delivers to the earliest posted receive that fits.
+/// Delivers the message to the earliest posted receive that matches.
 void Network::match_send(Rank from, Operation& send) {
     for (Operation& receive : members_[static_cast<std::size_t>(send.peer)].operations) {
         if (receive.kind != Kind::receive || receive.matched || receive.tag != send.tag) continue;
@@ -108,7 +108,8 @@ void Network::match_send(Rank from, Operation& send) {
     }
 }
 
-/// Takes the earliest send of one source; if any source fits, one is drawn.
+/// Receives the earliest matching message of a source. If several sources have one, the source is
+/// drawn at random.
 void Network::match_receive(Rank me, Operation& receive) {
     std::vector<std::pair<Rank, Operation*>> candidates;
     for (std::size_t from = 0; from < members_.size(); ++from) {
@@ -226,8 +227,8 @@ Result<Completion> Network::test(Rank me, Ticket ticket) {
     return completion;
 }
 
-/// With a doorbell the rank sleeps until another rings it; now and then it wakes by itself, as in
-/// reality.
+/// Sleeps until another rank rings the doorbell, if the caller names one. By chance the rank wakes
+/// early, as a real sleep may.
 void Network::idle(Rank, const WaitHint& wait_hint) {
     const Spared spared;
     if (wait_hint.doorbell == nullptr || fibers_.random().chance(2)) return fibers_.idle();

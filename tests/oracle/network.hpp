@@ -14,8 +14,9 @@ namespace oratorio::oracle {
 
 class Network {
   public:
-    /// `node_of`: the node of each rank, numbered by first appearance. `late_percent`: chance that
-    /// a test holds back a completion once more.
+    /// `node_of` holds the node of each rank; nodes are numbered by first appearance.
+    /// `late_percent` is the chance that a test for completion reports a finished operation as
+    /// unfinished.
     Network(Fibers& fibers, std::vector<int> node_of, int cores, int late_percent);
     /// Returns the transport of one rank; the network lives as long as any of its transports.
     static std::unique_ptr<Transport> transport(const std::shared_ptr<Network>& network, Rank rank);
@@ -28,9 +29,9 @@ class Network {
         Kind kind = Kind::send;
         Rank peer = -1;
         Tag tag = 0;
-        test::Pieces<const std::byte> from = {};  ///< send
-        test::Pieces<std::byte> into = {};        ///< receive
-        std::span<const std::byte> out = {};      ///< collectives
+        test::Pieces<const std::byte> from = {};  ///< the data of a send
+        test::Pieces<std::byte> into = {};        ///< the buffer of a receive
+        std::span<const std::byte> out = {};      ///< this rank's contribution to a collective
         std::span<std::byte> in = {};
         ReduceOp op = ReduceOp::sum;
         std::size_t collective = 0;
@@ -70,7 +71,8 @@ class Network {
     int cores_;
     int late_percent_;
     std::vector<Member> members_;
-    std::vector<Collective> collectives_;  ///< from number first_ on
+    /// The collectives that some rank has not finished, from number `first_` on.
+    std::vector<Collective> collectives_;
     std::size_t first_ = 0;
     std::int64_t counter_ = 0;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The oracle itself, on programs small enough to judge by hand, and on a fixed number of random
-// ones.
+// Tests of the oracle itself, on programs small enough to judge by hand, and on a fixed number of
+// random programs.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -15,7 +15,7 @@ namespace {
 constexpr auto kWriting = Direction::write;
 constexpr auto kReading = Direction::read;
 
-/// Two ranks and two handles, each opened by both; all accesses cover all bytes.
+/// A program of two ranks and two handles, each opened by both ranks with a view of the whole file.
 class Small {
   public:
     Small() {
@@ -209,8 +209,8 @@ TEST(Oracle, ASeedIsOneProgramAndOneInterleaving) {
     }
 }
 
-/// Runs a fixed number of each sort, and returns how many locks of the job were granted; `oratorio
-/// soak` runs any number.
+/// Runs the programs of `count` seeds and returns how many locks of the job were granted. `oratorio
+/// soak` runs any number of them.
 int run_seeds(std::uint64_t count, const Features& features) {
     Stacks stacks;
     int locks = 0;

@@ -7,7 +7,8 @@ namespace oratorio::oracle {
 
 namespace {
 
-/// Returns a byte of a record. The bytes tell which access wrote the record.
+/// Returns a byte of a record written with the shared file pointer. The bytes of a record identify
+/// the access that wrote it.
 std::byte record_byte(const Access& access, Bytes at) {
     const auto mixed = (static_cast<std::uint64_t>(access.step) * 64 +
                         static_cast<std::uint64_t>(access.rank) + 1) *
@@ -58,8 +59,9 @@ const Step& Outcomes::step_of(const Access& access) const {
     return *std::ranges::find(program_.steps, access.step, &Step::id);
 }
 
-/// Marks accesses as failed that were not done because the handle could not be opened or its view
-/// could not be set: they overwrote nothing for certain. Does the same for changes of size.
+/// Marks accesses that never ended, because the handle could not be opened or its view could not be
+/// set, as failed: the rules then assume that they overwrote nothing for certain. Does the same for
+/// changes of size.
 void Outcomes::note_undone() {
     for (std::size_t i = 0; i < done_.size(); ++i)
         rules_.accesses[i].failed = rules_.accesses[i].failed || !done_[i].over;
@@ -71,12 +73,13 @@ void Outcomes::note_undone() {
     }
 }
 
-/// A client reports a failure to write back to the next flush, and ranks don't agree on that
-/// (docs/internals/decisions/waiting-and-progress.md). And where a sparse graph was requested, an
+/// Returns true if two ranks may get these different results in one step. A client reports a failed
+/// write-back at the next flush, and ranks don't agree on that
+/// (docs/internals/decisions/waiting-and-progress.md). Where a sparse graph was requested, an
 /// aggregator reports an error of its storage only to ranks that have data with it
 /// (docs/internals/decisions/messages.md).
 bool Outcomes::may_differ(const Step& step, ErrorKind one, ErrorKind other) const {
-    if (step.kind == Kind::get_size) return true;  // no rank knows what another one got
+    if (step.kind == Kind::get_size) return true;  // each rank asks for the size by itself
     if (step.kind == Kind::sync) return program_.setting.client != ClientKind::none;
     const auto of_storage = [](ErrorKind kind) {
         return kind == ErrorKind::none || kind == ErrorKind::io || kind == ErrorKind::no_space ||
@@ -148,8 +151,8 @@ std::string Outcomes::judge_sizes() const {
     return "";
 }
 
-/// Checks the counts of writes: all bytes without an error; with one, no more than the file may
-/// hold.
+/// Checks the counts that writes returned. A write without an error must count all its bytes; one
+/// with an error at most as many as the file may hold of it.
 std::string Outcomes::judge_written(const std::vector<std::byte>& contents) const {
     for (std::size_t i = 0; i < done_.size(); ++i) {
         const Access& access = rules_.accesses[i];
@@ -169,7 +172,7 @@ std::string Outcomes::judge_written(const std::vector<std::byte>& contents) cons
                 if (there && contents[static_cast<std::size_t>(at)] == done.buffer[index]) {
                     ++found;
                 } else if (!rules_.is_alone(static_cast<int>(i), at)) {
-                    ++others;  // bytes that may have been overwritten
+                    ++others;  // another access may have overwritten the byte
                 }
             }
         }
@@ -180,9 +183,9 @@ std::string Outcomes::judge_written(const std::vector<std::byte>& contents) cons
     return "";
 }
 
-/// Checks that each record lies somewhere, whole, and none over another; that records of one rank
-/// are in its order; and that those of an ordered write follow each other in the order of the
-/// ranks.
+/// Checks that each record is somewhere in the file as a whole, that no two overlap, that records
+/// of one rank are in the order in which it wrote them, and that those of an ordered write follow
+/// each other in rank order.
 std::string Outcomes::judge_records(const std::vector<std::byte>& log) const {
     std::vector<std::size_t> left;
     for (std::size_t i = 0; i < done_.size(); ++i) {

@@ -14,7 +14,7 @@ class Outcomes {
   public:
     Outcomes(const Program& program, Rules& rules);
 
-    /// Returns the program's memory of an access: the data to write, or room for the data to read.
+    /// Returns the user's buffer of an access: the data to write, or room for the data to read.
     std::vector<std::byte>& buffer(const Step& step, std::size_t part);
     void done(const Step& step, std::size_t part, const Outcome& outcome);
     /// Records the result of a call that moves no data.

@@ -67,7 +67,7 @@ std::string describe(const Tiles& view) {
     return line;
 }
 
-/// Returns the name of the MPI routine, without its prefix.
+/// Returns the name of the step's MPI routine, without the prefix MPI_File_.
 std::string call_name(const Step& step) {
     std::string name = step.direction == Direction::read ? "read" : "write";
     const bool shared = step.at == Positioning::shared;

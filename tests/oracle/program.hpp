@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Program: the accesses of N ranks to one file, as a list of steps that each rank walks in order.
-// The list makes every program free of deadlocks: a step waits only for steps before it.
+// Programs in this form are free of deadlocks, because a step waits only for steps before it.
 #pragma once
 
 #include <cstdint>
@@ -38,12 +38,12 @@ enum class Kind {
     open,
     close,
     view,
-    access,  ///< blocking
-    start,   ///< nonblocking, or the begin of a split collective
-    finish,  ///< the end of such an access
+    access,  ///< a blocking access
+    start,   ///< a nonblocking access, or the begin of a split collective
+    finish,  ///< the end of an access begun by `start`
     sync,
     size,      ///< MPI_File_set_size
-    get_size,  ///< each rank asks by itself
+    get_size,  ///< MPI_File_get_size by one rank or more, each by itself
     atomic,
     barrier,
     message,
@@ -53,8 +53,8 @@ enum class Kind {
 /// One rank's share of a step.
 struct Part {
     Rank rank = 0;
-    Tiles view;      ///< Kind::view
-    Bytes from = 0;  ///< first byte, in the data of the view
+    Tiles view;      ///< the view to set, if the step is Kind::view
+    Bytes from = 0;  ///< first byte of the access, in the data of the view
     Bytes bytes = 0;
 };
 
@@ -71,7 +71,7 @@ struct Step {
     bool on = false;  ///< Kind::atomic
     Rank from = 0;    ///< Kind::message
     Rank to = 0;
-    std::vector<Part> parts;  ///< barrier and message have none
+    std::vector<Part> parts;  ///< the shares of the ranks; barriers and messages have none
 };
 
 struct Handle {
@@ -91,8 +91,8 @@ enum class Beside {
 struct Setting {
     int ranks_per_node = 0;  ///< 0: all on one node
     int cores = 1;
-    bool node_memory = true;  ///< collectives of a node in shared memory (NodeTransport)
-    /// The inputs of planning are shared between several nodes, once per node.
+    bool node_memory = true;  ///< collectives within a node use shared memory (NodeTransport)
+    /// On several nodes, the inputs of planning are held once per node, in shared memory.
     bool node_lists = false;
     Beside beside = Beside::nothing;
     Pace pace = Pace::even;
@@ -101,15 +101,18 @@ struct Setting {
     Bytes prefill = 0;
     bool asynchronous = false;             ///< the store completes requests later
     ClientKind client = ClientKind::none;  ///< the file system client of each node
-    /// Chance of short transfers, EINTR and EAGAIN; the program must not see them.
+    /// Chance of short transfers, EINTR and EAGAIN, which the library must hide from the program.
     int trouble_percent = 0;
     Scarcity memory;
     Rank fault_rank = -1;
     Fault fault;  ///< a storage fault of `fault_rank`, which makes errors legal
-    /// From this lock of the job on (from 1) the rank gets none; 0: it gets all.
+    /// Number of the first of its locks of the job (from 1) that `fault_rank` cannot get; 0: it
+    /// gets all.
     int failing_lock = 0;
-    Rank dying = -1;    ///< this rank dies in the middle of a call
-    int last_lock = 0;  ///< the rank dies while it holds this lock of the job (from 1)
+    /// This rank dies in the middle of a call; -1: none does.
+    Rank dying = -1;
+    /// The number of the lock (from 1) that the dying rank holds when it dies.
+    int last_lock = 0;
 };
 
 struct Program {
@@ -129,21 +132,24 @@ struct Program {
     [[nodiscard]] int accesses() const;
 };
 
-/// What generated programs may contain. By default some run over clients with caches, and in some a
-/// rank runs out of small memory or of threads, which no call may report as an error.
+/// What generated programs may contain. By default some programs run over clients with caches, and
+/// in some a rank runs out of threads or of memory for small allocations, which no call may report
+/// as an error.
 struct Features {
     bool faults = false;
     bool only_faults = false;
-    bool scarce = false;         ///< memory runs out in all programs
-    bool clients = false;        ///< all programs run over clients with caches
-    bool plain_clients = false;  ///< the same, but every store takes the file for a local one
-    ClientKind client = ClientKind::none;  ///< all programs run over clients of this kind
-    std::string locks;                     ///< "" or the hint oratorio_locks of every handle
-    bool atomic = false;                   ///< mostly atomic mode, and views that overlap
-    bool deaths = false;                   ///< a rank dies while it holds a lock of the job
+    bool scarce = false;   ///< allocations fail in all programs
+    bool clients = false;  ///< all programs run over clients with caches
+    /// All programs run over clients with caches, but every store takes the file for a local one.
+    bool plain_clients = false;
+    /// All programs run over clients of this kind.
+    ClientKind client = ClientKind::none;
+    std::string locks;         ///< "" or the hint oratorio_locks of every handle
+    bool atomic = false;       ///< mostly atomic mode, and views that overlap
+    bool deaths = false;       ///< a rank dies while it holds a lock of the job
     bool fresh_views = false;  ///< a view is set before each collective access, so no plan is kept
     std::string method;        ///< "" or the method that every handle requests
-    int ranks = 0;             ///< of every program; 0: drawn
+    int ranks = 0;             ///< number of ranks of every program; 0: drawn at random
     bool routines = false;  ///< only calls for which MPI has a routine (there is no iwrite_ordered)
 };
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The page of rules. MPI-4.1, 14.6.1 "File Consistency":
+// The rules of MPI-4.1, 14.6.1 "File Consistency", in one page:
 //
 // - Accesses conflict if they have a byte in common and one writes. Anything else is never undone,
 //   delayed or overwritten by any access, through any handle.
-// - Of two conflicting accesses one comes after the other for certain in three cases: (a), (b), (c)
-//   of is_before(). Collective accesses don't synchronise; only barriers and messages do.
+// - Of two conflicting accesses one comes after the other for certain only in the three cases (a),
+// (b) and (c) of is_before(). Collective accesses don't synchronise; only barriers and messages do.
 // - A read may return what any write stored there, except a write that is certain to have been
 //   overwritten before the read began or that is certain to begin after the read ended.
-// - Two concurrent atomic accesses of one open happen one wholly after the other: so of two writes
-//   one is over the other in all bytes that both write.
+// - Two concurrent atomic accesses through one open happen one after the other as a whole: of two
+// writes, the same one is on top in all bytes that both write.
 // - At its end, when all ranks have closed the file, it holds what any write stored there that
 //   isn't certain to have been overwritten.
 // - A write that failed may have happened in part, and overwrites nothing for certain.
@@ -22,16 +22,17 @@ namespace oratorio::oracle {
 
 bool Rules::is_before(const Access& earlier, const Access& later) {
     const auto rank = static_cast<std::size_t>(earlier.rank);
-    // (a) One process, one handle, and the first is over when the second begins.
+    // (a) Both are by one process through one handle, and the first has ended when the second
+    // begins.
     if (earlier.rank == later.rank && earlier.handle == later.handle && earlier.end < later.begin)
         return true;
-    // (b) One open, both atomic, and the second begins when its process knows that the first is
-    // over.
+    // (b) Both are atomic, through handles of one open, and the second begins when its process
+    // knows that the first has ended.
     if (earlier.handle == later.handle && earlier.atomic && later.atomic &&
         later.known[rank] >= earlier.end)
         return true;
-    // (c) Any handles: sync (or close) after the first, then barriers or messages, then sync (or
-    // open) before the second.
+    // (c) Through any handles: a sync or close follows the first, then barriers or messages, then a
+    // sync or open before the second.
     return later.refreshed[rank] >= earlier.flushed;
 }
 
@@ -39,7 +40,8 @@ bool Rules::is_future(const Access& write, const Access& read) {
     return write.known[static_cast<std::size_t>(read.rank)] >= read.end;
 }
 
-/// Sets `by` to a write after `write` and before the reader.
+/// Returns true if another write certainly comes after `write` and before `reader`, and sets `by`
+/// to it.
 bool Rules::overwritten(const Access& write, const Access& reader, Offset at,
                         const Access** by) const {
     return any_writer(at, [&](const Access& other) {
@@ -53,7 +55,7 @@ std::string Rules::judge(const Access& reader, Offset at, std::byte found) const
     const Access* const write = writer_of(at, found);
     const Access* by = nullptr;
     const auto kind = [&] { return std::string(&reader == &after_all_ ? "lost" : "stale"); };
-    // Zeros can be from before the program, or from any change of size.
+    // A zero can be the byte from before the program, or the result of any change of size.
     if (found == std::byte{0}) {
         if (old_value(at) == found && !overwritten(before_all_, reader, at, &by)) return "";
         for (const Resize& resize : resizes_) {
@@ -114,7 +116,7 @@ std::string Rules::check_atomic(int access, const std::vector<std::byte>& found)
 }
 
 std::string Rules::check_mixed(Offset end, const std::function<std::byte(Offset)>& found) const {
-    std::set<std::pair<const Access*, const Access*>> over;  // (upper one, lower one)
+    std::set<std::pair<const Access*, const Access*>> over;  // (the write on top, the write below)
     std::string wrong;
     const auto counts = [&](const Access& write) {
         return write.id < accesses.size() && write.atomic && !write.failed;
@@ -134,8 +136,9 @@ std::string Rules::check_mixed(Offset end, const std::function<std::byte(Offset)
     return wrong;
 }
 
-/// Computes how long the file may be for a reader. A change of size allows any size if it failed,
-/// or if it has no certain place among the others and before or after the reader.
+/// Computes the least and the greatest size that the file may have for a reader. A change of size
+/// allows any size if it failed, or if its order among the other changes and the reader is not
+/// certain.
 void Rules::sizes(const Access& reader, Bytes& least, Bytes& most) const {
     const Resize* last = nullptr;
     for (const Resize& resize : resizes_) {

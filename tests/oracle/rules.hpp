@@ -15,7 +15,7 @@
 
 namespace oratorio::oracle {
 
-/// By rank: the last of its steps that is known to be over.
+/// For each rank, the number of its last step that is known to have ended.
 using Clock = std::array<int, kRanksMax>;
 
 /// One rank's data access.
@@ -26,22 +26,26 @@ struct Access {
     int handle = 0;
     Direction direction = Direction::read;
     bool atomic = false;
-    bool record = false;        ///< made with the shared file pointer
-    int begin = 0;              ///< step of the program that starts it
-    int end = 0;                ///< step after which it is done
-    std::vector<Piece> pieces;  ///< in data order; empty for records, as their place is unknown
+    bool record = false;  ///< made with the shared file pointer
+    int begin = 0;        ///< step of the program that starts it
+    int end = 0;          ///< step after which it is done
+    /// In data order; empty for records, because their place in the file is unknown.
+    std::vector<Piece> pieces;
     Bytes bytes = 0;
-    Clock known = {};  ///< what its rank knows when it starts
-    /// What its rank knew when it last synced or opened the handle before it.
+    Clock known = {};  ///< what the rank knows when it starts the access
+    /// What the rank knew when it last synced or opened the handle before this access.
     Clock refreshed = {};
-    int flushed = INT_MAX;  ///< step in which this rank next syncs or closes the handle after it
-    bool failed = false;    ///< seen in the run: some of it may have happened
-    std::size_t id = 0;     ///< number among all that have an order
+    /// The step in which the rank next syncs or closes the handle after this access.
+    int flushed = INT_MAX;
+    /// Seen only in the run: the access failed, so that any part of it may have happened.
+    bool failed = false;
+    /// Index in the table of orders, among all accesses that have an entry there.
+    std::size_t id = 0;
 };
 
-/// A change of the file's size: the file holds zeros from there on.
+/// A change of the file's size. The bytes from the new size on become zeros.
 struct Resize {
-    Access as;  ///< its place among the accesses
+    Access as;  ///< the change as an access, which has an order among the others
     Bytes size = 0;
 };
 
@@ -53,42 +57,42 @@ class Rules {
 
     /// Returns -1 if there is no such access.
     [[nodiscard]] int find(int step, std::size_t part) const;
-    /// Returns the byte that an access writes at an offset; each of the accesses to a byte writes
-    /// another value.
+    /// Returns the byte that an access writes at an offset. All accesses that write an offset write
+    /// different values there.
     [[nodiscard]] std::byte value(int access, Offset at) const;
     /// Returns what the file holds at an offset before anything is written.
     [[nodiscard]] std::byte old_value(Offset at) const;
 
     /// Returns "" if a read may return `found` at `at`, else the fault.
     [[nodiscard]] std::string check_read(int access, Offset at, std::byte found) const;
-    /// As check_read(), for the file at the end.
+    /// Does the same for the file's final contents.
     [[nodiscard]] std::string check_end(Offset at, std::byte found) const;
-    /// Checks that an atomic read sees other atomic writes as a whole or not at all, and that of
-    /// two atomic writes one is over the other. `found` holds the bytes in data order. Returns ""
-    /// or the fault.
+    /// Checks that an atomic read sees each other atomic write as a whole or not at all, and that
+    /// of two atomic writes the same one is on top in all bytes. `found` holds the bytes read, in
+    /// data order. Returns "" or the fault.
     [[nodiscard]] std::string check_atomic(int access, const std::vector<std::byte>& found) const;
-    /// Checks that of two atomic writes of one open one is wholly over the other. `found` returns
-    /// the byte at an offset below `end`, as the file has them at one moment. Returns "" or the
-    /// fault.
+    /// Checks that of two atomic writes through one open the same one is on top in all bytes that
+    /// both write. `found` returns the byte at an offset below `end`; all bytes are from one
+    /// moment. Returns "" or the fault.
     [[nodiscard]] std::string check_mixed(Offset end,
                                           const std::function<std::byte(Offset)>& found) const;
     /// Checks that a read may have ended after `bytes` bytes.
     [[nodiscard]] std::string check_count(int access, Bytes bytes) const;
     [[nodiscard]] std::string check_size(Bytes size) const;
-    /// As check_size(), for the size that a rank got in a step of Kind::get_size.
+    /// Checks the size that a rank got in a step of Kind::get_size.
     [[nodiscard]] std::string check_told_size(int step, std::size_t part, Bytes size) const;
-    /// Records that the change of size in that step didn't happen, or only in part.
+    /// Records that the change of size in that step did not happen, or only in part.
     void fail_resize(int step);
-    /// Returns true if no other access writes there.
+    /// Returns true if no other access writes that offset.
     [[nodiscard]] bool is_alone(int access, Offset at) const;
-    /// Returns the end of the offsets that any access writes.
+    /// Returns the end of the range of offsets that the program's accesses write.
     [[nodiscard]] Offset data_end() const { return static_cast<Offset>(first_.size()) - 1; }
 
     // The rules themselves (rules.cpp).
 
     /// Returns true if, by the chapter, the conflicting access `later` comes after `earlier`.
     [[nodiscard]] static bool is_before(const Access& earlier, const Access& later);
-    /// Returns true if `write` can't have begun when `read` was over.
+    /// Returns true if `write` began only after `read` had certainly ended.
     [[nodiscard]] static bool is_future(const Access& write, const Access& read);
 
   private:
@@ -98,12 +102,12 @@ class Rules {
     void flush(Rank rank, int handle, int number);
     void index_writers();
     void order();
-    /// Returns is_before() from a table, as it is needed for every byte.
+    /// Looks up is_before() in a table, because it is needed for every byte.
     [[nodiscard]] bool comes_before(const Access& earlier, const Access& later) const {
         return order_[earlier.id * ordered_ + later.id];
     }
-    /// Calls visit(access) for all accesses that write a byte, until one call returns true. Returns
-    /// true if one did.
+    /// Calls visit(access) for each access that writes the byte at `at`, until a call returns true.
+    /// Returns whether a call did.
     template <class Visit>
     bool any_writer(Offset at, Visit visit) const {
         for (std::uint32_t i = at < data_end() ? first_[static_cast<std::size_t>(at)] : 0;
@@ -125,14 +129,19 @@ class Rules {
                                          const std::string& when) const;
 
     const Program& program_;
-    Access before_all_;  ///< "wrote" the old bytes
-    Access after_all_;   ///< "reads" the file at the end
+    /// A pretended access that wrote the bytes from before the program.
+    Access before_all_;
+    /// A pretended access that reads the file's final contents.
+    Access after_all_;
     std::vector<Resize> resizes_;
-    std::vector<Access> size_queries_;    ///< one of each rank and step of Kind::get_size
+    /// One entry for each rank and step of Kind::get_size.
+    std::vector<Access> size_queries_;
     std::vector<std::uint32_t> first_;    ///< by offset: index of its first writer in writers_
     std::vector<std::uint16_t> writers_;  ///< numbers of accesses
-    std::size_t ordered_ = 0;             ///< number of ids
-    std::vector<char> order_;             ///< by id of the earlier one, then of the later one
+    /// Number of accesses that have an order.
+    std::size_t ordered_ = 0;
+    /// Results of is_before(), by id of the earlier access, then of the later one.
+    std::vector<char> order_;
     bool has_log_ = false;
 };
 

@@ -15,9 +15,11 @@ namespace oratorio::oracle {
 namespace {
 
 constexpr std::size_t kTaken = 64 << 10;
-constexpr std::size_t kReserve = 4 << 20;  // no other mapping made here is as large
+// A lower bound for the size of the library's reserve mapping. No other mapping made here is as
+// large.
+constexpr std::size_t kReserve = 4 << 20;
 
-/// The scarcity of the process; programs run one after the other.
+/// The state of the program that runs; the process runs programs one after the other.
 struct Now {
     Scarcity scarcity;
     long made = 0;
@@ -70,7 +72,8 @@ EmptyReserve::~EmptyReserve() {
 
 }  // namespace oratorio::oracle
 
-// The linker's names for the wrapped functions and for the real ones.
+// The names in this block are the linker's, for the wrapped functions (__wrap_) and the real ones
+// (__real_).
 // NOLINTBEGIN(bugprone-reserved-identifier)
 using namespace oratorio;
 
@@ -89,7 +92,8 @@ void* __wrap_mmap(void* at, std::size_t bytes, int protection, int flags, int fi
     return MAP_FAILED;
 }
 
-/// The C++ library's calls come here, too, as this is the program.
+/// Makes starting a thread fail if the setting says so. Being defined in the program, this also
+/// replaces the function for the C++ library.
 __attribute__((visibility("default"))) int pthread_create(pthread_t* made,
                                                           const pthread_attr_t* attributes,
                                                           void* (*body)(void*), void* argument) {

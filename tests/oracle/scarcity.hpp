@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Scarcity: memory allocations that fail in the calls of one rank, and threads that cannot be
-// started. The linker sends the library's malloc and mmap here; the simulation's own calls never
-// fail.
+// Scarcity: makes memory allocations in the calls of one rank fail, and the start of threads. The
+// linker redirects malloc and mmap to these replacements; the simulation's own calls never fail.
 #pragma once
 
 #include <cstddef>
@@ -13,17 +12,20 @@ namespace oratorio::oracle {
 
 /// The scarcity of one program.
 struct Scarcity {
-    Rank rank = -1;         ///< the rank with failing allocations; -1: none
-    long first = 0;         ///< the allocation in its calls that fails, from 1; 0: none does
-    bool for_good = false;  ///< all later ones fail, too
-    bool maps = false;      ///< large memory fails, too: a call may report that as an error
-    /// In the rank's call of that step, or its begin, the process has no reserve.
+    Rank rank = -1;  ///< the rank with failing allocations; -1: none
+    /// Number (from 1) of the allocation in the rank's calls that fails; 0: none does.
+    long first = 0;
+    bool for_good = false;  ///< all later allocations fail, too
+    /// Mappings of large memory fail, too, which a call may report as an error.
+    bool maps = false;
+    /// The step in which the rank's call finds the library's reserve of memory empty; -1: none.
     int empty_step = -1;
-    bool threads = true;   ///< threads can be started
-    Rank helperless = -1;  ///< the rank that has no helper thread, though others have one
+    bool threads = true;  ///< false: no thread can be started
+    /// This rank has no helper thread, though others have one; -1: none.
+    Rank helperless = -1;
 };
 
-/// Sets the scarcity of the process while it lives.
+/// Makes a scarcity that of the process for as long as this object lives.
 class Scarce {
   public:
     explicit Scarce(const Scarcity& scarcity);
@@ -32,7 +34,8 @@ class Scarce {
     Scarce& operator=(const Scarce&) = delete;
 };
 
-/// Says whether the running fiber is in a call of the rank with failing allocations.
+/// Says, for its lifetime, whether the running fiber's allocations count, because it is in a
+/// library call of the rank with failing allocations.
 class Counted {
   public:
     explicit Counted(bool counted);
@@ -44,14 +47,14 @@ class Counted {
     bool before_;
 };
 
-/// Exempts the simulation's own allocations in the middle of such a call.
+/// Exempts the simulation's own allocations that happen inside such a call.
 class Spared : public Counted {
   public:
     Spared() : Counted(false) {}
 };
 
-/// Empties the reserve while it lives: too little is left to begin a collective call, and no more
-/// can be mapped.
+/// Empties the library's reserve of memory for its lifetime: too little is left to begin a
+/// collective call, and no more can be mapped.
 class EmptyReserve {
   public:
     EmptyReserve();

@@ -11,8 +11,8 @@ namespace {
 constexpr int kRunsMax = 3000;
 constexpr std::uint64_t kSchedules = 12;  // schedules tried for each candidate
 
-/// Removes steps that make no sense any more: the end of an access that doesn't begin, and steps
-/// without ranks.
+/// Repairs a program after a removal: an access whose end is gone becomes a blocking one, and steps
+/// without ranks and ends of accesses that no longer begin are removed.
 void tidy(Program& program) {
     std::set<int> finished;
     std::set<int> begun;
@@ -22,7 +22,7 @@ void tidy(Program& program) {
     }
     for (Step& step : program.steps) {
         if (step.kind != Kind::start || finished.contains(step.id)) continue;
-        step.kind = Kind::access;  // no step finishes it
+        step.kind = Kind::access;  // no step finishes the access any more, so it must block
         step.split = false;
     }
     std::erase_if(program.steps, [&](const Step& step) {
@@ -32,8 +32,8 @@ void tidy(Program& program) {
     });
 }
 
-/// Returns true if the step can be removed: a handle in use must be opened, have a view, and be
-/// closed.
+/// Returns true if the step can be removed. A handle in use must still be opened, have a view, and
+/// be closed.
 bool can_go(const Program& program, std::size_t at) {
     const Step& step = program.steps[at];
     if (step.kind != Kind::view) return step.kind != Kind::open && step.kind != Kind::close;
@@ -85,7 +85,7 @@ class Shrinker {
         return better;
     }
 
-    /// Drops the last rank and everything that only it does.
+    /// Removes the last rank and everything that only this rank does.
     bool drop_ranks() {
         if (best_.program.ranks < 2) return false;
         Program candidate = best_.program;
@@ -123,7 +123,7 @@ class Shrinker {
         return better;
     }
 
-    /// Drops data and parts of ranks.
+    /// Removes data from accesses, and ranks' shares from steps.
     bool drop_parts() {
         bool better = false;
         for (std::size_t s = 0; s < best_.program.steps.size(); ++s) {

@@ -77,8 +77,8 @@ Result<void> SimulatedStore::lock(Extent range, bool lock, bool exclusive) {
     if (!done) return done;
     fibers_.moved();
     ++storage_.locks_changed;
-    // A lock of the same owner is replaced; a lock that was released in part is shown as released
-    // as a whole.
+    // A new lock replaces the owner's overlapping entries in `held`. A lock that was released in
+    // part disappears as a whole, which is good enough for explanations.
     std::erase_if(storage_.held, [&](const Storage::Held& held) {
         return held.owner == this && !intersect(held.range, range).empty();
     });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Storage: the stores of a simulated file, one for each rank and open. Every call lets others run;
-// range locks wait as those of the system do; chosen calls fail.
+// Storage: the stores of a simulated file, one for each rank and open. Every call lets other ranks
+// run, range locks wait as those of the operating system do, and chosen requests fail.
 #pragma once
 
 #include <memory>
@@ -20,10 +20,10 @@ struct Storage {
     };
     test::MemoryDisk disk;
     std::uint64_t locks_changed = 0;
-    std::vector<Held> held;  ///< for the explanation of a deadlock only
+    std::vector<Held> held;  ///< the locks, kept only to explain deadlocks
 };
 
-/// The nth storage request (from 1) of a rank fails with this errno; 0: none does.
+/// A fault of a rank's storage: its nth request (from 1) fails with this errno; 0: none does.
 struct Fault {
     int nth = 0;
     int system_errno = 0;
@@ -56,7 +56,7 @@ class SimulatedStore final : public Store {
     Fibers& fibers_;
     Storage& storage_;
     int rank_;
-    Fault& fault_;  ///< counts down over all stores of the rank
+    Fault& fault_;  ///< counts the rank's requests down, over all its stores
     Extent wanted_;
     test::MemoryStore store_;
     std::vector<IoCompletion> failed_;

@@ -14,7 +14,8 @@ namespace oratorio::oracle {
 
 namespace {
 
-constexpr int kFirst = 1 << 24;  // first descriptor; the system has none as large
+constexpr int kFirst = 1 << 24;  // the first simulated descriptor; the kernel hands out none as
+                                 // large
 System* system_now = nullptr;
 
 Connection* connection(int descriptor) {
@@ -95,7 +96,8 @@ long System::type() const {
 
 }  // namespace oratorio::oracle
 
-// The linker's names for the wrapped functions and for the real ones.
+// The names in this block are the linker's, for the wrapped functions (__wrap_) and the real ones
+// (__real_).
 // NOLINTBEGIN(bugprone-reserved-identifier)
 using namespace oratorio;
 using oracle::Connection;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// System: the system calls on one simulated file, so that the library's own stores run over
-// simulated clients. The linker sends the library's calls here (--wrap); calls on other files go on
-// to the system.
+// System: simulates the system calls on one file, so that the library's own stores run over
+// simulated clients. The linker redirects the library's calls here (--wrap); those on other files
+// are passed to the operating system.
 #pragma once
 
 #include <functional>
@@ -27,7 +27,7 @@ class System {
     [[nodiscard]] static System* running();
 
     int open(int flags);
-    /// Returns null if the descriptor is not of this file.
+    /// Returns null if the descriptor does not belong to the simulated file.
     [[nodiscard]] Connection* find(int descriptor);
     int close(int descriptor);
     [[nodiscard]] long type() const;

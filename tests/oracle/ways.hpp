@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ways: the transports of a program's open files: one network for each file, and one for the first
-// ranks of its nodes.
+// Ways: makes the transports of a program's open files. Each file has one network of all its ranks
+// and one of the first ranks of its nodes.
 #pragma once
 
 #include <memory>
@@ -19,8 +19,7 @@ class Ways {
           all_(program.handles.size()),
           leaders_(program.handles.size()) {}
     [[nodiscard]] std::unique_ptr<Transport> of(Rank rank, int handle);
-    /// Returns the transport from a node's first rank to those of the other nodes; null on other
-    /// ranks.
+    /// Returns the transport between the first ranks of all nodes; null on other ranks.
     [[nodiscard]] std::unique_ptr<Transport> of_leaders(const Topology& ranks, int handle);
 
   private:
