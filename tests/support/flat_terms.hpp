@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// FlatTerms: the inputs of a plan as a test writes them, with options and facts in one struct.
+// FlatTerms: the configuration of a plan in one struct, so that a test can write options and facts
+// side by side.
 #pragma once
 
 #include <memory>
@@ -9,7 +10,7 @@
 
 namespace oratorio::test {
 
-/// Returns agents on ranks 0 and 2 with small blocks and small requests.
+/// Returns facts of data-shipping agents on ranks 0 and 2, with small blocks and small requests.
 inline AgentFacts few_agents(Bytes block = 4096) {
     return {.ranks = {0, 2}, .threads = 2, .block = block, .message = 4096, .refused = false};
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Makes system calls fail for one thread and the threads it starts, as a sandbox does.
+// forbid: makes system calls fail for one thread and the threads that it starts, as a sandbox does.
 #pragma once
 
 #include <linux/filter.h>

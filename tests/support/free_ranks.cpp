@@ -25,22 +25,23 @@ namespace {
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
-constexpr auto kLongest = 240s;  // longest time of a run
+constexpr auto kLongest = 240s;  // a run that takes longer ends the program
 
-/// A send that has been started.
+/// A send that has been started, shared by the sender and the channel.
 struct Message {
     Tag tag = 0;
     Pieces<const std::byte> data;
     bool taken = false;
 };
 
-/// The messages from one rank to another that have not been received.
+/// The messages from one rank to another that have been sent but not received.
 struct Channel {
     std::mutex lock;
     std::list<std::shared_ptr<Message>> waiting;
 };
 
-/// The k-th collective that each rank starts: the data that each rank has contributed.
+/// One collective of all ranks: the k-th that each rank starts. It holds the data that each rank
+/// has contributed so far.
 struct FreeCollective {
     std::mutex lock;
     std::vector<std::optional<std::vector<std::byte>>> brought;

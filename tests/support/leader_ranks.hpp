@@ -72,7 +72,7 @@ class LeaderRanks final : public Transport {
 
   private:
     struct Operation {
-        std::vector<std::vector<std::byte>> told;  ///< by node
+        std::vector<std::vector<std::byte>> told;  ///< the contributions of all nodes, by node
         std::vector<Ticket> waits_for;
         std::function<void(const std::vector<std::vector<std::byte>>&)> end;
     };
@@ -94,7 +94,7 @@ class LeaderRanks final : public Transport {
     Result<Ticket> start(std::span<const std::byte> mine,
                          std::function<void(const std::vector<std::vector<std::byte>>&)> end) {
         const std::int64_t id = next_++;
-        constexpr Tag kTags = 1 << 23;  // the library's own tags are below
+        constexpr Tag kTags = 1 << 23;  // the library's own tags are below this number
         const Tag tag = kTags + static_cast<Tag>(id);
         auto operation = std::make_unique<Operation>();
         operation->end = std::move(end);
@@ -104,7 +104,8 @@ class LeaderRanks final : public Transport {
             told.assign(mine.begin(), mine.end());
             if (static_cast<Rank>(node) == topology_.rank) continue;
             const auto received = all_.receive(leaders_[node], tag, ReceiveMemory(std::span(told)));
-            // Each leader gets its own copy, which lives until all of them have received.
+            // Each message has a copy of the data of its own, because a receiver may take it after
+            // the sender's collective has ended.
             sent_.push_back(std::make_unique<std::vector<std::byte>>(mine.begin(), mine.end()));
             const auto sent = all_.send(leaders_[node], tag,
                                         SendMemory(std::span<const std::byte>(*sent_.back())));

@@ -45,7 +45,7 @@ void MemoryDisk::write(Offset offset, std::span<const std::byte> from) {
 }
 
 void MemoryDisk::resize(Bytes bytes) {
-    if (bytes < size_) {  // bytes that are cut off must read as zeros when the file grows again
+    if (bytes < size_) {  // the bytes cut off must read as zeros when the file grows again
         pages_.erase(pages_.lower_bound((bytes + kStoredPage - 1) / kStoredPage), pages_.end());
         const auto last = pages_.find(bytes / kStoredPage);
         if (last != pages_.end()) {
@@ -186,24 +186,25 @@ Result<void> MemoryStore::sync() {
     return {};
 }
 
-// A window on a copy of a range of the disk.
+// A memory mapping of a range of the disk, simulated by a copy of the bytes.
 class MemoryWindow final : public MappedWindow {
   public:
-    /// Bytes in `bad` cannot be transferred in this direction.
+    /// Bytes in `bad` cannot be read or written, depending on `direction`.
     MemoryWindow(MemoryDisk& disk, Extent range, Direction direction, Extent bad)
         : disk_(disk),
           range_(range),
           direction_(direction),
           bad_(intersect(range, bad)),
           before_(disk.contents(range)) {
-        // Bytes that cannot be stored get odd values, so that writing zeros there is a change too.
+        // Bytes that cannot be stored start with odd values, so that even writing zeros to them
+        // counts as a change.
         for (std::size_t at = 0; direction == Direction::write && at < before_.size(); ++at) {
             if (refusal(range.begin + static_cast<Offset>(at)) != 0)
                 before_[at] = static_cast<std::byte>(at * 37 | 1);
         }
         bytes_ = before_;
     }
-    // The guarded copy has reported faults already.
+    // Ignores errors of the last write-back, because the guarded copy has already reported them.
     ~MemoryWindow() override { (void)write_back(); }
 
     [[nodiscard]] std::span<std::byte> bytes() { return bytes_; }
@@ -220,12 +221,13 @@ class MemoryWindow final : public MappedWindow {
             .at(at, range_.end - at);
     }
 
-    // Returns 0, or the errno why a byte cannot be stored.
+    // Returns 0 if the byte at `offset` can be stored, or else the errno.
     [[nodiscard]] int refusal(Offset offset) const {
         return bad_.contains(offset) ? EIO : offset >= disk_.capacity_ ? ENOSPC : 0;
     }
 
-    // Writes changed bytes run by run, up to the first changed byte that cannot be stored.
+    // Writes each run of changed bytes to the disk, up to the first changed byte that cannot be
+    // stored.
     Result<void> write_back() {
         const std::lock_guard alone(*disk_.mutex_);
         const auto length = direction_ == Direction::write ? bytes_.size() : 0;
@@ -249,7 +251,8 @@ class MemoryWindow final : public MappedWindow {
     Extent range_;
     Direction direction_;
     Extent bad_;
-    std::vector<std::byte> before_;  // what the disk holds, as far as this window knows
+    std::vector<std::byte> before_;  // the bytes that the disk held when this window last read or
+                                     // wrote them
     std::vector<std::byte> bytes_;
 };
 
@@ -291,7 +294,8 @@ bool MemoryStore::conflicts(Extent range, bool exclusive) const {
     });
 }
 
-// A shared lock denies writes through the owner's own store, too.
+// Returns true if a mandatory lock forbids the transfer. A shared lock forbids all writes, even
+// those of its owner.
 bool MemoryStore::is_denied(Extent range, bool writes) const {
     return std::ranges::any_of(disk_.locks_, [&](const MemoryDisk::Lock& held) {
         const bool denies = held.exclusive ? held.owner != this : writes;
@@ -299,8 +303,8 @@ bool MemoryStore::is_denied(Extent range, bool writes) const {
     });
 }
 
-// Behaves as the system does: taking a lock replaces the owner's earlier lock, and part of a lock
-// can be released.
+// Releases the owner's locks in the range, and only there: as in the operating system, a part of a
+// lock can be released. Taking a lock uses this to replace the owner's earlier locks.
 void MemoryStore::unlock(Extent range) {
     std::vector<MemoryDisk::Lock> kept;
     for (const MemoryDisk::Lock& held : disk_.locks_) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MemoryStore: a file in memory that any number of ranks open, with faults drawn from a seed.
-// REQUIRES: the ranks run one at a time, as those of sim_transport do.
+// MemoryStore: a store of a file in memory that any number of ranks open, with faults drawn from a
+// seed. REQUIRES: the ranks run one at a time, as those of sim_transport do.
 #pragma once
 
 #include <cstdint>
@@ -17,23 +17,27 @@
 
 namespace oratorio::test {
 
-/// Totals over all stores on one disk.
+/// Counts of the calls of all stores on one disk.
 struct DiskCounters {
-    std::uint64_t reads = 0;  ///< requests, including failed ones
+    std::uint64_t reads = 0;  ///< read requests, including failed ones
     std::uint64_t writes = 0;
     std::uint64_t bytes_read = 0;
     std::uint64_t bytes_written = 0;
     std::uint64_t resizes = 0;
     std::uint64_t syncs = 0;
-    std::uint64_t locks = 0;  ///< unlocks are not counted
+    std::uint64_t locks = 0;  ///< locks taken
     std::uint64_t maps = 0;
-    std::uint64_t late_extensions = 0;  ///< by map(), after data was written through a mapping
+    /// Number of times that map() made the file longer after data had been written through a
+    /// mapping.
+    std::uint64_t late_extensions = 0;
 };
 
-/// The bytes of one file. They are stored sparsely, so that offsets may be large.
+/// The bytes of one file. Pages that were never written take no memory, so that offsets may be
+/// large.
 class MemoryDisk {
   public:
-    /// A write stops at `capacity`: the bytes that fit are written, then it fails with ENOSPC.
+    /// Makes an empty file that holds at most `capacity` bytes. A write beyond stores the bytes
+    /// that fit, then fails with ENOSPC.
     explicit MemoryDisk(Bytes capacity = std::numeric_limits<Bytes>::max()) : capacity_(capacity) {}
 
     [[nodiscard]] Bytes size() const {
@@ -42,10 +46,10 @@ class MemoryDisk {
     }
     [[nodiscard]] Bytes capacity() const { return capacity_; }
     void resize(Bytes bytes);
-    /// Returns zeros where nothing was written, also past the end.
+    /// Reads bytes; those that were never written, also behind the file's end, are zeros.
     void read(Offset offset, std::span<std::byte> into) const;
     void write(Offset offset, std::span<const std::byte> from);
-    /// Returns the whole file, or a range of it, for checking.
+    /// Returns the whole file, or a range of it, without counting as a read.
     [[nodiscard]] std::vector<std::byte> contents() const { return contents({0, size_}); }
     [[nodiscard]] std::vector<std::byte> contents(Extent range) const;
     [[nodiscard]] const DiskCounters& counters() const { return counters_; }
@@ -60,41 +64,45 @@ class MemoryDisk {
         int node;
     };
     Bytes capacity_;
-    // Ranks run one at a time, but their I/O threads do not.
+    // Locked even though ranks run one at a time, because their I/O threads run concurrently.
     std::unique_ptr<std::recursive_mutex> mutex_ = std::make_unique<std::recursive_mutex>();
     Bytes size_ = 0;
     std::map<Offset, std::vector<std::byte>> pages_;  // by page number
     std::vector<Lock> locks_;
-    bool mapped_writes_ = false;  ///< something was written through a mapping
+    bool mapped_writes_ = false;  ///< data was written through a mapping
     DiskCounters counters_;
 };
 
 struct MemoryStoreOptions {
     OpenMode mode = {.read = true, .write = true};  ///< the other direction fails with EBADF
     std::uint64_t seed = 1;
-    Extent bad_reads = {};  ///< fails with EIO; the bytes before it are moved first
+    /// Reads of this range fail with EIO, after the bytes before the range have been transferred.
+    Extent bad_reads = {};
     Extent bad_writes = {};
-    int short_percent = 0;        ///< chance of a short transfer (of at least 1 byte)
-    int interrupted_percent = 0;  ///< chance of EINTR
-    int again_percent = 0;        ///< chance of EAGAIN
-    bool asynchronous = false;    ///< bytes move in a later reap, in any order
-    bool yields = false;          ///< lets others run before each request, by `while_locked`
-    /// If asynchronous: chance that a reap without waiting returns no further completion.
+    int short_percent = 0;        ///< chance of a short transfer, of at least 1 byte
+    int interrupted_percent = 0;  ///< chance that a request fails with EINTR
+    int again_percent = 0;        ///< chance that a request fails with EAGAIN
+    /// Requests transfer their bytes in a later reap, in any order.
+    bool asynchronous = false;
+    /// Each request first calls `while_locked`, so that other ranks may run.
+    bool yields = false;
+    /// If asynchronous, the chance that a reap without waiting returns no further completion.
     int late_percent = 50;
-    int queue_depth = 8;  ///< 1 if not asynchronous
+    int queue_depth = 8;  ///< a store that is not asynchronous has 1
     int iovecs_max = 1024;
     Bytes bytes_max = 1 << 30;
     std::vector<DiskExtent> places =
         {};                        ///< where the file's bytes are reported to lie; empty: unknown
     Prefetch* prefetch = nullptr;  ///< owned by the caller
-    int node = 0;                  ///< locks of other nodes are neither seen nor waited for
-    bool mandatory_locks = false;  ///< a lock denies transfers (EACCES), as on an SMB server
-    int resize_errno = 0;          ///< these calls fail with it
+    int node = 0;                  ///< the node of the caller; locks of other nodes are ignored
+    /// A lock forbids transfers of other owners (EACCES), as on an SMB server.
+    bool mandatory_locks = false;
+    int resize_errno = 0;  ///< errno with which resize() fails; 0: it succeeds
     int sync_errno = 0;
     int close_errno = 0;
 };
 
-/// A disk map with fixed places.
+/// A disk map that returns the places in a list.
 class GivenPlaces final : public DiskMap {
   public:
     explicit GivenPlaces(std::vector<DiskExtent> all) : all_(std::move(all)) {}
@@ -106,8 +114,8 @@ class GivenPlaces final : public DiskMap {
 
 class MemoryStore : public Store {
   public:
-    /// `while_locked` is called while another store holds a lock, so that other ranks can run.
-    /// Without `while_locked` taking such a lock fails.
+    /// Opens the disk's file. While another store holds a conflicting lock, lock() calls
+    /// `while_locked`, so that other ranks can run. Without `while_locked` it fails.
     explicit MemoryStore(MemoryDisk& disk, const MemoryStoreOptions& options = {},
                          std::function<void()> while_locked = {});
     ~MemoryStore() override;
@@ -120,11 +128,12 @@ class MemoryStore : public Store {
     Result<void> lock(Extent range, bool lock, bool exclusive) override;
     Result<bool> is_locked_elsewhere(Extent range) override { return conflicts(range, true); }
     /// Maps a copy of the bytes. The end of a guarded copy and the end of the mapping write back
-    /// only bytes that changed, so that bytes written by others since then stay. A full disk and
-    /// bad ranges fail the guarded copy; its bytes before the fault are kept.
+    /// only the bytes that changed, so that bytes which others have written since the copy was made
+    /// stay. The guarded copy fails on a full disk and in bad ranges; its bytes before the fault
+    /// are kept.
     Result<Mapped> map(Extent range, Direction direction, Populate populate) override;
-    /// Returns a store that draws its faults again from the same seed. No other rank runs before
-    /// its requests, because they come from a thread that is no rank.
+    /// Returns a store on the same disk that draws the same faults from the start again. Its
+    /// requests do not let other ranks run, because a thread that is no rank makes them.
     Result<std::unique_ptr<Store>> duplicate() override {
         MemoryStoreOptions options = options_;
         options.yields = false;

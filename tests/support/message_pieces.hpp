@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Pieces: the memory of a message, as the transports of tests keep it. The caller's list of the
-// memory may be gone once the message has started.
+// Pieces: the memory of a message, as the transports of tests store it. They copy the caller's list
+// of pieces, because the list need not outlive the start of the message.
 #pragma once
 
 #include <algorithm>
@@ -38,7 +38,7 @@ inline std::vector<std::byte> gathered(const Pieces<const std::byte>& pieces) {
     return data;
 }
 
-/// A list of memory pieces for a message.
+/// A list of a message's memory pieces in the form that the transport's calls take.
 class ListOf {
   public:
     template <class Byte>
@@ -57,7 +57,7 @@ class ListOf {
     Bytes bytes_ = 0;
 };
 
-/// Copies the data into the pieces, as far as it goes.
+/// Copies the data into the pieces, one after the other, until the data ends.
 inline void scatter(std::span<const std::byte> data, const Pieces<std::byte>& pieces) {
     for (const auto piece : pieces) {
         const std::size_t bytes = std::min(data.size(), piece.size());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// method_names: the names in the library's table of methods, for suites that try every method.
+// method_names: the names of all methods of the library, for suites that try every method.
 #pragma once
 
 #include <string>

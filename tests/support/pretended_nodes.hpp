@@ -10,7 +10,7 @@
 
 namespace oratorio::test {
 
-/// `node_of` has the meaning it has in Nodes. The nodes are named node0, node1 and so on.
+/// Returns nodes named node0, node1 and so on. `node_of` has the same meaning as Nodes::node_of.
 inline Nodes pretended_nodes(const std::vector<int>& node_of) {
     Nodes nodes;
     nodes.size = static_cast<int>(node_of.size());
@@ -21,8 +21,8 @@ inline Nodes pretended_nodes(const std::vector<int>& node_of) {
     return nodes;
 }
 
-/// Returns nodes of `ranks_per_node` consecutive ranks each; 0 puts all ranks on one node.
-/// `node_of` fixes the nodes of the first ranks.
+/// Returns nodes of `ranks_per_node` consecutive ranks each; 0 puts all ranks on one node. The
+/// first ranks are on the nodes that `node_of` names, if it is not empty.
 inline Nodes pretended_nodes(int ranks, int ranks_per_node, std::vector<int> node_of = {}) {
     for (int rank = static_cast<int>(node_of.size()); rank < ranks; ++rank)
         node_of.push_back(ranks_per_node > 0 ? rank / ranks_per_node : 0);

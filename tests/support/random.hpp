@@ -22,8 +22,8 @@ class Random {
         z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
         return z ^ (z >> 31);
     }
-    /// Returns a number in [0, bound); REQUIRES: bound > 0. The bias of the remainder doesn't
-    /// matter to a test.
+    /// Returns a number in [0, bound). REQUIRES: bound > 0. The remainder is slightly biased, which
+    /// no test minds.
     std::uint64_t below(std::uint64_t bound) { return next() % bound; }
     /// Returns a number in [low, high].
     std::int64_t between(std::int64_t low, std::int64_t high) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SimLocks: a lock service for simulated ranks, without sockets. Each rank reaches it through its
-// own SimLockServices. A rank that waits for a lock lets others run.
+// SimLocks: the job's lock service for simulated ranks, without sockets. Each rank has a
+// SimLockServices of its own. A rank that waits for a lock lets other ranks run.
 #pragma once
 
 #include <functional>
@@ -17,9 +17,9 @@ struct SimLocks {
     LockTable table;
     std::set<LockTable::Owner> granted;
     LockTable::Owner last = 0;
-    int locks = 0;    ///< number ever taken
-    int offers = 0;   ///< offers that were not withdrawn
-    int refused = 0;  ///< errno that offering fails with; 0: it succeeds
+    int locks = 0;    ///< number of locks granted so far
+    int offers = 0;   ///< number of serve() calls that were not withdrawn
+    int refused = 0;  ///< errno with which serve() fails; 0: it succeeds
 
     void end(LockTable::Owner owner) {
         granted.erase(owner);
@@ -31,7 +31,7 @@ class SimLockService final : public LockService {
   public:
     SimLockService(SimLocks& all, std::function<void()> while_locked)
         : all_(all), while_locked_(std::move(while_locked)) {}
-    /// Ends the service's locks as if its process died.
+    /// Releases the locks of this service, as the server does when a process dies.
     ~SimLockService() override {
         for (const LockId lock : mine_) all_.end(lock);
     }

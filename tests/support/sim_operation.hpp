@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Operation: one send, receive or collective that a rank of sim_transport has started and that has
-// not been reported as done. Collective: the state of one collective over all ranks. RankState:
-// what one rank has started.
+// Operation: one send, receive or collective that a rank of sim_transport has started and whose
+// completion has not been reported. Collective: the state of one collective over all ranks.
+// RankState: the operations that one rank has started.
 #pragma once
 
 #include <cstddef>
@@ -21,14 +21,15 @@ inline constexpr const char* kOpNames[] = {"send", "receive", "reduce", "gather"
 
 struct Operation {
     OpKind kind = OpKind::send;
-    Rank peer = -1;  // send: to; receive: from; broadcast: root
+    Rank peer = -1;  // the receiver of a send, the sender of a receive, or the root of a broadcast
     Tag tag = 0;
     std::size_t size = 0;
-    Pieces<const std::byte> from = {};    // send
-    Pieces<std::byte> into = {};          // receive
-    std::span<const std::byte> out = {};  // collectives
+    Pieces<const std::byte> from = {};    // the data of a send
+    Pieces<std::byte> into = {};          // the buffer of a receive
+    std::span<const std::byte> out = {};  // this rank's contribution to a collective
     std::span<std::byte> in = {};
-    std::size_t collective = 0;  // number of the collective in its rank's order
+    std::size_t collective = 0;  // number of the collective, in the order in which its rank starts
+                                 // them
     ReduceOp op = ReduceOp::sum;
     bool matched = false;
     Rank source = -1;
@@ -50,23 +51,26 @@ struct Operation {
     }
 };
 
-// One collective of all ranks, the k-th that each rank starts.
+// One collective of all ranks: the k-th that each rank starts.
 struct Collective {
-    std::string signature;  // of the first rank to join; all others must have the same
+    std::string signature;  // kind and sizes as the first rank to join gave them; all others must
+                            // agree
     Rank first = -1;
     int joined = 0;
     int told = 0;
     bool root_joined = false;
-    std::vector<std::byte> data;        // broadcast: the root's; gather: all blocks
-    std::vector<std::uint64_t> values;  // reduce
+    std::vector<std::byte> data;        // the root's data of a broadcast, or the blocks of all
+                                        // ranks of a gather
+    std::vector<std::uint64_t> values;  // the result of a reduction so far
 };
 
 struct RankState {
-    std::map<std::int64_t, Operation> operations;  // by ticket, in posting order
+    std::map<std::int64_t, Operation> operations;  // by ticket, and so in the order in which they
+                                                   // were started
     std::int64_t next_ticket = 0;
     std::size_t next_collective = 0;
     bool ended = false;
-    Error lost;  // set once this rank knows that a rank has failed
+    Error lost;  // The failure of another rank, once this rank has learned of it in idle().
 };
 
 }  // namespace oratorio::test

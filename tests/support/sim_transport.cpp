@@ -19,7 +19,7 @@
 namespace oratorio::test {
 namespace {
 
-struct SimAbort {};  // unwinds the ranks after a failure
+struct SimAbort {};  // thrown in each rank to unwind its stack after a failure
 
 class Network {
   public:
@@ -64,9 +64,9 @@ class Network {
     std::map<std::size_t, Collective> collectives_;
     std::int64_t counter_ = 0;
     SimReport report_;
-    Error told_;  ///< a failure that the ranks learn of in idle()
+    Error told_;  ///< a send's failure that the other ranks learn of in idle()
     std::string failure_;
-    std::uint64_t idles_ = 0;  // since the last progress
+    std::uint64_t idles_ = 0;  // idle calls of all ranks since the last progress
 };
 
 class SimTransport final : public Transport {
@@ -227,8 +227,8 @@ Result<Ticket> Network::start(Rank me, Operation operation) {
     return ticket;
 }
 
-// Delivers to the earliest posted receive that fits. An earlier send of the same pair and tag
-// cannot be waiting: it would have matched that receive.
+// Delivers a send to the earliest posted receive that matches. No earlier send of the same pair of
+// ranks and tag can be waiting, because it would have matched that receive.
 void Network::match_send(Rank from, Operation& send) {
     for (auto& [ticket, receive] : ranks_[send.peer].operations) {
         if (receive.kind != OpKind::receive || receive.matched || receive.tag != send.tag) continue;
@@ -237,7 +237,8 @@ void Network::match_send(Rank from, Operation& send) {
     }
 }
 
-// Takes the earliest send of one source. If any source fits, the scheduler draws one.
+// Matches a receive with the earliest matching send of a rank. If several ranks have one, the
+// scheduler draws the rank.
 void Network::match_receive(Rank me, Operation& receive) {
     std::vector<std::pair<Rank, Operation*>> candidates;
     for (Rank from = 0; from < options_.ranks; ++from) {
@@ -317,7 +318,8 @@ void Network::join(Rank me, Operation& operation) {
     }
 }
 
-// A broadcast may end before all ranks have joined, as in MPI; it is no barrier.
+// Returns true if the operation may be reported as done. A broadcast needs only its root to have
+// joined: as in MPI, it is no barrier.
 bool Network::ready(const Operation& operation) {
     if (operation.kind == OpKind::send || operation.kind == OpKind::receive)
         return operation.matched;
@@ -339,7 +341,7 @@ void Network::take_result(Operation& operation) {
     if (++all.told == options_.ranks) collectives_.erase(operation.collective);
 }
 
-/// Cancels the rank's operations once it knows of the failure.
+/// Reports the failure to the rank, if there is one, and cancels the rank's operations.
 void Network::hear(Rank me) {
     if (told_.kind == ErrorKind::none || ranks_[me].lost.kind != ErrorKind::none) return;
     ranks_[me].lost = told_;

@@ -22,20 +22,24 @@ struct SimOptions {
     int ranks = 1;
     std::uint64_t seed = 1;
     int ranks_per_node = 0;  ///< ranks 0..n-1 on node 0 and so on; 0: all on one node
-    /// Instead of ranks_per_node: any placement, nodes numbered by first appearance.
+    /// If not empty, replaces ranks_per_node: the node of each rank. Nodes are numbered by first
+    /// appearance.
     std::vector<int> node_of = {};
     int switch_percent = 20;  ///< chance that a call other than idle lets another rank run
-    int late_percent = 30;    ///< chance that `test` holds back a completion once more
-    std::uint64_t idle_limit = 200'000;  ///< idle calls of all ranks with no progress: a deadlock
-    Rank fail_rank = -1;                 ///< this rank's ...
-    std::uint64_t fail_send = 0;         ///< ... fail_send-th send (from 1) fails; operations may
-                                         ///< then stay unfinished
-    bool failure_is_told = false;  ///< with it, the other ranks learn of the failure in idle()
+    /// Chance that `test` reports a finished operation as unfinished.
+    int late_percent = 30;
+    /// Number of idle calls of all ranks without progress that counts as a deadlock.
+    std::uint64_t idle_limit = 200'000;
+    Rank fail_rank = -1;  ///< the rank with a send that fails; -1: none
+    /// Number of that send, from 1. Once it has failed, operations may stay unfinished.
+    std::uint64_t fail_send = 0;
+    /// The other ranks learn of the failure in idle().
+    bool failure_is_told = false;
 };
 
 struct SimCounters {
-    std::uint64_t messages = 0;  ///< sends started
-    std::uint64_t bytes = 0;     ///< in those sends
+    std::uint64_t messages = 0;  ///< number of sends started
+    std::uint64_t bytes = 0;     ///< total length of those sends
     std::uint64_t collectives = 0;
     std::uint64_t idles = 0;
 };
@@ -45,14 +49,14 @@ struct SimReport {
     std::uint64_t trace = 0;            ///< hash of all events in their order
 };
 
-/// A run that went wrong: a deadlock, a mismatch, misuse, or an exception of a rank. what() holds
-/// the seed and the operations that each rank waits for.
+/// Thrown if a run goes wrong: by a deadlock, a mismatch, misuse, or an exception of a rank. what()
+/// holds the seed and the operations that each rank waits for.
 struct SimFailure : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-/// Runs `body` on every rank and returns when all have ended. Throws SimFailure. Test assertions
-/// may be used in `body`; the rank is transport.topology().rank.
+/// Runs `body` on every rank and returns when all have ended. Throws SimFailure. `body` may use
+/// test assertions; transport.topology().rank is the rank that runs.
 SimReport run_ranks(const SimOptions& options, const std::function<void(Transport&)>& body);
 
 }  // namespace oratorio::test

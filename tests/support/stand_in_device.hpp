@@ -14,7 +14,7 @@ namespace oratorio::test {
 
 enum class StandInKind : int { host, device, managed };
 
-/// REQUIRES: the same layout as in the library.
+/// The stand-in library's counts of its calls. REQUIRES: the library defines the same struct.
 struct StandInCounts {
     long copies, row_copies, bytes, waits, streams, pins, retained;
     long fails_at;
@@ -54,12 +54,12 @@ class StandInDevice {
         return static_cast<std::byte*>(
             reinterpret_cast<Allocate>(call("stand_in_allocate_two"))(bytes, gap));
     }
-    /// Returns host memory with the bytes behind a device address.
+    /// Returns host memory that holds the bytes behind a device address.
     [[nodiscard]] std::byte* data(const std::byte* address) const {
         using Data = std::byte* (*)(const void*);
         return reinterpret_cast<Data>(call("stand_in_data"))(address);
     }
-    /// Returns a function of the library.
+    /// Returns the address of a function of the library, and aborts if there is none.
     [[nodiscard]] void* call(const char* name) const {
         void* const found = dlsym(library_, name);
         if (found == nullptr) std::abort();

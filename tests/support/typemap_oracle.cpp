@@ -79,7 +79,8 @@ LaidOutMap TypemapGenerator::layout(int depth) {
     return map;
 }
 
-/// Returns a stride that often makes copies touch or line up, and else any that the style allows.
+/// Returns a stride for copies of `child`: often one that makes the copies touch or line up, else
+/// any that the generator's style allows.
 Bytes TypemapGenerator::stride_for(const TypedMap& child) {
     const Bytes length = span_of(child.bytes).length();
     switch (between(0, style_ == Style::ascending ? 3 : 7)) {
@@ -102,7 +103,8 @@ Bytes TypemapGenerator::stride_for(const TypedMap& child) {
     }
 }
 
-/// Returns an offset for `part` after data that ends at `end`, sometimes directly behind it.
+/// Returns an offset at which to place `part` after data that ends at `end`. It is sometimes
+/// directly behind the data, and with Style::any it may overlap.
 Offset TypemapGenerator::place_after(Offset end, const TypedMap& part) {
     const Offset touching = end - span_of(part.bytes).begin;
     if (style_ == Style::any && between(0, 3) == 0) return touching + between(-60, 60);

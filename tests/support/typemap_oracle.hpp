@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Typemap oracle: random nested datatypes with their typemap written out byte by byte, and slow
-// answers computed without a tree. Tests check shapes and cursors against it.
+// Typemap oracle: random nested datatypes with their typemap written out byte by byte, and answers
+// computed slowly from the typemap alone. Tests compare shapes and cursors with these answers.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace oratorio::test {
 /// The offset of every data byte, in data order.
 using Typemap = std::vector<Offset>;
 
-/// A datatype in two forms: built by the factories, and written out.
+/// One datatype in two forms: as the shape that the factories build, and as its typemap.
 struct TypedMap {
     ShapePtr shape = Shape::empty();
     Typemap bytes;
@@ -26,7 +26,7 @@ struct LaidOutMap {
     Typemap bytes;
 };
 
-/// A generator of datatypes that depend on the seed only.
+/// Generates datatypes that depend on the seed only.
 class TypemapGenerator {
   public:
     enum class Style {
@@ -39,8 +39,8 @@ class TypemapGenerator {
     /// Returns a datatype of up to `depth` levels and at most a few thousand bytes; it may be
     /// empty.
     [[nodiscard]] TypedMap datatype(int depth);
-    /// Returns a datatype in tiles. Its extent is smaller than, larger than or equal to its span;
-    /// origins go beyond 4 GiB.
+    /// Returns a datatype in tiles. The tiles' extent may be smaller than, larger than or equal to
+    /// the datatype's span, and the origin may lie beyond 4 GiB.
     [[nodiscard]] LaidOutMap layout(int depth);
     /// Returns a uniformly distributed number in [low, high].
     [[nodiscard]] std::int64_t between(std::int64_t low, std::int64_t high);
@@ -60,13 +60,14 @@ class TypemapGenerator {
     Style style_;
 };
 
-/// Properties computed from the typemap alone.
+/// Properties of a datatype that are computed from its typemap alone.
 struct TypemapFacts {
     Extent span;
-    std::int64_t pieces = 0;  ///< maximal contiguous pieces
+    std::int64_t pieces = 0;  ///< number of maximal contiguous pieces
     bool strictly_increasing = true;
-    bool pieces_in_order = true;  ///< neither begins nor ends of the maximal pieces ever decrease
-    bool repeated = false;        ///< some byte occurs twice
+    /// Neither the begins nor the ends of the maximal pieces ever decrease.
+    bool pieces_in_order = true;
+    bool repeated = false;  ///< some byte occurs twice
 };
 [[nodiscard]] TypemapFacts facts_of(const Typemap& bytes);
 

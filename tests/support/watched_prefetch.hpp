@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// WatchedPrefetch: accepts the ranges it is asked to prefetch, or some of them by seed, and records
-// all.
+// WatchedPrefetch: a Prefetch for tests that accepts the ranges it is asked to prefetch, or a
+// random number of them, and records every range.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,8 @@ namespace oratorio::test {
 
 class WatchedPrefetch final : public Prefetch {
   public:
-    /// With `seed` 0 it accepts the first `most` ranges of each request.
+    /// Makes a Prefetch that, with `seed` 0, accepts the first `most` ranges of each request, and
+    /// with any other seed a random number of them.
     explicit WatchedPrefetch(std::uint64_t seed = 0, std::size_t most = 1000, Bytes block = 0)
         : seed_(seed), most_(most), block_(block), random_(seed) {}
 
@@ -42,7 +43,7 @@ class WatchedPrefetch final : public Prefetch {
 
     std::vector<Extent> outstanding;
     std::size_t most_outstanding = 0;
-    int strangers = 0;  ///< released without having been accepted
+    int strangers = 0;  ///< number of ranges released that had not been accepted
     std::vector<std::string> told;
 
   private:

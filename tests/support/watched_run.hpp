@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Helpers for tests that step a run themselves.
+// Helpers for tests that call Run::step() themselves.
 #pragma once
 
 #include <functional>
@@ -8,7 +8,7 @@
 
 namespace oratorio::test {
 
-/// Passes every plan that is made to a function.
+/// Calls `tell` with every plan that is made.
 struct PlanRecorder final : PlanObserver {
     std::function<void(const Plan&)> tell;
     explicit PlanRecorder(std::function<void(const Plan&)> teller) : tell(std::move(teller)) {}
@@ -16,7 +16,7 @@ struct PlanRecorder final : PlanObserver {
     void remark(const std::string&) override {}
 };
 
-/// Idles as the run's caller would after a step that did not end the run.
+/// Idles as the caller of a run does after a step that did not end the run.
 inline void wait_hint(const Run& run, Transport& transport) {
     if (const auto what = run.waits_for()) transport.idle(*what);
 }
