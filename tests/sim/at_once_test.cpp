@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ranks that run at once, as processes do, in memory that they share. Only the library orders their
-// accesses to it. Run with ThreadSanitizer, the tests check every load and store (seen_once.cpp);
-// without it, the bytes.
+// Ranks that run concurrently, as processes do, in memory that they share. Only the library orders
+// their accesses to the memory. Run with ThreadSanitizer, the tests check every load and store
+// (seen_once.cpp); without it, they check the bytes that arrive.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -28,7 +28,8 @@ std::byte value_of(Offset at, int turn) {
     return static_cast<std::byte>(1 + (at * 7 + turn * 31) % 250);
 }
 
-/// Rank r has every kRanks-th piece from piece r on, or with holes every other one of those.
+/// Returns the layout of a rank's pieces: every kRanks-th piece, from piece `rank` on. With
+/// `holes`, only every other one of them is the rank's, and no rank has the rest.
 Layout file_of(Rank rank, bool holes) {
     const Bytes tile = kRanks * kPiece * (holes ? 2 : 1);
     return {Shape::run(kPiece), tile, rank * kPiece, Layout::unbounded};
@@ -56,8 +57,8 @@ std::unique_ptr<File> open_at_once(Transport& transport, const OpenCall& call) {
     return file ? std::move(*file) : nullptr;
 }
 
-/// Returns hints for sub-buffers so small that an access takes many rounds and reuses each of them
-/// often.
+/// Returns hints for sub-buffers so small that an access takes many rounds and reuses each
+/// sub-buffer often.
 HintMap small_rounds(const std::string& method, const std::string& store) {
     return {{"oratorio_method", method}, {"oratorio_store", store},
             {"cb_nodes", "2"},           {"cb_buffer_size", "16384"},
@@ -112,8 +113,8 @@ TEST(AtOnceStores, every_rank_finds_its_bytes) {
         }
 }
 
-/// Each rank finishes the operations in an order of its own, so that one rank is rounds ahead of
-/// another.
+/// Each rank finishes its operations in an order of its own, so that one rank is several rounds
+/// ahead of another.
 TEST(AtOnceOperations, many_are_under_way) {
     constexpr int kOperations = 12;
     const Folder folder;
@@ -143,7 +144,8 @@ TEST(AtOnceOperations, many_are_under_way) {
     });
 }
 
-/// Records of the shared file pointer are gathered in memory, or written at once.
+/// The records of the shared file pointer are gathered in memory (write-behind), or written at
+/// once.
 TEST(AtOncePointer, each_record_has_a_place_of_its_own) {
     constexpr int kRecords = 60;
     for (const char* gathered : {"0", "700"}) {
@@ -175,8 +177,9 @@ TEST(AtOncePointer, each_record_has_a_place_of_its_own) {
     }
 }
 
-/// There are more collectives than boards, finished in another order than started; and a number
-/// that all ranks add to.
+/// The ranks run more collectives at once than a node has boards, and finish them in another order
+/// than they started them. They also add to a shared number, and each value must be returned only
+/// once.
 TEST(AtOnceNode, collectives_overlap_and_numbers_are_given_once) {
     constexpr std::size_t kMany = 30;
     std::array<std::vector<std::int64_t>, kRanks> numbers;
@@ -211,7 +214,8 @@ TEST(AtOnceNode, collectives_overlap_and_numbers_are_given_once) {
     EXPECT_EQ(std::ranges::adjacent_find(all), all.end());
 }
 
-/// Each rank reads the list while others begin the next one.
+/// Each rank reads a list that its node stores once, while other ranks begin to gather the next
+/// list.
 TEST(AtOnceNodes, lists_that_a_node_has_once_are_whole_while_they_are_read) {
     using Block = std::array<std::uint64_t, 8>;
     run_free_ranks({.ranks = 5, .ranks_per_node = 2}, [](Transport& messages) {

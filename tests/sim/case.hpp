@@ -19,11 +19,13 @@
 
 namespace oratorio::test {
 
-/// One rank's part: its access, its memory, and the offset of each data byte in file and memory.
+/// One rank's part of a case: its access, its memory, and the offset of each data byte in file and
+/// memory.
 struct RankPart {
     Access access;
     std::vector<std::byte> memory;
-    Bytes lowest = 0;    ///< user's pointer = memory.data() - lowest
+    /// The lowest offset in the memory layout: the user's pointer is memory.data() - lowest.
+    Bytes lowest = 0;
     Typemap file_bytes;  ///< offsets of the accessed data bytes, in data order
     Typemap memory_bytes;
 
@@ -35,11 +37,11 @@ struct RankPart {
     }
 };
 
-/// The content of memory before a read.
+/// Every byte of memory before a read.
 inline constexpr std::byte kUntouched{0x11};
 
-/// Written bytes have their high bit set and bytes that were there before don't, so that each byte
-/// shows its origin.
+/// Returns the value of a byte that a rank writes. Written bytes have their high bit set; bytes
+/// that were in the file before (old_byte) do not, so that each byte shows its origin.
 inline std::byte written_byte(Rank rank, std::size_t data) {
     return std::byte(0x80 | ((static_cast<std::size_t>(rank) * 31 + data * 7) & 0x7f));
 }
@@ -54,11 +56,11 @@ struct Case {
     std::vector<RankPart> parts;
 };
 
-/// Offsets and lengths of pieces, in ascending order.
+/// The offsets and the lengths of pieces of a file, in ascending order of the offsets.
 using FilePieces = std::pair<std::vector<Offset>, std::vector<Bytes>>;
 
-/// Cuts [0, tile) into pieces and deals them to the ranks; with `holes` some pieces have no owner.
-/// The view of each rank is its own pieces, tiled without end.
+/// Cuts [0, tile) into pieces and deals them to the ranks; with `holes`, some pieces belong to no
+/// rank. The view of each rank consists of its pieces, in tiles without end.
 inline std::vector<FilePieces> deal_pieces(Random& random, int ranks, Bytes tile, Bytes piece_max,
                                            bool holes) {
     std::vector<FilePieces> dealt(static_cast<std::size_t>(ranks));
@@ -93,8 +95,8 @@ inline LaidOutMap random_memory(TypemapGenerator& generator, Bytes bytes) {
     }
 }
 
-/// Returns the offsets of `count` data bytes of pieces in tiles, from the data byte `from` on. It
-/// doesn't use the cursor, which is under test.
+/// Returns the offsets of `count` data bytes of tiled pieces, from data byte `from` on. They are
+/// computed without the library's Cursor, which is under test.
 inline Typemap written_out(const FilePieces& pieces, Bytes tile, Offset origin, Bytes from,
                            std::size_t count) {
     const auto& [offsets, lengths] = pieces;
@@ -174,7 +176,8 @@ inline std::vector<int> uneven_nodes(int ranks, std::uint64_t seed) {
     return node_of;
 }
 
-/// Returns options that lead to several rounds and to messages with little data.
+/// Returns options with buffers so small that an access takes several rounds and a message carries
+/// little data.
 inline FlatTerms small_options(const std::string& method, std::uint64_t seed) {
     Random random(seed + 99);
     FlatTerms options;

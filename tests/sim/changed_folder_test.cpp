@@ -10,8 +10,8 @@ namespace {
 
 constexpr AccessMode kDeleted{.read_write = true, .create = true, .delete_on_close = true};
 
-/// Two folders, of which the second has a file "data" of its own. The first is the working
-/// directory until the test ends or changes it.
+/// Two folders, of which the second has a file "data" with other contents. The first one is the
+/// working directory until the test changes it or ends.
 class TwoFolders {
   public:
     TwoFolders() : before_(std::filesystem::current_path()) {
@@ -31,8 +31,9 @@ class TwoFolders {
     std::filesystem::path before_;
 };
 
-/// Opens "data" on all ranks of a node. All ranks share the process's working directory. Rank 0
-/// changes it by `leave` while every rank has the file open; `use` is called after that.
+/// Opens "data" on all ranks of a node, which share the process's working directory. While all
+/// ranks have the file open, rank 0 calls `leave` to change the directory. Then each rank calls
+/// `use`.
 template <class Leave, class Use>
 void on_data(int ranks, const OpenCall& call, Leave leave, Use use) {
     SimOptions options;
@@ -108,7 +109,7 @@ TEST(ChangedFolder, RanksThatOpenTheFileLateFindIt) {
     EXPECT_EQ(two.folder.read("b/data"), "another");
 }
 
-/// getcwd() fails in this case.
+/// In a folder that has been removed, getcwd() fails.
 TEST(ChangedFolder, AFileIsFoundFromAFolderThatWasRemoved) {
     const TwoFolders two;
     two.folder.make("data", "above");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cluster: simulated ranks, each a process of its own, on nodes that share a file. A lock on the
-// file is visible on its own node only, or on all nodes.
+// Cluster: simulated ranks that behave as processes of their own, on nodes that share a file. A
+// lock on the file is visible either on its own node only or on all nodes.
 #pragma once
 
 #include <functional>
@@ -15,16 +15,17 @@
 namespace oratorio::test {
 
 inline constexpr int kRanks = 4;
-/// There is no such folder, so nothing is known of its file system.
+/// A path in a folder that does not exist, so that nothing is known of its file system.
 inline constexpr const char* kPath = "/no such folder/data";
 
-/// A file with locks that are visible on one node each, or on all nodes.
+/// A file that all nodes share, and the locks on it.
 struct Cluster {
     bool locks_are_common = false;
     bool has_locks = true;
     MemoryDisk disk;
-    std::map<int, MemoryDisk> locks;  ///< by node
-    int probes = 0;                   ///< queries for locks, which lie on bytes far behind the data
+    std::map<int, MemoryDisk> locks;  ///< the locks that each node sees, by node
+    /// Number of queries for locks of other owners.
+    int probes = 0;
 };
 
 class ClusterStore final : public MemoryStore {
@@ -55,7 +56,7 @@ class ClusterStore final : public MemoryStore {
     MemoryStore locks_;
 };
 
-/// The transport of MPI_COMM_SELF.
+/// A transport for one rank only, as that of MPI_COMM_SELF.
 class Alone final : public Lent {
   public:
     explicit Alone(Transport& rank) : Lent(rank) {}
@@ -103,7 +104,7 @@ class Counting final : public Lent {
     int& messages_;
 };
 
-/// One rank of the job, as a process of its own.
+/// One rank of the job, with the job locks that a process would have of its own.
 class Process {
   public:
     Process(Transport& ranks, Cluster& cluster, SimLocks& job)
@@ -128,7 +129,7 @@ class Process {
         return File::open(std::make_shared<Workspace>(std::move(transport)), call);
     }
 
-    int collectives = 0;  ///< of the files opened by all ranks
+    int collectives = 0;  ///< in the files that all ranks have opened together
     int messages = 0;
 
   private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads of data in another representation where the file ends inside the access. Every element that
-// is in the file arrives, whatever the order of the tiles; all others are left alone; and the count
-// is that of the elements that arrived.
+// Reads of data in another representation, where the file ends inside the access. Every element
+// that is in the file arrives, whatever the order of the tiles; memory for all others is left as it
+// was; and the count is that of the elements that arrived.
 #include <gtest/gtest.h>
 
 #include "sim/file_ranks.hpp"
@@ -17,12 +17,12 @@ constexpr Bytes kInMemory = 8;
 constexpr std::int64_t kUntouched = 0x1122334455667788;
 const Element kLong{ScalarKind::signed_long, 1, kInMemory, kInFile, 1};
 
-/// A filetype of whole elements with tiles that may lie inside each other, and its elements'
-/// offsets.
+/// A filetype of whole elements, and the offsets of these elements. Tiles may lie inside each
+/// other.
 struct RandomView {
     ShapePtr shape = Shape::empty();
     Bytes extent = 0;
-    std::vector<Offset> elements;  ///< within one tile
+    std::vector<Offset> elements;  ///< offsets of the elements within one tile
 };
 
 RandomView random_view(Random& random) {
@@ -32,7 +32,7 @@ RandomView random_view(Random& random) {
     Offset at = random.between(0, 6);
     for (std::size_t i = 0; i < count; ++i) {
         offsets.push_back(at);
-        // Elements may overlap in a file that is only read.
+        // Elements may overlap, because the file is only read through this view.
         at += random.chance(20) ? random.between(1, 3) : kInFile + random.between(0, 60);
     }
     view.elements = offsets;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Exact counts of the message exchange of two-phase I/O for three named patterns: messages, their
-// bytes, storage calls and bytes copied.
+// Exact counts of the two-phase exchange for three access patterns: messages, their bytes, storage
+// calls and bytes copied.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -15,15 +15,15 @@ namespace oratorio::test {
 namespace {
 
 constexpr int kRanks = 4;
-constexpr Bytes kRegionBytes = 128 << 10;  // one aggregator, one slot
+constexpr Bytes kRegionBytes = 128 << 10;  // the buffer of one aggregator with one slot
 
 struct Pattern {
     std::string method = "two_phase";
-    DiskCounters* disk = nullptr;  ///< receives the storage's counters
-    int aggregators = 1;           ///< 0: the method's own number
+    DiskCounters* disk = nullptr;  ///< if not null, receives the storage's counters
+    int aggregators = 1;           ///< number of aggregators; 0: the number that the method chooses
 };
 
-/// Returns the sum over the ranks.
+/// Runs one collective access of all ranks and returns the sum of their counters.
 Stats run_pattern(Direction direction, const std::function<Layout(Rank)>& file_of, Bytes bytes_each,
                   bool file_exists, const Pattern& pattern = {}) {
     MemoryDisk disk;
@@ -60,14 +60,14 @@ Stats run_pattern(Direction direction, const std::function<Layout(Rank)>& file_o
     return sum;
 }
 
-/// Each rank has every fourth double: 512 KiB of file, 4 rounds.
+/// Gives each rank every fourth double. The file has 512 KiB, which takes 4 rounds.
 Layout interleaved_doubles(Rank rank) {
     return {Shape::run(8), 8 * kRanks, 8 * rank, Layout::unbounded};
 }
 constexpr Bytes kInterleavedEach = 128 << 10;
 
-/// A 32 x 64 x 64 array of 4-byte ints in 4 blocks of 32 x 32 x 32: 512 KiB of file, 4 rounds, rows
-/// of 128 bytes.
+/// Cuts a 32 x 64 x 64 array of 4-byte ints into 4 blocks of 32 x 32 x 32. The rows of a block have
+/// 128 bytes; the file has 512 KiB, which takes 4 rounds.
 Layout block_of_ints(Rank rank) {
     const ShapePtr plane = Shape::strided(Shape::run(128), 32, 256);
     return {Shape::strided(plane, 32, 16384), 32 * 16384, (rank / 2) * 32 * 256 + (rank % 2) * 128,
@@ -75,16 +75,17 @@ Layout block_of_ints(Rank rank) {
 }
 constexpr Bytes kBlockEach = 128 << 10;
 
-/// The pattern of the HPIO benchmark: regions of 488 bytes with gaps of 256 between them.
+/// Returns the pattern of the HPIO benchmark: regions of 488 bytes with gaps of 256 bytes between
+/// them.
 Layout regions_with_gaps(Rank rank) {
     return {Shape::run(488), 744 * kRanks, 744 * rank, Layout::unbounded};
 }
 constexpr Bytes kRegionsEach =
-    488 * 176;  // 176 regions each: 523 776 bytes of file less the last gap, 4 rounds
+    488 * 176;  // 176 regions of each rank: 523 776 bytes of file, less the last gap
 
 // A message holds 16 KiB: a head of 24 bytes, the run table, and at most 16 320 bytes of data, less
-// the room that one run may take. A rank's 32 KiB of a round are 3 messages; the aggregator's own
-// share needs none.
+// the room that one run may take. So the 32 KiB that a rank has in a round take 3 messages. The
+// aggregator's own data takes none.
 constexpr std::uint64_t kMessagesOf32KiB = 3;
 
 TEST(Counts, InterleavedDoublesWritten) {
@@ -105,7 +106,8 @@ TEST(Counts, InterleavedDoublesWritten) {
 
 TEST(Counts, InterleavedDoublesRead) {
     const Stats stats = run_pattern(Direction::read, interleaved_doubles, kInterleavedEach, true);
-    EXPECT_EQ(stats.messages_sent, 2U * 4 * 3 * kMessagesOf32KiB);  // a request and a reply
+    EXPECT_EQ(stats.messages_sent, 2U * 4 * 3 * kMessagesOf32KiB);  // a request and a reply for
+                                                                    // each message
     EXPECT_EQ(stats.storage_calls, 4U);
     EXPECT_EQ(stats.bytes_loaded, 4U * kInterleavedEach);
     EXPECT_EQ(stats.bytes_packed, 3U * kInterleavedEach);
@@ -122,7 +124,8 @@ TEST(Counts, TheBlockTargetIsOneCallOfEachRank) {
         EXPECT_EQ(stats.rounds, 1U * kRanks);
         EXPECT_EQ(reads ? disk.reads : disk.writes, 1U * kRanks);
         EXPECT_EQ(stats.storage_calls, 1U * kRanks);
-        // Each rank has 32 KiB in each of the four parts, and one of the parts is its own.
+        // Each rank has 32 KiB in each of the four parts of the file. It aggregates one of the
+        // parts itself, so that this data takes no message.
         EXPECT_EQ(stats.messages_sent,
                   (reads ? 2U : 1U) * kRanks * (kRanks - 1) * kMessagesOf32KiB);
         EXPECT_EQ(stats.bytes_shared, 1U * kInterleavedEach);
@@ -144,7 +147,8 @@ TEST(Counts, ThreeDimensionalBlockWritten) {
 TEST(Counts, RegionsWithGapsWritten) {
     const Stats stats = run_pattern(Direction::write, regions_with_gaps, kRegionsEach, true);
     constexpr Bytes file_bytes = Bytes{744} * kRanks * 176 - 256;
-    constexpr std::uint64_t rounds = 8;  // half of the buffer is the write mask
+    constexpr std::uint64_t rounds = 8;  // half of the buffer holds the write mask, so that there
+                                         // are twice as many rounds
     EXPECT_EQ(stats.rounds, rounds);
     EXPECT_EQ(stats.hole_reads, rounds);
     EXPECT_EQ(stats.storage_calls, 2 * rounds);
@@ -158,7 +162,8 @@ TEST(Counts, RegionsWithGapsWritten) {
     EXPECT_EQ(stats.bytes_shared, 1U * kRegionsEach) << "the aggregator's own, once";
 }
 
-// A message that isn't packed has at most 16 KiB / 64 pieces: exactly a rank's 256 rows of a round.
+// A message whose data is not packed has at most 16 KiB / 64 = 256 pieces. A rank has 256 rows in a
+// round, so that one message holds them.
 TEST(Counts, GatheredMessagesAreOneForEachPairAndRoundAndNothingIsPacked) {
     for (const Direction direction : {Direction::write, Direction::read}) {
         const bool reads = direction == Direction::read;
@@ -178,7 +183,8 @@ TEST(Counts, GatheredMessagesAreOneForEachPairAndRoundAndNothingIsPacked) {
 TEST(Counts, GatheredMessagesOfMorePiecesThanOneMayHaveAreSeveral) {
     const Stats stats = run_pattern(Direction::write, interleaved_doubles, kInterleavedEach, false,
                                     {.method = "cb_gather"});
-    constexpr std::uint64_t of_a_pair = kInterleavedEach / 4 / 8 / 256;  // per pair and round
+    constexpr std::uint64_t of_a_pair = kInterleavedEach / 4 / 8 / 256;  // messages of each pair of
+                                                                         // ranks in a round
     EXPECT_EQ(stats.messages_sent - stats.table_messages, 4U * 3 * of_a_pair);
     EXPECT_EQ(stats.table_messages, 4U * 3 * of_a_pair);
     EXPECT_EQ(stats.bytes_straight, 3U * kInterleavedEach);
@@ -195,13 +201,13 @@ TEST(Counts, GatheredMessagesKeepHolesAndPackNothing) {
     EXPECT_EQ(stats.bytes_packed + stats.bytes_placed, 0U);
 }
 
-/// Two blocks of 1 KiB per rank, those of all ranks side by side, 1 MiB apart.
+/// Gives each rank two blocks of 1 KiB, 1 MiB apart. The blocks of all ranks lie side by side.
 Layout far_blocks(Rank rank) {
     return {Shape::strided(Shape::run(1024), 2, 1 << 20), Bytes{2} << 20, 1024 * rank, 1};
 }
 constexpr Bytes kFarEach = 2048;
 
-// Half of the buffer is the write mask, so the file is 17 rounds.
+// Half of the aggregator's buffer holds the write mask, so that the file takes 17 rounds.
 TEST(Counts, InASparseGraphOnlyRanksWithDataTalkWhenTheyWrite) {
     const Stats dense = run_pattern(Direction::write, far_blocks, kFarEach, true);
     EXPECT_EQ(dense.rounds, 17U);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages that arrive damaged: the access is an error on all ranks, and no rank hangs.
+// Messages that arrive damaged: the access ends with an error on all ranks, and no rank hangs.
 #include <algorithm>
 #include <cstring>
 #include <functional>
@@ -15,12 +15,14 @@ namespace {
 
 using Damage = std::function<void(std::vector<std::byte>& message)>;
 
-/// The messages to damage.
+/// The choice of the messages to damage.
 struct Aim {
     MessageKind kind = MessageKind::data;
-    Rank rank = 0;                 ///< the sender
-    bool local = false;            ///< those between a rank and its local aggregator
-    const char* method = nullptr;  ///< null: two_phase and two_layer in turn
+    Rank rank = 0;  ///< the sender
+    /// If true, messages between a rank and its local aggregator are damaged.
+    bool local = false;
+    /// The method of the access; null: two_phase and two_layer in turn.
+    const char* method = nullptr;
 
     [[nodiscard]] bool hits(Tag tag) const {
         constexpr Tag kOfAccess = 4096;
@@ -29,7 +31,7 @@ struct Aim {
     }
 };
 
-/// The transport of one rank, which damages its messages of one kind on their way.
+/// The transport of one rank, which damages the chosen messages when the rank sends them.
 class Damaging final : public Lent {
   public:
     Damaging(Transport& below, Aim aim, Damage damage)
@@ -47,7 +49,8 @@ class Damaging final : public Lent {
   private:
     Aim aim_;
     Damage damage_;
-    std::list<std::vector<std::byte>> sent_;  ///< a sender must keep the data that it sends
+    std::list<std::vector<std::byte>> sent_;  ///< a sender must keep its data until the send is
+                                              ///< done
 };
 
 template <class Change>
@@ -66,7 +69,7 @@ void flip_table(std::vector<std::byte>& message) {
     std::fill_n(message.begin() + sizeof head, head.table_bytes, std::byte{0xff});
 }
 
-/// The results of four ranks when messages of one are damaged.
+/// The results of four ranks in an access in which messages of one rank are damaged.
 struct Came {
     std::vector<Outcome> outcomes = std::vector<Outcome>(4);
     std::size_t damaged = 0;
@@ -81,7 +84,8 @@ Came run_damaged(Direction direction, Aim aim, const Damage& damage, std::uint64
     const std::string usual = layers ? "two_layer" : "two_phase";
     FlatTerms options = small_options(aim.method != nullptr ? aim.method : usual, seed);
     options.cb_nodes = 4;
-    options.local_aggregators_per_node = 2;  // rank 0 for 0 and 1, rank 2 for 2 and 3
+    options.local_aggregators_per_node = 2;  // rank 0 serves ranks 0 and 1, rank 2 serves ranks 2
+                                             // and 3
     Came came;
     run_ranks({.ranks = 4, .seed = seed}, [&](Transport& transport) {
         const auto rank = static_cast<std::size_t>(transport.topology().rank);

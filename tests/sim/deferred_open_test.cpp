@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lazy open: files that only some ranks open (hint romio_no_indep_rw). The tests check which ranks
-// open the file, when, and what the others can do all the same.
+// Lazy open: files that only the aggregators open at first (hint romio_no_indep_rw). The tests
+// check which ranks open the file, when they do, and which calls work on ranks that have not opened
+// it.
 #include <sys/resource.h>
 
 #include <cerrno>
@@ -146,7 +147,7 @@ TEST_P(DeferredOpenByMethod, MovesTheSameBytes) {
             EXPECT_EQ(kind_of(file.set_view(interleaved(rank, job.ranks), {})), ErrorKind::none);
             auto data = bytes_of(rank, kEach);
             std::vector<std::byte> back(kEach);
-            for (int time = 0; time < 3; ++time) {  // the last two use a cached plan
+            for (int time = 0; time < 3; ++time) {  // the second and third time use the cached plan
                 EXPECT_EQ(access(file, Direction::write, data, true), ErrorKind::none);
                 EXPECT_EQ(kind_of(file.sync()), ErrorKind::none);
                 EXPECT_EQ(access(file, Direction::read, back, true), ErrorKind::none);
@@ -212,15 +213,15 @@ TEST(DeferredOpen, OneWhoOpensLateShowsOthersThatItMayWrite) {
                 if (rank != 3) return;
                 auto data = bytes_of(rank, 10);
                 EXPECT_EQ(access(file, Direction::write, data, false), ErrorKind::none);
-                // The others close the file.
+                // The other ranks close the file before this rank goes on.
                 for (int i = 0; i < 1000; ++i) file.transport().idle();
                 EXPECT_TRUE(is_shown(path));
             });
     EXPECT_FALSE(is_shown(path));
 }
 
-/// Returns the error of rank 1, which shares a node with rank 0 and opens the file only now,
-/// between `before` and `after`.
+/// Makes rank 1, which shares a node with rank 0, open the file lazily for its first access,
+/// between calls of `before` and `after`. Returns the error of that access.
 ErrorKind late_kind(
     const Folder& folder, const std::function<void()>& before,
     const std::function<void()>& after = [] {}) {
@@ -300,7 +301,7 @@ TEST(DeferredOpenErrors, OneThatAggregatesAndCantOpenItFailsTheOpen) {
     EXPECT_EQ(kinds, std::vector<ErrorKind>(4, ErrorKind::access));
 }
 
-/// A rank's flush is complete only once the rank that wrote its data has flushed it.
+/// A rank's flush succeeds only if the aggregator that wrote its data has flushed successfully.
 TEST(DeferredOpen, AFlushThatFailsWhereTheDataWasWrittenIsAnErrorOfAll) {
     MemoryDisk disk;
     OpenCall call = call_of("/simulated", kCreate, promised_with({{"cb_nodes", "1"}}));

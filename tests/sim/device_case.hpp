@@ -14,8 +14,8 @@ inline constexpr auto kWriting = Direction::write;
 inline constexpr auto kReading = Direction::read;
 inline constexpr Bytes kPiece = StagingBlocks::kPieceBytes;
 
-/// A device's memory and a folder. Each test runs with the stand-in of either driver, as memory of
-/// both is used in the same way.
+/// A device's memory and a folder. Each test runs with the stand-ins of both drivers, because the
+/// library uses the memory of both in the same way.
 class OnDevice : public testing::TestWithParam<const char*> {
   protected:
     OnDevice() : device_(GetParam()) {}
@@ -33,7 +33,7 @@ class OnDevice : public testing::TestWithParam<const char*> {
     [[nodiscard]] std::byte* empty(Bytes bytes) {
         return device_.allocate(static_cast<std::size_t>(bytes));
     }
-    /// Returns a call with contiguous memory.
+    /// Returns a call for contiguous memory.
     [[nodiscard]] AccessCall call(Direction direction, std::byte* memory, Bytes bytes,
                                   bool collective, Offset offset = 0, Positioning at = kAt) const {
         AccessCall made;
@@ -45,7 +45,8 @@ class OnDevice : public testing::TestWithParam<const char*> {
         made.memory = Layout{Shape::run(bytes), bytes, 0, 1};
         return made;
     }
-    /// Changes a call's memory to `count` pieces of `length`, `stride` apart.
+    /// Returns the call changed so that its memory is `count` pieces of `length` bytes, `stride`
+    /// apart.
     [[nodiscard]] AccessCall strided(AccessCall made, Bytes length, std::int64_t count,
                                      Bytes stride) const {
         made.memory = Layout{Shape::strided(Shape::run(length), count, stride), 0, 0, 1};

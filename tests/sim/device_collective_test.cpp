@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Collective accesses in which some ranks' memory is a device's. All ranks move their data in
-// pieces.
+// Collective accesses in which the memory of some ranks is a device's. All ranks then move their
+// data piece by piece.
 #include <cstring>
 
 #include "sim/device_case.hpp"
@@ -22,7 +22,7 @@ TEST_P(OnDevice, CollectiveAccessesAreCopiedOncePerPiece) {
         }
         with_file(ranks, opening(), [&](File& file, Rank rank) {
             const auto mine = static_cast<std::size_t>(rank);
-            // The file is dealt out cyclically, so that ranks exchange data.
+            // The ranks' blocks lie in turn in the file, so that the ranks must exchange data.
             View view = View::bytes();
             view.file = Layout{Shape::run(100), 100 * ranks, 100 * rank, Layout::unbounded};
             ASSERT_TRUE(file.set_view(view, {}).ok());
@@ -37,7 +37,7 @@ TEST_P(OnDevice, CollectiveAccessesAreCopiedOncePerPiece) {
     }
 }
 
-/// The ranks learn at the end of each piece whether any rank has more.
+/// At the end of each piece, the ranks learn whether any rank has another piece.
 TEST_P(OnDevice, LargeOnesGoInPiecesAndRanksWithFewerTakePartInTheOthers) {
     const std::vector<Bytes> sizes = {2 * kPiece + 500, 1000, kPiece + 5, 0};
     const std::vector<Offset> places = {0, sizes[0], sizes[0] + sizes[1], 0};
@@ -106,7 +106,8 @@ TEST_P(OnDevice, EachMethodTakesPiecesOneAfterTheOther) {
     }
 }
 
-/// Each method accesses the memory of a call in its own way, or lets other ranks do so.
+/// Each method accesses the memory of a call in its own way, or lets other ranks access it. None
+/// may touch device memory directly.
 TEST_P(OnDevice, NoMethodTouchesTheMemory) {
     for (const std::string& method : method_names()) {
         SCOPED_TRACE(method);
@@ -151,7 +152,7 @@ TEST_P(OnDevice, RanksWithAndWithoutADeviceTakePartAlike) {
     EXPECT_EQ(content.substr(2 * kBytes), std::string(kBytes, '\2'));
 }
 
-/// The second one begins when the first has come to its last piece on all ranks.
+/// The second operation begins once the first has reached its last piece on all ranks.
 TEST_P(OnDevice, NonblockingOnesOfAllRanksDontMixTheirPieces) {
     constexpr Bytes kBytes = 2 * kPiece;
     const std::vector<std::byte*> out = {filled(kBytes, 1), filled(kBytes, 2)};

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Failures in accesses from device memory: the error that is returned, the ranks that get it, and
-// that no rank waits for ever.
+// Failures in accesses from device memory: which error is returned and on which ranks. No rank may
+// wait for ever.
 #include <sys/mman.h>
 
 #include "sim/device_case.hpp"
 
-// Makes mmap fail for one thread, so that it gets no bounce buffer.
+// Makes mmap fail for one thread, so that the thread gets no bounce buffer.
 extern "C" {
 thread_local bool mmap_fails = false;
 void* __real_mmap(void*, size_t, int, int, int, off_t);
@@ -95,7 +95,7 @@ TEST_P(OnDevice, AReadOfAllRanksFailsWhereTheDataDoesntArrive) {
     });
 }
 
-/// The pieces before the failing one are in the file and are counted.
+/// The pieces before the one that fails are in the file and are counted.
 TEST_P(OnDevice, APieceThatCantBeCopiedEndsTheWriteOfAllRanks) {
     std::byte* const out = filled(3 * kPiece, 2);
     for (const int late : {0, 1})
@@ -118,7 +118,7 @@ TEST_P(OnDevice, APieceThatCantBeCopiedEndsTheWriteOfAllRanks) {
         }
 }
 
-/// The rank with the failure reports it to the others with its next piece.
+/// The rank that fails reports its failure to the other ranks along with its next piece.
 TEST_P(OnDevice, APieceThatDoesntArriveEndsTheReadOfAllRanks) {
     folder_.make("data", std::string(static_cast<std::size_t>(3 * kPiece), 'x'));
     std::byte* const in = empty(3 * kPiece);

@@ -94,8 +94,8 @@ TEST_P(OnDevice, AllWaysToPlaceAnAccess) {
     with_file_on_node(2, open, [&](File& file, Rank rank) {
         std::byte* const mine = out[static_cast<std::size_t>(rank)];
         ASSERT_TRUE(file.seek(rank * kBytes, Whence::set).ok());
-        // Individual pointer, then ordered, then independent with the shared file pointer, and
-        // atomic.
+        // Writes with the individual pointer, ordered, independently with the shared pointer, and
+        // in atomic mode, in this order.
         for (const bool collective : {false, true}) {
             const auto form = call(kWriting, mine, kBytes, collective, 0, Positioning::individual);
             expect_done(file.access(form), kBytes);
@@ -206,7 +206,7 @@ TEST_P(OnDevice, AHelperMovesPiecesOnAndLetsOthersHaveTheFileBetweenThem) {
         int turns = 0;
         while (!operation->done()) {
             EXPECT_TRUE(file.progress(Mover::helper).pending);
-            // One piece is copied while the one before it is written.
+            // A piece is copied from the device while the piece before it is written.
             EXPECT_EQ(device_.counts().copies, std::min(++turns + 1, 3));
         }
         EXPECT_EQ(turns, 4);
@@ -215,7 +215,7 @@ TEST_P(OnDevice, AHelperMovesPiecesOnAndLetsOthersHaveTheFileBetweenThem) {
     EXPECT_TRUE(holds(folder_.read("data"), 0, bytes, 5));
 }
 
-/// Swaps the bytes of each two-byte number, whatever the machine's byte order.
+/// A conversion that swaps the bytes of each two-byte number, whatever the machine's byte order.
 class Swapped final : public Conversion {
   public:
     explicit Swapped(Layout memory) : memory_(std::move(memory)) {}

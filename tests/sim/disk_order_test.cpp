@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Disk-directed I/O (Kotz 1994, in Nitzberg & Fineberg 1995): requests go to storage block after
-// block in the order of the device, which one rank knows.
+// block, in the order of the blocks on the device. One rank knows that order.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,11 +18,11 @@ namespace {
 
 constexpr int kRanks = 4;
 constexpr Bytes kBlock = 16 << 10;
-constexpr std::int64_t kBlocks = 12;  // the last one is short
+constexpr std::int64_t kBlocks = 12;  // number of the file's blocks; the last block is short
 constexpr Bytes kPiece = 64;
-constexpr Bytes kEach = (kBlocks * kBlock - 8192) / kRanks;  // per rank
+constexpr Bytes kEach = (kBlocks * kBlock - 8192) / kRanks;  // data bytes of each rank
 
-/// Records where transfers begin.
+/// A store that records the offset of each request.
 class ToldStore final : public MemoryStore {
   public:
     ToldStore(MemoryDisk& disk, const MemoryStoreOptions& options, std::vector<Offset>& told)
@@ -41,14 +41,15 @@ struct Setting {
     Direction direction = Direction::write;
     int aggregators = 1;
     int ranks_per_node = 0;
-    std::vector<DiskExtent> places;  ///< as the first aggregator sees them
+    std::vector<DiskExtent> places;  ///< where the first aggregator's store reports that the blocks
+                                     ///< lie
     std::vector<DiskExtent> of_others = {};
     int accesses = 1;
     std::uint64_t seed = 1;
 };
 
 struct Seen {
-    /// By rank: offsets of the requests to its store.
+    /// For each rank, the offsets of the requests to its store.
     std::vector<std::vector<Offset>> offsets{kRanks};
     std::vector<Stats> stats{kRanks};
     std::vector<std::string> plans;
@@ -62,7 +63,7 @@ Layout file_of(Rank rank) {
     return {Shape::run(kPiece), kRanks * kPiece, rank * kPiece, Layout::unbounded};
 }
 
-/// Returns the data that a rank writes and is to read.
+/// Returns the data that a rank writes, and that it must read back.
 const std::vector<std::byte>& values_for(Rank rank) {
     return made_once(rank, [&] { return values_of(file_of(rank), kEach, value_at); });
 }
@@ -128,7 +129,8 @@ std::vector<DiskExtent> scattered() {
     return places;
 }
 
-/// Returns the offsets of the blocks with number `index` modulo `of`, in the order of the device.
+/// Returns the offsets of those blocks whose number is `index` modulo `of`, in the order of the
+/// device.
 std::vector<Offset> on_device(std::int64_t index, std::int64_t of) {
     std::vector<Offset> offsets;
     for (std::int64_t place = 0; place < kBlocks; ++place) {
@@ -169,7 +171,8 @@ TEST(DiskOrder, StorageIsAskedInTheOrderOfTheDevice) {
 
 TEST(DiskOrder, EachAggregatorHasItsOwnBlocksInThatOrderAndTheOthersAreTold) {
     MemoryDisk disk;
-    std::vector<DiskExtent> lies = scattered();  // the places that other ranks see don't count
+    std::vector<DiskExtent> lies = scattered();  // the other ranks' stores report other places,
+                                                 // which must not count
     for (DiskExtent& place : lies) place.device = -place.device;
     const Seen seen = run({.aggregators = 2, .places = scattered(), .of_others = lies}, disk);
     EXPECT_EQ(seen.offsets[0], on_device(0, 2));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The engine with all methods, over simulated transports and stores: every byte is checked against
-// the oracle, with and without faults.
+// Tests of the engine with all methods, over simulated transports and stores. Every byte is checked
+// against the oracle, with and without faults.
 #include <gtest/gtest.h>
 
 #include <cerrno>
@@ -28,19 +28,20 @@ struct Setting {
     MemoryStoreOptions store;
     SimOptions sim;
     std::set<Rank> without_store;
-    /// If not empty, all ranks open lazily, and these ranks fail to open.
+    /// If not empty, all ranks open the file lazily, and these ranks fail to open it.
     std::set<Rank> refused = {};
 };
 
-/// Returns true for every second program; for a method that needs one node, only for every fourth:
-/// there the method isn't available and another takes its place.
+/// Returns true if the ranks of this program are on several nodes: in every second program, but
+/// with a method that needs a single node only in every fourth. There the method is not available,
+/// so that another replaces it.
 bool is_on_several_nodes(const Setting& setting, std::uint64_t seed) {
     const Method* const method = setting.options.method;
     const bool of_node = method != nullptr && method->on_node();
     return of_node ? seed % 4 == 3 : seed % 2 == 1;
 }
 
-/// Runs one collective access of all ranks; each has a store of its own on the disk.
+/// Runs one collective access of all ranks, each with a store of its own on the disk.
 Outcomes run_case(Case& made, Direction direction, MemoryDisk& disk, const Setting& setting,
                   bool collective = true) {
     Outcomes outcomes{std::vector<Outcome>(made.parts.size()),
@@ -94,8 +95,8 @@ void fill_disk(MemoryDisk& disk, Offset from, Offset to) {
     disk.write(from, old);
 }
 
-/// Expects that every byte of the hull and a margin is what was written there, or else what was
-/// there before.
+/// Expects that the hull of all data, and a margin around it, holds the bytes that were written,
+/// and old bytes everywhere else.
 void expect_file(const Case& made, const MemoryDisk& disk, Extent old, bool all_written) {
     const Extent data = hull_of(made);
     const Extent look = hull({std::max<Offset>(0, data.begin - 100), data.end + 100}, data);
@@ -140,7 +141,8 @@ TEST_P(EngineOfMethod, WritesEveryByteAndNoOther) {
             fill_memory(made);
             MemoryDisk disk;
             const Extent data = hull_of(made);
-            // Three cases: no file yet; a file that ends inside the data; a file that holds it all.
+            // There are three cases: no file yet, a file that ends inside the data, and a file that
+            // holds all of the data's range.
             const Extent old =
                 seed % 3 == 0 || data.empty()
                     ? Extent{}
@@ -194,7 +196,7 @@ TEST_P(EngineOfMethod, ReadsEveryByteUpToTheEndOfTheFile) {
     }
 }
 
-/// Returns how many bytes of the rank are on the disk.
+/// Returns how many of the bytes that the rank writes are on the disk.
 Bytes bytes_on_disk(const RankPart& part, const MemoryDisk& disk, Rank rank) {
     Bytes there = 0;
     const Extent hull = part.file_hull();
@@ -224,7 +226,7 @@ TEST_P(EngineOfMethod, AFullDiskIsTheSameErrorOnAllThatMustHearAndCountsAreTrue)
                              data.empty() ? ErrorKind::none : ErrorKind::no_space));
             for (std::size_t rank = 0; rank < outcomes.of.size(); ++rank) {
                 const Bytes there = bytes_on_disk(made.parts[rank], disk, static_cast<Rank>(rank));
-                // Parts after the failed one may have been written.
+                // An asynchronous store may have written parts behind the one that failed.
                 if (setting.store.asynchronous) {
                     ASSERT_LE(outcomes.of[rank].bytes, there);
                 } else {
@@ -247,7 +249,7 @@ TEST_P(EngineOfMethod, AFailingReadReachesAllThatMustHearAndNobodyHangs) {
             MemoryDisk disk;
             fill_disk(disk, std::max<Offset>(0, data.begin - 5000), data.end);
             Setting setting{options_for(GetParam(), seed), {}, {}, {}};
-            // Picks a byte that some rank wants, so that the rank that reads it fails.
+            // The bad byte must be one that a rank wants, so that some read fails.
             Offset bad = data.begin;
             for (const RankPart& part : made.parts) {
                 if (!part.file_bytes.empty()) bad = part.file_bytes[part.file_bytes.size() / 2];
@@ -368,11 +370,11 @@ TEST_P(EngineOfMethod, AtomicWritesOfTheSameRangeLeaveOneRanksBytesWhole) {
         FlatTerms options = options_for(GetParam(), seed);
         options.atomic = true;
         Setting setting{options, {}, {}, {}};
-        setting.store.yields = true;  // so that others write between two pieces of a rank
+        setting.store.yields = true;  // lets other ranks write between two pieces of a rank
         const Outcomes outcomes = run_case(made, Direction::write, disk, setting);
         for (const Outcome& outcome : outcomes.of) ASSERT_EQ(outcome.error.kind, ErrorKind::none);
-        // The last rank to write holds all of its bytes: where any two ranks overlap, one of them
-        // is whole.
+        // All bytes of the rank that writes last remain, so that where two ranks overlap, the data
+        // of one of them is there as a whole.
         const auto file = disk.contents({0, hull_of(made).end});
         for (std::size_t a = 0; a < made.parts.size(); ++a) {
             for (std::size_t b = a + 1; b < made.parts.size(); ++b) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The first ranks of the nodes fail to reach each other: their nodes learn of it, no rank waits for
-// ever, and none takes one collective's data for another's.
+// Failures of collectives between the first ranks of nodes. All ranks of a node learn of the
+// failure, no rank waits for ever, and none takes the data of one collective for that of another.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,21 +15,24 @@ namespace oratorio::test {
 namespace {
 
 constexpr int kAll = -1;
-// Number of the operation of the first ranks that fails.
+// Number of the collective that fails, among those of the first ranks.
 constexpr std::uint64_t kFailing = 3;
-constexpr std::uint64_t kTogether = 10;  // more than there are boards
+constexpr std::uint64_t kTogether = 10;  // number of collectives; a node has fewer boards
 
 struct Fault {
-    int node = kAll;        ///< the first rank of this node fails
-    bool at_start = false;  ///< else it has sent to the others, and they get a result
+    int node = kAll;  ///< the node whose first rank fails; kAll: all of them
+    /// If true, the collective fails to start. Otherwise it fails on this rank after it has sent to
+    /// the other ranks, so that these get a result.
+    bool at_start = false;
     ErrorKind kind = ErrorKind::none;
 };
 
-/// Fails once. An operation that others haven't started is given up after a while, as a host MPI
-/// would.
+/// A transport of a node's first rank that fails once. It also gives up, after a while, a
+/// collective that other ranks have not started, as a host MPI would.
 class FailingLeader final : public Lent {
   public:
-    static constexpr int kPatience = 300;  // in calls of test()
+    static constexpr int kPatience = 300;  // number of calls of test() after which a collective is
+                                           // given up
     FailingLeader(std::unique_ptr<Transport> leaders, const Fault& fault)
         : Lent(*leaders), leaders_(std::move(leaders)), fault_(fault) {}
 
@@ -76,10 +79,10 @@ class FailingLeader final : public Lent {
     std::map<std::int64_t, UnderWay> under_way_;
 };
 
-/// By rank: how each of its collectives ended.
+/// For each rank, how each of its collectives ended.
 using Ends = std::vector<std::vector<ErrorKind>>;
 
-/// A sum that differs from turn to turn.
+/// A sum over all ranks, with values that differ from turn to turn.
 struct Turn {
     Turn(const Transport& transport, std::uint64_t number)
         : ranks(static_cast<std::uint64_t>(transport.topology().size)),
@@ -90,7 +93,7 @@ struct Turn {
         if (started) ticket = *started;
         return started ? Result<void>() : started.error();
     }
-    /// Expects that the result is right, or that there is none.
+    /// Ends the sum and returns its error. If it succeeded, expects the right result.
     ErrorKind end(Transport& transport) {
         const auto done = wait(transport, ticket);
         if (!done) return done.error().kind;
@@ -119,7 +122,7 @@ void together(Transport& transport, std::vector<ErrorKind>& ends) {
     for (Turn& turn : turns) ends.push_back(turn.end(transport));
 }
 
-/// Gathers lists that a node holds once; a rank begins none before it has seen the last one.
+/// Gathers lists that a node stores once, one after the other.
 void lists(Transport& transport, std::vector<ErrorKind>& ends) {
     using Block = std::array<std::uint64_t, 8>;
     const auto rank = static_cast<std::uint64_t>(transport.topology().rank);
@@ -143,7 +146,7 @@ Ends ends_of(const std::vector<int>& node_of, std::uint64_t seed, const Fault& f
     const auto lost = [&fault](int node) {
         return fault.at_start && (fault.node == kAll || fault.node == node);
     };
-    // Operations that the others still wait for when they give up stay unfinished.
+    // Collectives that the other ranks give up stay unfinished, which the simulation must accept.
     const bool stays = fault.at_start && fault.node != kAll;
     const SimOptions options{
         .ranks = ranks, .seed = seed, .node_of = node_of, .fail_send = stays ? 1U : 0U};
@@ -166,8 +169,8 @@ Ends ends_of(const std::vector<int>& node_of, std::uint64_t seed, const Fault& f
     return ends;
 }
 
-/// Tries a fault on every placement, with collectives one by one and all at once. `expected` maps a
-/// rank's node and the number of a collective to its result.
+/// Tries a fault on every placement, with collectives one by one, all at once, and as lists.
+/// `expected` returns the result of a collective on the ranks of a node.
 void try_fault(const Fault& fault,
                const std::function<ErrorKind(int node, std::uint64_t number)>& expected) {
     for (const auto& node_of : kPlacements) {
@@ -204,7 +207,8 @@ TEST(FailingLeaders, WhereNoneCanStartAllAreToldSoFromThenOn) {
     });
 }
 
-/// Otherwise the other nodes would take its next operation for the one that it couldn't start.
+/// If the node that failed to start went on, the others would take its next collective for the one
+/// that it could not start.
 TEST(FailingLeaders, WhereOneCannotStartNobodyGetsTheDataOfAnotherCollective) {
     for (const int node : {0, 1}) {
         try_fault({.node = node, .at_start = true, .kind = ErrorKind::no_memory},

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Data far apart or far out in a file: the cost of an access depends on its data, not on the length
-// of the file that the data is spread over, and no offset leads to an overflow or an endless loop.
+// Data far apart or far out in a file: the cost of an access depends on the amount of its data, not
+// on the length of the file that the data is spread over. No offset may lead to an overflow or to
+// an endless loop.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -77,7 +78,7 @@ std::vector<std::byte> filled(Rank rank, std::size_t bytes) {
     return memory;
 }
 
-/// Writes the parts, reads them back, and bounds the work that this took.
+/// Writes the parts, reads them back, and expects that both take little work.
 void expect_little_work(std::vector<Part> parts, const std::string& method, bool collective,
                         const std::vector<int>& node_of) {
     constexpr std::uint64_t kMost = 3000;
@@ -100,7 +101,8 @@ void expect_little_work(std::vector<Part> parts, const std::string& method, bool
     }
 }
 
-/// Returns a few bytes of each rank at the front, and a few `far` bytes further on.
+/// Returns parts of a few bytes of each rank at the file's begin, and a few more `far` bytes
+/// further on.
 std::vector<Part> clusters(Offset far) {
     std::vector<Part> parts(kRanks);
     for (Rank rank = 0; rank < kRanks; ++rank) {
@@ -112,7 +114,7 @@ std::vector<Part> clusters(Offset far) {
     return parts;
 }
 
-/// Returns a few bytes of each rank, `far` bytes from those of the next.
+/// Returns parts of a few bytes of each rank, `far` bytes apart.
 std::vector<Part> apart(Offset far) {
     std::vector<Part> parts(kRanks);
     for (Rank rank = 0; rank < kRanks; ++rank) {
@@ -137,7 +139,7 @@ TEST_P(FarData, TheWorkFollowsTheDataNotTheFilesLength) {
     }
 }
 
-/// A tiling at or beyond the ends of the range of offsets, and a place in it.
+/// A view with tiles up to or beyond the largest offset, and elements in it to access.
 struct FarView {
     Offset displacement = 0;
     Bytes extent = 8;
@@ -150,7 +152,8 @@ struct FarView {
     [[nodiscard]] __int128 end() const {
         return displacement + static_cast<__int128>(index + count - 1) * extent + 8;
     }
-    /// Computes the answer in arithmetic that doesn't overflow.
+    /// Returns true if the accessed elements lie within the range of offsets. Computed with 128-bit
+    /// numbers, which do not overflow.
     [[nodiscard]] bool fits() const {
         return end() <= kOffsetLimit && (index + count) * static_cast<__int128>(8) <= kOffsetLimit;
     }
@@ -165,7 +168,7 @@ FarView random_view(Random& random) {
     if (random.chance(50)) far.displacement = near_power(50, 62);
     far.extent = random.chance(30) ? 8 : random.chance(30) ? 16 : 8 + near_power(5, 60);
     far.count = random.between(1, 4);
-    // Near the place where the range of offsets ends, or anywhere.
+    // The elements lie near the largest offset, or anywhere.
     const Offset room = std::max<Offset>(0, kOffsetLimit - far.displacement - 8) / far.extent;
     far.index =
         random.chance(50) ? std::max<Offset>(0, room + random.between(-6, 2)) : near_power(10, 62);
@@ -209,7 +212,7 @@ TEST(FarOffsets, PastTheLargestAreErrorsOfAllRanks) {
         with_file(ranks, call_of(folder.file("data"), kCreate), [&](File& file, Rank rank) {
             const auto view = View::make(8, 4, Shape::run(4), Bytes{1} << 20, true, "native");
             ASSERT_EQ(kind_of(file.set_view(view, {})), ErrorKind::none);
-            // Counts the tiles that end before the limit.
+            // `last` is the number of tiles that end before the limit.
             const Offset last = (kOffsetLimit >> 20) - 1;
             std::vector<std::byte> data(8);
             const auto kind = [&](Direction direction, bool collective, Offset offset) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A rank with data that begins more rounds further on than tags can tell apart.
+// An access in which one rank's data begins so many rounds after the others' that message tags
+// cannot tell the rounds apart.
 #include <gtest/gtest.h>
 
 #include "engine/run.hpp"
@@ -27,7 +28,8 @@ TEST(FarRounds, ARankMayHaveItsFirstDataThousandsOfRoundsFurtherOn) {
             MemoryStore store(disk);
             BufferPool buffers;
             Stats stats;
-            // Ranks 0 and 1 share the first half in turn, rank 2 has all of the second.
+            // Ranks 0 and 1 have alternate pieces of the first half, and rank 2 has all of the
+            // second half.
             const Bytes bytes = rank == 2 ? kHalf : kHalf / 2;
             std::vector<std::byte> memory(static_cast<std::size_t>(bytes), std::byte{1});
             Access access;

@@ -219,7 +219,7 @@ TEST(FileAccess, NoDataIsFineEverywhere) {
 }
 
 TEST(FileAccess, TilesThatInterleaveAreReadInDataOrder) {
-    // A matrix of 3 rows of 4 bytes is read column by column.
+    // A matrix of 3 rows of 4 bytes is read column by column, through the view.
     for (const bool collective : {false, true}) {
         const Folder folder;
         with_file(2, call_of(folder.make("data", "abcdefghijkl"), kRead), [&](File& file, Rank) {
@@ -278,8 +278,8 @@ TEST(FileAccess, HolesNeedNoPermissionToReadWhateverTheHints) {
     }
 }
 
-// Ranks of one process take turns, so a rank that waits for another's lock would wait for ever:
-// collective accesses here lock ranges that have nothing in common.
+// The ranks of one process take turns, so that a rank which waits for another's lock would wait for
+// ever. Therefore these collective accesses lock disjoint ranges.
 TEST(FileAccess, AtomicModeWritesTheSameBytes) {
     for (const int ranks : kRankCounts) {
         for (const bool collective : {false, true}) {
@@ -310,7 +310,8 @@ TEST(FileAccess, AtomicModeWritesTheSameBytes) {
 TEST(FileAccess, OnePieceOfAViewWithHolesTakesNoPlan) {
     const Folder folder;
     with_file(1, call_of(folder.file("data"), kCreate), [](File& file, Rank) {
-        // Pieces of 4 bytes lie 8 apart; two that touch are one piece.
+        // The view's pieces of 4 bytes are 8 apart. An access inside one piece is contiguous in the
+        // file and needs no plan; one that crosses into the next piece is not.
         ASSERT_EQ(kind_of(file.set_view(view_of(2, 1, Shape::run(4), 8), {})), ErrorKind::none);
         Buffer piece = filled(4, 'a');
         EXPECT_EQ(access(file, at(call_for(Direction::write, piece, false), 4)), moved(4));
@@ -353,7 +354,7 @@ TEST(FileStats, CountWhatWasStored) {
     });
 }
 
-// Rounds without data are skipped, so rounds far apart are under way at the same time.
+// Rounds without data are skipped, so that rounds far apart are under way at the same time.
 TEST(FileAccess, DataFarApartSharesAggregatorsWithoutHarm) {
     constexpr Offset kSubBuffer = 4096;
     for (const char* method : {"shared_buffer", "two_phase"}) {
@@ -378,7 +379,7 @@ TEST(FileAccess, DataFarApartSharesAggregatorsWithoutHarm) {
     }
 }
 
-// Such a view holds some bytes twice; they are read twice, too.
+// Such a view contains some bytes twice, and a read returns them twice.
 TEST(FileAccess, AViewThatIsOnlyReadMayHoldABlockWithinTheOneBefore) {
     const Folder folder;
     for (const bool collective : {false, true}) {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The output of a file with explanations: its plans, and at the end the time they took.
+// The text that a file with explanations enabled reports: its plans, and at its end the time that
+// they took.
 #include "sim/file_ranks.hpp"
 
 namespace oratorio::test {
 namespace {
 
-/// Moves 64 bytes of each rank, in rank order.
+/// Moves 64 bytes of each rank; the ranks' data is in rank order in the file.
 void move_mine(File& file, Rank rank, Direction direction, bool collective) {
     constexpr Bytes kBytes = 64;
     std::vector<std::byte> mine(kBytes, std::byte{'x'});
@@ -13,7 +14,8 @@ void move_mine(File& file, Rank rank, Direction direction, bool collective) {
     EXPECT_EQ(file.access(call_for(direction, mine, collective, at, kBytes * rank)).bytes, kBytes);
 }
 
-/// Returns the call that opens `data` with explanations, which are appended to `said`.
+/// Returns the call that opens `data` with explanations enabled. The explanations are appended to
+/// `said`.
 OpenCall explained(const Folder& folder, std::vector<std::string>& said) {
     OpenCall call = call_of(folder.file("data"), kCreate);
     call.explain = true;
@@ -44,7 +46,7 @@ TEST(FileExplain, EachCollectiveIsToldOnceByRankZeroAndTheSumAtTheEnd) {
         for (const char* row : {"storage_calls", "access_time", "storage_time"})
             tells(3, "\n  " + std::string(row) + " ");
         EXPECT_EQ(said[3].find("\n  wait_time ") != std::string::npos, ranks > 1);
-        // A single rank moves that little data without a plan.
+        // A single rank moves so little data without a plan.
         EXPECT_EQ(said[3].find("\n  estimated_time ") != std::string::npos, ranks > 1);
     }
 }

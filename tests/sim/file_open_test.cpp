@@ -14,7 +14,7 @@ Kinds all(int ranks, ErrorKind kind) {
     return Kinds(static_cast<std::size_t>(ranks), kind);
 }
 
-/// Opens the file and closes it where that succeeds. Returns the result of each rank.
+/// Opens the file, and closes it where the open succeeds. Returns the result of each rank.
 template <class CallOfRank>
 Kinds open_and_close(int ranks, CallOfRank call_of_rank) {
     return on_ranks(ranks, [&](Transport& transport) {

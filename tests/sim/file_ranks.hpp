@@ -20,7 +20,7 @@
 
 namespace oratorio::test {
 
-/// Forwards to a transport that the run owns, as a File owns its transport.
+/// A transport that forwards to one that the run owns, because a File owns its transport.
 class Lent : public Transport {
   public:
     explicit Lent(Transport& owner) : owner_(owner) {}
@@ -60,7 +60,7 @@ class Folder {
         path_ = name;
     }
     ~Folder() {
-        std::error_code ignored;  // a test that made the folder unwritable leaves it behind
+        std::error_code ignored;  // a test that made the folder unwritable leaves it on disk
         std::filesystem::remove_all(path_, ignored);
     }
     Folder(const Folder&) = delete;
@@ -85,7 +85,7 @@ class Folder {
     std::filesystem::path path_;
 };
 
-/// Drops root's privileges for the test, as root may do anything.
+/// Drops root's privileges until it is destroyed, because root may open any file.
 class WithoutPrivileges {
   public:
     WithoutPrivileges() { EXPECT_TRUE(getuid() != 0 || seteuid(65534) == 0); }
@@ -99,7 +99,7 @@ inline constexpr AccessMode kWrite{.write_only = true};
 inline constexpr AccessMode kReadWrite{.read_write = true};
 inline constexpr AccessMode kCreate{.read_write = true, .create = true};
 
-/// Returns a call for all of `buffer`, contiguous.
+/// Returns a call for all of `buffer` as contiguous memory.
 inline AccessCall call_for(Direction direction, std::vector<std::byte>& buffer, bool collective,
                            Positioning at = Positioning::individual, Offset offset = 0) {
     AccessCall call;
@@ -132,7 +132,7 @@ ErrorKind kind_of(const Outcome& outcome) {
     return outcome ? ErrorKind::none : outcome.error().kind;
 }
 
-/// Runs `body` on `ranks` ranks and returns the value of each rank.
+/// Runs `body` on `ranks` ranks and returns its result on each rank.
 template <class Body>
 auto on_ranks(int ranks, Body body) {
     using Value = decltype(body(std::declval<Transport&>()));
@@ -146,8 +146,8 @@ auto on_ranks(int ranks, Body body) {
     return values;
 }
 
-/// Opens the file on `ranks` ranks, runs `body` on it and closes it; a failure to open or close is
-/// a test failure.
+/// Opens the file on `ranks` ranks, runs `body` with it and closes it. The test fails if the open
+/// or the close does.
 template <class Body>
 void with_file(int ranks, const OpenCall& call, Body body) {
     SCOPED_TRACE(std::to_string(ranks) + " ranks");
@@ -161,7 +161,7 @@ void with_file(int ranks, const OpenCall& call, Body body) {
     });
 }
 
-/// As with_file(), with ranks that share memory.
+/// Does what with_file() does, on ranks that share memory.
 template <class Body>
 void with_file_on_node(int ranks, const OpenCall& call, Body body) {
     on_ranks(ranks, [&](Transport& transport) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Grouping (Nitzberg & Fineberg 1995): at most k ranks use the storage at once, and each lets in
-// the rank k behind it; at most n pieces of a rank are outstanding.
+// Grouping (Nitzberg & Fineberg 1995): at most k ranks use the storage at once, and when a rank is
+// done, the rank k further on may start. At most n pieces of a rank are outstanding.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,9 +16,9 @@ namespace oratorio::test {
 namespace {
 
 constexpr Bytes kPiece = 64;
-constexpr std::int64_t kPieces = 20;  // per rank
+constexpr std::int64_t kPieces = 20;  // number of pieces of each rank
 
-/// Records the rank of each transfer, and the largest number of transfers it had outstanding.
+/// A store that reports each request, and records the largest number of requests outstanding.
 class WatchedStore final : public MemoryStore {
   public:
     WatchedStore(MemoryDisk& disk, const MemoryStoreOptions& options,
@@ -52,17 +52,17 @@ struct Setting {
     std::uint64_t seed = 1;
     Direction direction = Direction::write;
     MemoryStoreOptions store = {};
-    Rank broken = -1;  ///< the rank with storage that accepts nothing
+    Rank broken = -1;  ///< the rank with a store that accepts no request
     const char* method = "grouping";
 };
 
 struct Seen {
-    std::vector<Rank> requests;  ///< the ranks that made them, in order
+    std::vector<Rank> requests;  ///< the rank of each request, in the order of the requests
     std::vector<Stats> stats;
     std::vector<Outcome> outcomes;
     SimReport sim;
     int outstanding = 0;
-    std::string plan;  ///< of rank 0
+    std::string plan;  ///< rank 0's plan as text
 };
 
 std::byte byte_of(Rank rank) {
@@ -116,8 +116,8 @@ Seen run(const Setting& setting, MemoryDisk& disk) {
     return seen;
 }
 
-/// Returns the largest number of ranks with requests under way at once, each from its first to its
-/// last.
+/// Returns the largest number of ranks that use the storage at once. A rank uses it from its first
+/// request to its last.
 int most_at_once(const std::vector<Rank>& requests, int ranks) {
     int most = 0;
     for (std::size_t now = 0; now < requests.size(); ++now) {
@@ -172,7 +172,7 @@ TEST(Grouping, NoMoreRanksThanTheGroupAreAtTheStorageAtOnce) {
             const int now = most_at_once(seen.requests, kRanks);
             ASSERT_LE(now, group) << "seed " << seed;
             most = std::max(most, now);
-            // Each after the rank it waits for.
+            // Each rank starts only after the last request of the rank `group` before it.
             for (Rank rank = group; rank < kRanks; ++rank) {
                 const auto last =
                     std::find(seen.requests.rbegin(), seen.requests.rend(), rank - group);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The ranks that must learn of a failure: all of them, except in a sparse graph.
+// Which ranks must learn of a failure: all ranks, except in a sparse graph.
 #pragma once
 
 #include <algorithm>
@@ -10,8 +10,8 @@
 
 namespace oratorio::test {
 
-/// Returns true if all ranks must learn of a failure. Otherwise only ranks that have data with the
-/// aggregator that failed must.
+/// Returns true if all ranks must learn of a failure. If false, only the ranks that have data with
+/// the aggregator that failed must learn of it.
 inline bool everybody_hears(const FlatTerms& options) {
     if (!asks_for_edges(options)) return true;
     const Method* const method = options.method;
@@ -19,15 +19,15 @@ inline bool everybody_hears(const FlatTerms& options) {
            (!method->exchange_part().sends_messages || method->layers_part().local_aggregators);
 }
 
-/// Returns small options; for some seeds they request a sparse graph.
+/// Returns small_options(), which request a sparse graph for every third seed.
 inline FlatTerms options_for(const std::string& method, std::uint64_t seed) {
     FlatTerms options = small_options(method, seed);
     options.sparse = seed % 3 == 2;
     return options;
 }
 
-/// Expects that some rank has the failure, and that all others have it too, or in a sparse graph at
-/// least those that did not move all their data.
+/// Expects that some rank reports the failure, and that all others report it too. In a sparse
+/// graph, ranks that moved all of their data may report success instead.
 inline void expect_heard(const Case& made, const FlatTerms& options,
                          const std::vector<Outcome>& outcomes, ErrorKind kind) {
     bool anybody = false;
@@ -42,7 +42,7 @@ inline void expect_heard(const Case& made, const FlatTerms& options,
     ASSERT_TRUE(anybody);
 }
 
-/// Returns the failure that ranks have, or none.
+/// Returns the failure that any of the ranks reports, or none.
 inline ErrorKind failure_of(const std::vector<Outcome>& outcomes) {
     ErrorKind kind = ErrorKind::none;
     for (const Outcome& outcome : outcomes) kind = std::max(kind, outcome.error.kind);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Locks between nodes: which ones a handle takes, and that no byte is lost where locks of the file
-// system are visible on one node only (docs/internals/decisions/holes-and-locks.md).
+// Locks between nodes: which of them a handle takes. Where locks of the file system are visible on
+// one node only, no byte may be lost (docs/internals/decisions/holes-and-locks.md).
 #include "sim/cluster_ranks.hpp"
 
 namespace oratorio::test {
@@ -10,15 +10,15 @@ constexpr Bytes kPiece = 4;
 constexpr Bytes kPieces = 1000;
 constexpr Bytes kTile = 2 * kPiece * kRanks;
 
-/// Returns the view of each rank's pieces, with a hole of the same length behind each.
+/// Returns the view of a rank's pieces, each with a hole of the same length behind it.
 View pieces_of(Rank rank) {
     View view = View::bytes();
     view.file = {Shape::run(kPiece), kTile, 2 * kPiece * rank, Layout::unbounded};
     return view;
 }
 
-/// Runs a collective write with holes, and each rank's small writes into its holes through
-/// `beside`. The collective write begins before and ends after them.
+/// Runs a collective write through `file`, which leaves holes. While it is under way, each rank
+/// fills its holes with small writes through `beside`.
 void write_and_fill_beside(File& file, File& beside, Rank rank) {
     EXPECT_EQ(kind_of(file.set_view(pieces_of(rank), {})), ErrorKind::none);
     std::vector<std::byte> mine(static_cast<std::size_t>(kPieces * kPiece), std::byte{'n'});
@@ -45,7 +45,7 @@ std::string text_of(const MemoryDisk& disk) {
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-/// A second handle of all ranks, or of each rank alone, opened before the first one or after.
+/// A second handle, of all ranks or of each rank alone, opened before the first handle or after it.
 struct Second {
     bool self;
     bool earlier;
@@ -73,7 +73,8 @@ TEST_P(SecondHandle, LosesNothingBesideACollectiveWriteWithHoles) {
         });
         EXPECT_EQ(text_of(cluster.disk), expected_pieces());
         EXPECT_EQ(holes_read > 0, !earlier);
-        EXPECT_EQ(job.locks > 0, !earlier || !self);  // one of the two handles may fill holes
+        EXPECT_EQ(job.locks > 0, !earlier || !self);  // only one of the two handles may fill holes
+                                                      // by data sieving
     }
 }
 
@@ -87,8 +88,8 @@ INSTANTIATE_TEST_SUITE_P(Handles, SecondHandle,
                                          Second{true, false}, Second{true, true}),
                          second_name);
 
-/// A deferred open by aggregators of rank 0's node tests nothing. It must not be remembered as a
-/// test that failed.
+/// If only rank 0's node takes part in a lazy open, the open cannot test whether locks are visible
+/// on all nodes. This must not be remembered as a test that failed.
 TEST(JobLocks, AnOpenThatNoOtherNodeTakesPartInLeavesTheMountUntested) {
     Cluster cluster;
     cluster.locks_are_common = true;
@@ -100,7 +101,8 @@ TEST(JobLocks, AnOpenThatNoOtherNodeTakesPartInLeavesTheMountUntested) {
             const bool first = !hints.empty();
             auto file = process.open(false, kCreate, hints);
             ASSERT_TRUE(file.ok());
-            // Rank 0 looks for other handles at each open; three nodes look for its lock.
+            // Rank 0 queries other handles' locks at each open. At the second open, the three other
+            // nodes also query rank 0's lock.
             EXPECT_EQ(cluster.probes, first ? 1 : 1 + 1 + 3);
             EXPECT_EQ(kind_of((*file)->set_atomicity(true)), ErrorKind::none);
             std::vector<std::byte> mine(static_cast<std::size_t>(kPiece), std::byte{'a'});
@@ -187,7 +189,8 @@ TEST(JobLocks, WhereTheFileSystemsLocksAreSeenTheyAreUsedAndTestedOnce) {
         2);
     EXPECT_EQ(job.locks, 0);
     EXPECT_EQ(job.offers, 0);
-    // Rank 0 looks for other handles at each open, the other node's first rank looks once.
+    // Rank 0 queries other handles' locks at each of the three opens. The other node's first rank
+    // queries rank 0's lock once, and the result is remembered.
     EXPECT_EQ(cluster.probes, 3 + 1);
 }
 
@@ -201,7 +204,7 @@ TEST(JobLocks, AnOpenSendsAsMuchWhateverItFindsOfLocks) {
             on_cluster(cluster, job, 1, [&](Process& process) {
                 auto file = process.open(false, kCreate, {{"oratorio_locks", hint}});
                 ASSERT_TRUE(file.ok());
-                EXPECT_EQ(process.collectives, 6);  // one of them for the hint's text
+                EXPECT_EQ(process.collectives, 6);  // one of them sends the text of the hint
                 EXPECT_EQ(process.messages, 0);
                 EXPECT_EQ(kind_of((*file)->close()), ErrorKind::none);
             });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The plan cache: a collective access of the same shape as the last one is planned without a
-// message, and one of another shape, on any rank, is still done right.
+// The plan cache: a collective access of the same shape as the one before is planned without a
+// message. An access of another shape, on any rank, is still done correctly.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -19,13 +19,13 @@ namespace {
 
 constexpr int kRanks = 4;
 constexpr Bytes kPiece = 8;
-constexpr Bytes kTile = kRanks * kPiece * 2;  // half of each tile has no owner when `holes`
+constexpr Bytes kTile = kRanks * kPiece * 2;  // with `holes`, half of each tile belongs to no rank
 
 struct Call {
-    Bytes from = 0;  ///< data bytes
+    Bytes from = 0;  ///< first data byte of the view to access
     Bytes bytes = 0;
 };
-/// The call of each rank in each step.
+/// For each step, the call of each rank.
 using Steps = std::vector<std::array<Call, kRanks>>;
 
 std::byte value_of(Rank rank, Bytes data) {
@@ -38,9 +38,9 @@ Layout file_of(Rank rank, bool holes) {
 
 struct Report {
     std::vector<Stats> stats{kRanks};
-    /// By rank: edges of the cached graph.
+    /// For each rank, the number of edges of its cached graph.
     std::vector<std::size_t> known = std::vector<std::size_t>(kRanks);
-    /// By rank: seconds in the cached plan.
+    /// For each rank, the estimated seconds of its cached plan.
     std::vector<double> seconds = std::vector<double>(kRanks);
     SimReport sim;
 };
@@ -72,7 +72,7 @@ Report run_steps(const std::string& method, Direction direction, const Steps& st
         PlanCache plans;
         IoThread thread;
         unsigned sequence = 0;
-        // A view's shape stays the same object.
+        // All steps use the same shape object, as accesses through one view do.
         const ShapePtr shape = file_of(0, holes).shape;
         for (const auto& step : steps) {
             const Call call = step[rank];
@@ -138,7 +138,8 @@ Steps equal_steps(int count, Bytes step) {
     return steps;
 }
 
-/// Returns false for methods in which ranks exchange something before each access.
+/// Returns false for methods that exchange something between ranks before each access, so that they
+/// do not cache plans.
 bool keeps_plans(const Method* method) {
     return method == nullptr || (!method->schedule.asks_places && !method->graph_part().is_thinned);
 }
@@ -176,7 +177,8 @@ TEST_P(KeptPlan, ASecondAccessOfTheSameShapeTalksOnlyOfItsData) {
             }
             EXPECT_EQ(sent, counted);
             if (data_messages == 0) data_messages = sent;
-            // A new plan further on cuts the file elsewhere.
+            // If plans are not cached, a new plan further on cuts the file elsewhere, so that
+            // messages differ.
             if (keeps || step == 0) {
                 EXPECT_EQ(sent, data_messages * static_cast<std::uint64_t>(count));
             }
@@ -205,10 +207,10 @@ TEST_P(KeptPlan, AnyRankMayChangeItsShapeAtAnyTime) {
             SCOPED_TRACE(testing::Message() << "seed " << seed << (holes ? ", holes" : ""));
             Steps steps = equal_steps(6, kBytes);
             const auto odd = static_cast<std::size_t>(seed % kRanks);
-            steps[1][odd].bytes -= 3 * kPiece;  // less than before
-            steps[2][odd].from += 5 * kPiece;   // an offset of its own
-            steps[3][odd].bytes = 0;            // nothing
-            steps[4][odd].bytes += 11;          // more, and not a whole piece
+            steps[1][odd].bytes -= 3 * kPiece;  // fewer bytes than before
+            steps[2][odd].from += 5 * kPiece;   // another offset than the other ranks
+            steps[3][odd].bytes = 0;            // no bytes at all
+            steps[4][odd].bytes += 11;          // more bytes, and not whole pieces
             MemoryDisk disk;
             fill(disk, 6 * kBytes * kRanks * 2 + 4096);
             const Report report = run_steps(GetParam(), Direction::write, steps, holes, disk, seed);
@@ -231,8 +233,8 @@ TEST_P(KeptPlan, ReadsOfChangingShapeGetTheirBytes) {
     }
 }
 
-// In the cached plan a rank moves its data through a small buffer of its own; the new plan
-// aggregates.
+// By the cached plan, a rank moves its data through a small buffer of its own. The new plan
+// aggregates, so that it needs the buffers of a collective access.
 TEST(KeptPlanOfAnotherKind, LeavesTheNewPlanTheBuffersOfACollectiveAccess) {
     for (const Direction direction : {Direction::write, Direction::read}) {
         constexpr Bytes kMuch = 40000;
@@ -241,7 +243,7 @@ TEST(KeptPlanOfAnotherKind, LeavesTheNewPlanTheBuffersOfACollectiveAccess) {
         Steps steps(4);
         for (std::size_t i = 0; i < 3; ++i) steps[i][0] = {0, 8};
         steps[3].fill({0, kMuch});
-        steps[3][0] = {0, 8};  // starts by the cached plan, and then aggregates
+        steps[3][0] = {0, 8};  // rank 0 starts by the cached plan, and then has to aggregate
         if (direction == Direction::read)
             (void)run_steps("two_phase", Direction::write, {steps[3]}, false, disk);
         const Report report = run_steps("auto", direction, steps, false, disk);
@@ -276,7 +278,7 @@ TEST(KeptPlanTrust, ShapesThatChangeEveryTimeAreSoonPlannedAtOnce) {
     }
     MemoryDisk disk;
     const Report report = run_steps("shared_buffer", Direction::write, steps, false, disk);
-    // Each access is planned; only the second was tried with the cached plan first.
+    // Every access was planned. Only the second one tried the cached plan first.
     EXPECT_EQ(report.stats[0].plans, 40U);
 }
 

@@ -19,7 +19,7 @@ constexpr int kOfNode = 4;
 constexpr int kRanks = kNodes * kOfNode;
 constexpr Bytes kPiece = 64;
 constexpr std::int64_t kPieces = 32;
-constexpr Bytes kEach = kPiece * kPieces;  // all ranks together have less than a message
+constexpr Bytes kEach = kPiece * kPieces;  // all ranks' data together fits into one message
 
 std::byte value_of(Offset at) {
     return static_cast<std::byte>(1 + at * 7 % 251);
@@ -27,34 +27,34 @@ std::byte value_of(Offset at) {
 
 struct Pattern {
     const char* method = "two_layer";
-    int local_aggregators = 0;  ///< on each node
+    int local_aggregators = 0;  ///< number of local aggregators on each node
     Layout (*file_of)(Rank rank) = nullptr;
     int aggregators = 1;
-    Offset end = 2 * kRanks * kEach;  ///< of the file that is read
+    Offset end = 2 * kRanks * kEach;  ///< length of the file that is read
 };
 
-/// All ranks' pieces lie in turn, so that those of a node's ranks touch.
+/// Deals pieces to all ranks in turn, so that the pieces of a node's ranks touch.
 Layout in_turn(Rank rank) {
     return {Shape::run(kPiece), kPiece * kRanks, rank * kPiece, Layout::unbounded};
 }
-/// The ranks of a node take turns within the node's block.
+/// Gives each node a block of its own, in which the node's ranks have pieces in turn.
 Layout in_turn_on_nodes(Rank rank) {
     const Offset block = rank / kOfNode * kEach * kOfNode;
     return {Shape::run(kPiece), kPiece * kOfNode, block + rank % kOfNode * kPiece,
             Layout::unbounded};
 }
-/// Every rank has the same pieces.
+/// Gives every rank the same pieces.
 Layout all_alike(Rank) {
     return {Shape::run(kPiece), 2 * kPiece, 0, Layout::unbounded};
 }
 
-/// Returns the data that a rank writes and is to read.
+/// Returns the data that a rank writes, and that it must read back.
 const std::vector<std::byte>& values_for(Layout (*file_of)(Rank rank), Rank rank) {
     return made_once(std::pair(file_of, rank),
                      [&] { return values_of(file_of(rank), kEach, value_of); });
 }
 
-/// Returns the sum over the ranks; checks each byte.
+/// Runs one access, checks each byte, and returns the sum of all ranks' counters.
 Stats run_pattern(Direction direction, const Pattern& pattern) {
     MemoryDisk disk;
     constexpr Bytes kAll = 2 * kRanks * kEach;
@@ -109,8 +109,8 @@ std::uint64_t to_aggregator(const Stats& stats) {
     return stats.messages_sent - stats.local_messages;
 }
 
-// The aggregator is rank 0, which is a local aggregator too: neither it nor its node sends to it
-// over the network.
+// The aggregator is rank 0, which is also a local aggregator. Neither rank 0 nor the other ranks of
+// its node send it messages over the network.
 TEST(Layers, TheAggregatorHearsOfLocalAggregatorsOnly) {
     const Stats one = run_pattern(Direction::write, {"two_phase", 0, in_turn});
     EXPECT_EQ(to_aggregator(one), kRanks - 1U) << "every rank, in one layer";
@@ -129,8 +129,8 @@ TEST(Layers, TheAggregatorHearsOfLocalAggregatorsOnly) {
 TEST(Layers, PiecesThatTouchAreForwardedAsOne) {
     for (const Direction direction : {Direction::write, Direction::read}) {
         const Stats stats = run_pattern(direction, {"two_layer", 1, in_turn});
-        // The counts are those of the three other nodes; the aggregator's own node places its data
-        // without merging it.
+        // Only the three other nodes count: on the aggregator's own node, data is placed without
+        // being merged first.
         EXPECT_EQ(stats.pieces_gathered, 3U * kOfNode * kPieces);
         EXPECT_EQ(stats.pieces_forwarded, 3U * kPieces);
         const Stats halves = run_pattern(direction, {"two_layer", 2, in_turn});
@@ -144,11 +144,12 @@ TEST(Layers, WhereANodesShareIsDenseNoListIsSent) {
     EXPECT_EQ(stats.pieces_gathered, 3U * kOfNode * kPieces);
     EXPECT_EQ(stats.pieces_forwarded, 3U) << "a piece of each node";
     constexpr std::uint64_t kHead = sizeof(MessageHead);
-    constexpr std::uint64_t kRun = 8;      // 4 bytes of place, 3 of length
-    constexpr std::uint64_t kStrided = 8;  // a rank's run
+    constexpr std::uint64_t kRun = 8;      // a run table of one run: 4 bytes for its place and 3
+                                           // for its length, rounded up
+    constexpr std::uint64_t kStrided = 8;  // the run table of a rank's strided run
     EXPECT_LE(stats.message_bytes,
-              3U * kOfNode * kEach + 3 * (kHead + kRun) +  // to the aggregator
-                  12U * kEach + 12 * (kHead + kStrided));  // to local aggregators
+              3U * kOfNode * kEach + 3 * (kHead + kRun) +  // messages to the aggregator
+                  12U * kEach + 12 * (kHead + kStrided));  // messages to local aggregators
 }
 
 TEST(Layers, WhatAllRanksOfANodeReadIsAskedForOnce) {
@@ -156,7 +157,7 @@ TEST(Layers, WhatAllRanksOfANodeReadIsAskedForOnce) {
     EXPECT_EQ(one.bytes_placed, (kRanks - 1) * static_cast<std::uint64_t>(kEach));
     const Stats two = run_pattern(Direction::read, {"two_layer", 1, all_alike});
     EXPECT_EQ(two.pieces_forwarded, 3U * kPieces);
-    // From the aggregator to each rank of its node.
+    // The aggregator sends the data to each other rank of its own node.
     const std::uint64_t on_the_node = (kOfNode - 1) * kEach;
     EXPECT_EQ(two.bytes_placed, 3U * kEach + on_the_node);
 }
@@ -190,7 +191,8 @@ TEST(Layers, AFileMayEndAnywhereInWhatRanksReadInTurn) {
     }
 }
 
-/// An aggregator with a local aggregator on its node gets its own data through that one.
+/// If an aggregator's node has another rank as local aggregator, the aggregator gets its own data
+/// through that rank.
 TEST(Layers, AnAggregatorMayBeServedByAnother) {
     for (const char* const method : {"two_layer", "two_layer_shared"}) {
         for (const auto file_of : {in_turn, in_turn_on_nodes}) {

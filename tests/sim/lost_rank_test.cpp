@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A message of one rank fails in the middle of a collective access. The others learn of it while
-// they wait: the access is an error on all ranks, and none waits for ever.
+// A message of one rank fails in the middle of a collective access. The other ranks learn of it
+// while they wait, so that the access is an error on all ranks and none waits for ever.
 #include "sim/file_ranks.hpp"
 #include "support/leader_ranks.hpp"
 
@@ -25,8 +25,8 @@ std::unique_ptr<Transport> transport_of(Transport& ranks) {
     return over ? std::move(*over) : nullptr;
 }
 
-/// Returns the results of one write and one read of interleaved pieces; a failed open counts as a
-/// failed write.
+/// Writes interleaved pieces once and reads them once. Returns both results; a failed open counts
+/// as a failed write.
 Ends ends_of(const SimOptions& options, const HintMap& hints) {
     const Folder folder;
     Ends ends{std::vector<ErrorKind>(kRanks), std::vector<ErrorKind>(kRanks)};
@@ -70,8 +70,8 @@ TEST(LostRank, a_send_that_fails_is_an_error_of_all_ranks_and_nobody_waits_for_e
                                  std::to_string(who));
                     const Ends ends =
                         ends_of(options, {{"oratorio_method", method}, {"cb_buffer_size", "8192"}});
-                    // Between nodes the message that fails may be the last one of an access, which
-                    // has ended well for the ranks that got their messages.
+                    // Between nodes, the message that fails may be the last of an access, which has
+                    // then succeeded on the ranks that had already received their messages.
                     if (ranks_per_node == 0) {
                         EXPECT_TRUE(ends.write == good || ends.write == bad);
                         EXPECT_TRUE(ends.read == good || ends.read == bad);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Memory that runs out on one rank in the middle of collective calls: the k-th allocation fails, or
-// all from the k-th on, and every call still ends on all ranks alike, with the right bytes. The
-// tests take a sample of all k; ORATORIO_SWEEP=full tries each.
+// all from the k-th on. Every call must still return the same result on all ranks, and the right
+// bytes. The tests try a sample of all k; with ORATORIO_SWEEP=full they try each.
 #include <array>
 #include <atomic>
 #include <cstdlib>
@@ -11,17 +11,17 @@
 
 namespace {
 
-/// The fault of one thread.
+/// Which allocations of a thread fail.
 struct Fault {
     bool of_rank = false;
     bool on = false;
-    bool for_good = false;  ///< all later ones fail, too
-    long begins = -1;       ///< the number of the allocation that fails
-    std::size_t least = 0;  ///< shorter allocations succeed
+    bool for_good = false;  ///< all later allocations fail, too
+    long begins = -1;       ///< number of the allocation that fails, from 0; -1: none
+    std::size_t least = 0;  ///< allocations of fewer bytes are not counted and succeed
     long made = 0;
 };
 thread_local Fault fault;
-/// Applies to all threads that are no rank's.
+/// Makes all allocations of threads that are not a rank's fail.
 std::atomic<bool> helpers_have_none = false;
 
 bool fails(std::size_t bytes) {
@@ -33,7 +33,7 @@ bool fails(std::size_t bytes) {
 
 }  // namespace
 
-// The linker redirects malloc calls of statically linked code to here (--wrap=malloc).
+// The linker redirects malloc calls of statically linked code to this function (--wrap=malloc).
 extern "C" void* __real_malloc(std::size_t bytes);
 extern "C" void* __wrap_malloc(std::size_t bytes) {
     return fails(bytes) ? nullptr : __real_malloc(bytes);
@@ -54,8 +54,8 @@ struct Setting {
     const char* store = "posix";
 };
 
-/// The file's calls on one rank with the fault enabled; all must have the result that they have
-/// without it.
+/// Makes all calls of a File on one rank, with the fault enabled. Each call must have the same
+/// result as without the fault.
 class Calls {
   public:
     Calls(File& file, Rank rank) : file_(file), rank_(rank) {}
@@ -154,7 +154,7 @@ OpenResult open_for(Transport& transport, const OpenCall& call, bool node) {
     return file;
 }
 
-/// Runs all calls and returns the number of the victim's allocations.
+/// Runs all calls on all ranks and returns the number of the victim's allocations.
 long run(const Setting& setting, Rank victim, long begins, bool for_good) {
     const Folder folder;
     const OpenCall call = call_of(folder.file("data"), kCreate,
@@ -232,7 +232,8 @@ TEST(Memory, WhatACallNeedsIsThereWhenNothingElseIs) {
     EXPECT_EQ(reserve().used(), 0U) << "all has come back";
 }
 
-/// Each rank has single bytes at odd distances: their lists are longer than the reserve provides.
+/// Number of single bytes that each rank has at irregular distances. Their offset lists are longer
+/// than the reserve of memory can hold.
 constexpr Bytes kFine = 800'000;
 
 Layout fine_layout(Rank rank) {
@@ -268,7 +269,7 @@ TEST(Memory, ListsThatAreTooLongForWhatIsLeftAreDoneWithout) {
     }
 }
 
-/// Returns the number of allocations of a call on this thread.
+/// Returns the number of allocations that a call makes on this thread.
 template <class Call>
 long allocations_in(const Call& call) {
     fault = {.of_rank = true, .on = true};
@@ -314,7 +315,7 @@ TEST(Memory, PiecesOfAListTakeNoneEach) {
         };
         for (const Direction direction : {Direction::write, Direction::read}) {
             for (const int pieces : {1000, 100, 1000, 100})
-                allocations(direction, pieces);  // fills the caches
+                allocations(direction, pieces);  // the first accesses fill the caches
             const long of_many = allocations(direction, 1000);
             const long of_few = allocations(direction, 100);
             EXPECT_EQ(of_many, of_few);
@@ -323,7 +324,7 @@ TEST(Memory, PiecesOfAListTakeNoneEach) {
 }
 
 TEST(Memory, AHelperThreadWithoutAnyGoesOn) {
-    fault = {.of_rank = true};  // the test's own thread is no helper
+    fault = {.of_rank = true};  // the test's own thread must not fail like a helper thread
     helpers_have_none = true;
     for (const char* store : {"posix", "thread", "uring"}) {
         SCOPED_TRACE(store);
@@ -334,7 +335,8 @@ TEST(Memory, AHelperThreadWithoutAnyGoesOn) {
 }
 
 TEST(Memory, NoneAtAllIsAnErrorOfAllRanksBeforeTheFirstMessage) {
-    // Little is left of the reserve, and the system maps no more memory (kArenas is reached).
+    // Takes the reserve until too little is left for a collective call. The reserve then maps no
+    // more memory, because it has kArenas arenas already.
     std::vector<void*> taken;
     while (ready_for_collective(kRanks).kind == ErrorKind::none) {
         void* const one = reserve().take(64 << 10);

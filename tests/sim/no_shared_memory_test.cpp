@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The system refuses the memory that ranks of a node share, on one rank or on all, from the
-// beginning or after the open: files work all the same, or the call is an error on all ranks. The
-// program has its own shm_open, posix_fallocate, mmap, process_vm_readv and process_vm_writev.
+// The system refuses the memory that ranks of a node share: on one rank or on all, from the
+// beginning or after the open. Files work all the same, or the call is an error on all ranks. The
+// program replaces shm_open, posix_fallocate, mmap, process_vm_readv and process_vm_writev.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
@@ -15,7 +15,7 @@
 
 namespace {
 
-/// The refusal for the calling rank, which is a thread.
+/// The system call that is refused for the calling thread, which runs one rank.
 struct Refusal {
     std::string_view call;
     int error = 0;
@@ -79,7 +79,7 @@ constexpr Bytes kPiece = 40;
 constexpr Bytes kMine = 4000;
 constexpr Rank kAll = -1;
 
-/// When the system begins to refuse the call.
+/// The time from which on the system refuses the call.
 enum class Since { open, first_access, second_access };
 
 struct Trouble {
@@ -125,7 +125,8 @@ std::unique_ptr<Transport> transport_of(Transport& ranks) {
     return std::move(*over);
 }
 
-/// Returns how the second access ended, by rank; everything else must succeed.
+/// Makes two accesses under the trouble. Returns each rank's result of the second; all else must
+/// succeed.
 std::vector<ErrorKind> ends_of(const Trouble& trouble, const std::string& method) {
     const Folder folder;
     std::vector<ErrorKind> ends(kRanks);
@@ -183,8 +184,8 @@ TEST(NoSharedMemory, files_work_where_shared_memory_cannot_be_mapped) {
     files_work_without("mmap", {ENOMEM, EPERM, ENOSYS});
 }
 
-/// A call refused from the beginning is detected before it is needed. One refused later is an error
-/// on all ranks, or isn't needed.
+/// A call that is refused from the beginning is detected when the file is opened. One that is
+/// refused later leads to an error on all ranks, or is not needed.
 TEST(NoSharedMemory, without_cross_memory_attach_files_work_or_calls_fail_on_all_ranks) {
     int failed = 0;
     for (const std::string_view call : {"process_vm_readv", "process_vm_writev"})
@@ -200,7 +201,7 @@ TEST(NoSharedMemory, without_cross_memory_attach_files_work_or_calls_fail_on_all
                                 (fails && since == Since::second_access));
                     failed += fails ? 1 : 0;
                 }
-    EXPECT_GE(failed, 8);  // rank 0 accesses the memory of the others, by either call
+    EXPECT_GE(failed, 8);  // rank 0 needs one of the two calls to access the other ranks' memory
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The inputs of planning are stored once on each of several nodes. The plans are those that each
-// rank makes from a list of its own; only the nodes' first ranks exchange data; and where a node
-// has no memory for the list, each rank has its own.
+// The inputs of planning are stored once on each of several nodes. The plans must be those that
+// each rank makes from a list of its own, and only the nodes' first ranks exchange data. Where a
+// node has no memory for the list, each rank has its own.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
@@ -18,14 +18,14 @@
 namespace oratorio::test {
 namespace {
 
-constexpr Bytes kOfRank = 48;  // a summary, or what a rank sends about a sparse graph
+constexpr Bytes kOfRank = 48;  // length of a rank's summary, and of its entry about a sparse graph
 
-/// The collectives called on a transport.
+/// Counts of the collectives that were started on a transport.
 struct Asked {
     int reductions = 0;
     int broadcasts = 0;
     int gathers = 0;
-    Bytes gathered = 0;  ///< size of each gather's result
+    Bytes gathered = 0;  ///< total size of all gathers' results
     bool operator==(const Asked&) const = default;
 };
 
@@ -57,11 +57,11 @@ class Watching final : public Lent {
     Asked& asked_;
 };
 
-/// The transports of one rank.
+/// The collectives that one rank started on its transports.
 struct Ways {
-    Asked all;            ///< calls on the transport of all ranks
-    Asked leaders;        ///< calls on that of the nodes' first ranks
-    bool listed = false;  ///< its node has a list for summaries
+    Asked all;            ///< on the transport of all ranks
+    Asked leaders;        ///< on the transport of the nodes' first ranks
+    bool listed = false;  ///< the rank's node has a shared list for summaries
 };
 
 enum class Kept { by_rank, by_node };
@@ -79,7 +79,7 @@ Result<std::unique_ptr<Transport>> open_way(Transport& messages, Kept kept, Ways
                               : agreed_from([] { return SIZE_MAX; }));
 }
 
-/// Returns all that a plan says of a rank: its text, and the rank's regions.
+/// Returns a text of all that a plan says of a rank, with the rank's regions.
 std::string told(const Plan& plan, Rank rank) {
     std::string text = explain(plan) + fingerprint(plan);
     const auto add = [&](std::int64_t number) { text += " " + std::to_string(number); };
@@ -103,13 +103,13 @@ std::string told(const Plan& plan, Rank rank) {
 }
 
 struct Planned {
-    std::vector<std::string> plans;  ///< by rank: those of each access
-    /// By rank: calls on all transports since the node transport was opened.
+    std::vector<std::string> plans;  ///< for each rank, the plans of all accesses as text
+    /// For each rank, the collectives since the node transport was opened.
     std::vector<Ways> ways;
     std::vector<SimCounters> counters;
 };
 
-/// Plans writes of all ranks, one after the other, each of another case.
+/// Plans several collective writes, one after the other, each of a different case.
 Planned plan_all(const std::vector<int>& node_of, const char* method, Kept kept) {
     constexpr std::uint64_t kAccesses = 4;
     const int ranks = static_cast<int>(node_of.size());
@@ -170,7 +170,8 @@ INSTANTIATE_TEST_SUITE_P(Methods, NodeLists,
                                          "two_layer_shared", "list_io"),
                          [](const auto& tested) { return std::string(tested.param); });
 
-/// There are four accesses; each node has room for as many ranks as the largest has.
+/// The program makes four accesses. A gather's result has, for each node, room for as many ranks as
+/// the largest node has.
 TEST(NodeListCounts, OneGatherOfTheFirstRanksForEachAccess) {
     for (const auto& node_of : kPlacements) {
         const auto nodes = static_cast<std::size_t>(std::ranges::max(node_of)) + 1;
@@ -188,7 +189,7 @@ TEST(NodeListCounts, OneGatherOfTheFirstRanksForEachAccess) {
     }
 }
 
-/// Edges are gathered after the summaries have been used.
+/// In a sparse graph, the edges are gathered as well, once the summaries have been used.
 TEST(NodeListCounts, ASparseGraphTakesOneMore) {
     const Planned planned = plan_all({0, 0, 1, 1}, "sparse", Kept::by_node);
     for (std::size_t rank = 0; rank < 4; ++rank) {
@@ -198,7 +199,7 @@ TEST(NodeListCounts, ASparseGraphTakesOneMore) {
     }
 }
 
-/// Limits the memory that this process can create, and the files that it writes, to `bytes`.
+/// Limits the shared memory that this process can create, and the files that it writes, to `bytes`.
 class WithShortMemory {
   public:
     explicit WithShortMemory(Bytes bytes) {
@@ -216,7 +217,7 @@ class WithShortMemory {
     rlimit before_{};
 };
 
-/// Returns the bytes of a node's shared memory, with a list or without.
+/// Returns the size of a node's shared memory, with a list or without.
 Bytes memory_of(const std::vector<int>& node_of, Rank rank, bool with_list) {
     const Topology topology{pretended_nodes(node_of), rank};
     const auto nodes = Agreed<const Nodes&>::vouch(topology);
@@ -227,7 +228,7 @@ Bytes memory_of(const std::vector<int>& node_of, Rank rank, bool with_list) {
 }
 
 TEST(NodeListMemory, WhereOneNodeHasTooLittleEachRankHasItsOwn) {
-    constexpr Bytes kMark = 64;  // behind the bytes of any shared memory
+    constexpr Bytes kMark = 64;  // length of the mark that is written behind any shared memory
     // Node 0 has more ranks than node 1, so its shared memory is larger.
     const std::vector<int> node_of{0, 0, 0, 1, 1};
     const Planned expected = plan_all(node_of, "two_phase", Kept::by_rank);

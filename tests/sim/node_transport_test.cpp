@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Collectives in shared memory: the same results as by messages, in any interleaving, with several
-// under way at once.
+// Collectives in shared memory (NodeTransport): they have the same results as collectives by
+// messages, in any interleaving, with several under way at once.
 #include "comm/node_transport.hpp"
 
 #include <gtest/gtest.h>
@@ -58,7 +58,8 @@ TEST(NodeTransport, ReducesGathersAndBroadcastsWithoutMessages) {
         });
         collectives[static_cast<std::uint64_t>(times)] = report.counters[0].collectives;
     }
-    EXPECT_EQ(collectives[1], collectives[20]);  // those that set the transport up
+    EXPECT_EQ(collectives[1], collectives[20]);  // only setting up the transport used collectives
+                                                 // of the outer transport
 }
 
 TEST(NodeTransport, AMeetingIsOverForNobodyBeforeItsActIs) {
@@ -76,7 +77,7 @@ TEST(NodeTransport, AMeetingIsOverForNobodyBeforeItsActIs) {
                         std::memcpy(&one, blocks.of(rank).data(), sizeof one);
                         sum += one;
                     }
-                    // The others look in the meantime.
+                    // The other ranks run before the result is stored, and must not return yet.
                     for (int i = 0; i < 5; ++i) outer.idle();
                     for (Rank rank = 0; rank < 4; ++rank)
                         std::memcpy(blocks.of(rank).data(), &sum, sizeof sum);
@@ -88,7 +89,7 @@ TEST(NodeTransport, AMeetingIsOverForNobodyBeforeItsActIs) {
     }
 }
 
-/// Runs more operations at once than there are boards.
+/// Runs more reductions at once than there are boards.
 void overlap(Transport& transport) {
     constexpr std::size_t kMany = 30;
     const auto rank = static_cast<std::uint64_t>(transport.topology().rank);
@@ -101,8 +102,8 @@ void overlap(Transport& transport) {
         ASSERT_TRUE(ticket.ok());
         tickets.push_back(*ticket);
     }
-    // Each rank waits in an order of its own, within the number of operations that can be under
-    // way.
+    // Each rank waits for the reductions in an order of its own, which deviates by less than the
+    // number that can be under way at once.
     std::vector<std::size_t> order(kMany);
     std::iota(order.begin(), order.end(), std::size_t{0});
     for (std::size_t i = rank % 2; i + 1 < kMany; i += 2) std::swap(order[i], order[i + 1]);
@@ -159,7 +160,7 @@ TEST(NodeTransport, TheCounterGivesEachRankNumbersOfItsOwn) {
     for (std::size_t i = 0; i < all.size(); ++i) EXPECT_EQ(all[i], 3 * static_cast<int>(i));
 }
 
-/// Rank r claims r + 1 again and again; its places follow those of the lower ranks.
+/// Reserves r + 1 places on rank r, again and again. They must follow those of the lower ranks.
 void claim_in_turns(Transport& transport) {
     const Rank rank = transport.topology().rank;
     const std::int64_t ranks = transport.topology().size;
@@ -177,7 +178,7 @@ TEST(NodeTransport, ClaimsLieInTheOrderOfTheRanksWithOneMeetingEach) {
     }
 }
 
-/// By rank: its node.
+/// Placements to test: for each rank, its node.
 const std::vector<std::vector<int>> kPlacements = {
     {0, 0, 1, 1}, {0, 1, 0, 1, 2}, {0, 1, 1, 1}, {0, 0, 0, 1, 1, 2, 0}};
 
@@ -222,7 +223,8 @@ void try_collectives(Transport& transport, std::uint64_t salt) {
     }
 }
 
-/// Returns the messages that ranks send until they share memory: node_gather.hpp.
+/// Opens the node transport only. Returns a report of the messages that this takes
+/// (node_gather.hpp).
 SimReport opened_on_nodes(const std::vector<int>& node_of, std::uint64_t seed) {
     return run_on_nodes(node_of, seed, [](Transport&) {});
 }

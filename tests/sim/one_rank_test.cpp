@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A rank that is alone in its communicator never waits.
+// A rank that is alone in its communicator hardly ever waits.
 #include "sim/file_ranks.hpp"
 
 namespace oratorio::test {
 namespace {
 
-/// Runs `body` with a file of one rank. Returns how often that rank idled.
+/// Runs `body` with a file of one rank. Returns how often the rank idled.
 template <class Body>
 std::uint64_t rests_of_one_rank(const HintMap& hints, Body body) {
     const Folder folder;
@@ -38,7 +38,7 @@ TEST(OneRank, DoesNotRestInEachCollectiveCall) {
     }
 }
 
-/// Collective calls do so, too, as this rank is all ranks.
+/// This holds for collective calls as well, because the rank is the only one.
 TEST(OneRank, MovesSmallContiguousDataInTheCallThatStartsIt) {
     const Folder folder;
     with_file(1, call_of(folder.file("data"), kCreate), [](File& file, Rank) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The exact cost of opening and closing a file: system calls, collectives and messages of each
-// rank. The linker sends the library's system calls here (--wrap).
+// rank. The linker redirects the library's system calls to this file (--wrap).
 #include <fcntl.h>
 #include <sys/vfs.h>
 
@@ -14,10 +14,10 @@
 namespace oratorio::test {
 namespace {
 
-/// The system calls of one rank.
+/// Counts of one rank's system calls.
 struct Calls {
     int opens = 0;
-    int asks = 0;   ///< fstat, statfs, fstatfs, statx
+    int asks = 0;   ///< calls of fstat, statfs, fstatfs and statx
     int locks = 0;  ///< locks taken, released or queried
     bool operator==(const Calls&) const = default;
 };
@@ -28,9 +28,9 @@ void PrintTo(const Calls& calls, std::ostream* out) {
 
 struct Watched {
     Calls calls = {};
-    int open_errno = 0;  ///< errno of the open
+    int open_errno = 0;  ///< errno with which open fails; 0: it does not
 };
-thread_local Watched* watched = nullptr;  ///< of the rank that runs in this thread
+thread_local Watched* watched = nullptr;  ///< state of the rank that runs in this thread
 
 struct Collectives {
     int reductions = 0;
@@ -74,7 +74,7 @@ struct RankCounts {
 
 struct Job {
     int ranks = 1;
-    int ranks_per_node = 0;  ///< 0: one node
+    int ranks_per_node = 0;  ///< 0: all ranks are on one node
     Rank refused = -1;       ///< this rank's open(2) fails with EACCES
 };
 
@@ -138,8 +138,9 @@ TEST_P(OpenCounts, WhatIsTheSameForANodeIsAskedByItsFirstRank) {
         const RankCounts& one = counted.ranks[static_cast<std::size_t>(rank)];
         SCOPED_TRACE("rank " + std::to_string(rank));
         ASSERT_EQ(one.result, ErrorKind::none);
-        // The file system of the folder, as there is no file yet; then the file's system, kind and
-        // size. One lock, and one query for locks of others.
+        // Rank 0 asks for the folder's file system, because there is no file yet, and then for the
+        // file's file system, kind and size. It takes one lock and queries other processes' locks
+        // once.
         if (rank == 0) {
             EXPECT_EQ(one.open, (Calls{.opens = 1, .asks = 5, .locks = 2}));
         } else if (rank % node == 0) {
@@ -157,8 +158,8 @@ TEST_P(OpenCounts, ARankTakesPartInAsManyCollectivesWhateverTheirNumber) {
     const Counted counted = count(job, call_of(folder.file("data"), kCreate));
     const bool shown_for_others = job.ranks > 1 && job.ranks_per_node != 1;
     for (const RankCounts& one : counted.ranks) {
-        // Reductions: of modes, of hints that differ, of the results. Broadcasts: of rank 0's
-        // hints, and of its results.
+        // The three reductions are of the modes, of the hints, to find differences, and of the
+        // results. The two broadcasts are of rank 0's hints and of its results.
         EXPECT_EQ(one.opening, (Collectives{.reductions = 3, .broadcasts = 2}));
         EXPECT_EQ(one.closing, (Collectives{.reductions = shown_for_others ? 2 : 1}));
     }
@@ -175,8 +176,8 @@ TEST_P(OpenCounts, MessagesOfARankAreNoMoreThanTheLogarithmOfThoseOnItsNode) {
         EXPECT_LE(one.messages, static_cast<std::uint64_t>(std::bit_width(node - 1)));
         sum += one.messages;
     }
-    // Each rank that is not the first of its node gets one message. The ranks on rank 0's node get
-    // none: they learn the results from the broadcast to all ranks.
+    // Each rank that is not the first of its node gets one message, except on rank 0's node, where
+    // the ranks learn the results from the broadcast to all ranks.
     const auto beside = several ? job.ranks - job.ranks_per_node : 0;
     const auto first = several ? job.ranks / job.ranks_per_node - 1 : 0;
     EXPECT_EQ(sum, static_cast<std::uint64_t>(beside - first));
@@ -222,7 +223,7 @@ TEST_P(OpenCounts, WhereTheProgramPromisesCollectiveAccessOnlyAggregatorsOpenThe
             EXPECT_EQ(one.open, Calls{});
         }
         EXPECT_EQ(one.close, Calls{});
-        // The hints have text, which takes one broadcast more.
+        // The text of the hints takes one more broadcast.
         EXPECT_EQ(one.opening, (Collectives{.reductions = 3, .broadcasts = 3}));
         EXPECT_EQ(one.closing, Collectives{.reductions = 1});
         EXPECT_EQ(counted.messages[place].messages, 0u);
@@ -249,7 +250,7 @@ TEST(OpenErrors, OneThatIsRefusedIsAnErrorOfAll) {
     }
 }
 
-/// Others still see the file as open until the last rank of the node closes it.
+/// Other processes see the file as open until the last rank of the node closes it.
 TEST(OpenPresence, LastsUntilAllRanksCloseTheFile) {
     const Folder folder;
     const std::string path = folder.file("data");

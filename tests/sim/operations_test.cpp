@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Nonblocking operations, started and finished in any order; split collectives; the shared file
-// pointer.
+// Nonblocking operations that are started and finished in any order, split collectives, and the
+// shared file pointer.
 #include <numeric>
 
 #include "comm/node_transport.hpp"
@@ -33,8 +33,8 @@ TEST(Operations, ManyUnderWayAreDoneInAnyOrderTheyAreWaitedFor) {
                 started.push_back(file.start(call_for(kWriting, data[static_cast<std::size_t>(i)],
                                                       i % 2 == 0, kAt, offset)));
             }
-            // Collective operations run in the same order on all ranks, whichever one a rank waits
-            // for.
+            // All ranks run collective operations in the order of their start, in whatever order
+            // they wait for them.
             for (int i = kOperations - 1; i >= 0; --i) {
                 const Outcome outcome = file.finish(started[static_cast<std::size_t>(i)]);
                 EXPECT_EQ(outcome.error.kind, ErrorKind::none);
@@ -71,10 +71,12 @@ TEST(Operations, AHelperLeavesAloneWhatNeedsTheProgramsThread) {
     const Folder folder;
     with_file(2, call_of(folder.file("data"), kCreate), [&](File& file, Rank rank) {
         Buffer mine = filled(64, rank);
-        // The simulated transport uses messages, as between nodes.
+        // The simulated transport sends messages, as between nodes, so that a helper cannot move
+        // this one on.
         const OperationPtr all = file.start(call_for(kWriting, mine, true, kAt, 64 * rank));
         EXPECT_FALSE(file.progress(Mover::helper).pending);
-        Buffer large = filled(kSmallAccess + 1, rank);  // too much to be moved at once
+        Buffer large = filled(kSmallAccess + 1, rank);  // too large to be moved by the call that
+                                                        // starts it
         const OperationPtr alone =
             file.start(call_for(kWriting, large, false, kAt, 1000 + std::ssize(large) * rank));
         EXPECT_TRUE(file.progress(Mover::helper).pending);
@@ -84,7 +86,8 @@ TEST(Operations, AHelperLeavesAloneWhatNeedsTheProgramsThread) {
     });
 }
 
-/// Fails the test if a helper sends, receives or starts a collective: it may not call the host MPI.
+/// Fails the test if a helper sends, receives or starts a collective, because a helper may not call
+/// the host MPI.
 class NotForHelpers : public Lent {
   public:
     NotForHelpers(Transport& owner, const bool& helping) : Lent(owner), helping_(helping) {}
@@ -221,8 +224,8 @@ TEST(SplitCollectives, WhatIsRefusedMeanwhileLosesNothing) {
     EXPECT_EQ(folder.read("data").substr(0, 16), std::string(16, 'x'));
 }
 
-/// Only the last rank's end does not match. The others' data and its own are written, and the file
-/// can be used again.
+/// Only the last rank's end does not match its begin. All ranks' data is written nevertheless, and
+/// the file can be used again.
 TEST(SplitCollectives, AnEndThatDoesNotMatchEndsTheAccess) {
     struct End {
         Direction direction;
@@ -251,8 +254,8 @@ TEST(SplitCollectives, AnEndThatDoesNotMatchEndsTheAccess) {
     }
 }
 
-/// A rank that has not ended its first access takes part in the second one, which is an error on
-/// all ranks: at the begin on that rank, at the end on the others.
+/// Rank 0 begins its second access without having ended the first. It still takes part in the
+/// second access, which is an error on all ranks: at the begin on rank 0, at the end on the others.
 TEST(SplitCollectives, ABeginTooEarlyOnOneRankHoldsUpNobody) {
     for (const Positioning at : {kAt, kShared}) {
         const Folder folder;
@@ -303,7 +306,7 @@ TEST(SharedPointer, OrderedAccessesLieInTheOrderOfTheRanks) {
     for (const int ranks : kRankCounts) {
         const Folder folder;
         with_file(ranks, call_of(folder.file("data"), kCreate), [&](File& file, Rank rank) {
-            const auto length = static_cast<std::size_t>(rank * 3);  // rank 0 has none
+            const auto length = static_cast<std::size_t>(rank * 3);  // rank 0 has no data
             for (int round = 0; round < 3; ++round) {
                 Buffer mine = filled(length, 'a' + rank);
                 EXPECT_EQ(file.access(call_for(kWriting, mine, true, kShared)).bytes, rank * 3);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ordered writes by ranks that share memory: small data is passed along with the claim of its place
-// and is written at once. All else goes the usual way, and the file shows no difference.
+// Ordered writes by ranks that share memory. Small data is passed along when its place in the file
+// is reserved, and written at once. All other data takes the usual way. The file must be the same
+// either way.
 #include <sys/resource.h>
 
 #include <csignal>
@@ -13,7 +14,7 @@ namespace {
 
 using Lengths = std::vector<std::size_t>;
 
-constexpr std::size_t kLong = 5000;  // more than is passed along with a claim
+constexpr std::size_t kLong = 5000;  // more bytes than can be passed along with a reservation
 
 AccessCall ordered(Direction direction, std::vector<std::byte>& buffer) {
     return call_for(direction, buffer, true, Positioning::shared);
@@ -23,7 +24,7 @@ std::vector<std::byte> record_of(Rank rank, std::size_t bytes) {
     return std::vector<std::byte>(bytes, std::byte('a' + rank));
 }
 
-/// Lets each rank write once. Returns the number of system calls that all ranks took to store.
+/// Makes one ordered write of all ranks. Returns the number of storage calls of all ranks together.
 std::uint64_t write_once(const Folder& folder, const Lengths& lengths, const HintMap& hints = {}) {
     std::atomic<std::uint64_t> calls{0};
     with_file_on_node(static_cast<int>(lengths.size()),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The gain from slots, counted in steps of a clock that only two things advance: the exchange of a
-// round takes one step of the aggregator, and storing or loading it takes steps of the storage,
-// which runs concurrently.
+// The gain from several slots of an aggregator, counted in steps of a simulated clock. Only two
+// things advance the clock: the exchange of a round takes the aggregator one step, and storing or
+// loading the round takes steps of the storage, which works concurrently.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace oratorio::test {
 namespace {
 
 constexpr Bytes kRegion = 8 << 10;
-constexpr Bytes kPiece = 512;  // the ranks have alternate pieces
+constexpr Bytes kPiece = 512;  // the two ranks have alternate pieces
 constexpr int kRounds = 24;
 constexpr Bytes kEach = kRounds * kRegion / 2;
 
@@ -28,7 +28,8 @@ struct Clock {
     std::int64_t now = 0;
 };
 
-/// Runs one request after the other; `lasts` returns the number of steps for its round.
+/// A store that runs one request after the other. `lasts` returns the number of steps that the
+/// request of a round takes.
 class TimedStore final : public MemoryStore {
   public:
     TimedStore(MemoryDisk& disk, Clock& clock, Lasts lasts)
@@ -54,7 +55,7 @@ class TimedStore final : public MemoryStore {
         }
         return count;
     }
-    /// Advances the clock to the end of the next request.
+    /// Advances the clock to the time at which the next request ends.
     void skip() {
         if (!under_way_.empty()) clock_.now = std::max(clock_.now, under_way_.front().first);
     }
@@ -66,8 +67,9 @@ class TimedStore final : public MemoryStore {
     std::deque<std::pair<std::int64_t, IoCompletion>> under_way_;
 };
 
-/// The aggregator's transport. Each message that it takes is a round's exchange. No time passes
-/// while the aggregator waits for one; if it waits for no message, it waits for the storage.
+/// The aggregator's transport. Each message that the aggregator receives counts as the exchange of
+/// one round. Time stands still while the aggregator waits for a message; while it waits for none,
+/// it waits for the storage.
 class TimedTransport final : public Transport {
   public:
     TimedTransport(Transport& real, Clock& clock, TimedStore& store)
@@ -116,8 +118,8 @@ struct Overlap {
     Lasts lasts = [](std::int64_t) { return 1; };
 };
 
-/// Runs one access of two ranks, the first of which aggregates. Returns the number of steps that it
-/// took.
+/// Runs one access of two ranks, of which the first aggregates. Returns the number of steps that
+/// the access took.
 std::int64_t steps_of(const Overlap& overlap, std::uint64_t seed) {
     MemoryDisk disk;
     if (overlap.direction == Direction::read) disk.resize(2 * kEach);
@@ -129,7 +131,7 @@ std::int64_t steps_of(const Overlap& overlap, std::uint64_t seed) {
     options.cb_nodes = 1;
     options.sub_buffer = kRegion;
     options.asynchronous = true;
-    // Messages are seen at once, in the order in which they arrive.
+    // Completions are reported at once, and in the order in which messages arrive.
     const SimOptions prompt{.ranks = 2, .seed = seed, .switch_percent = 0, .late_percent = 0};
     run_ranks(prompt, [&](Transport& real) {
         const Rank rank = real.topology().rank;
@@ -154,11 +156,12 @@ std::int64_t steps_of(const Overlap& overlap, std::uint64_t seed) {
     return clock.now;
 }
 
-/// Returns the fewest steps possible: a round's exchange, or load, begins when the one before it
-/// has ended and a slot is free.
+/// Returns the least possible number of steps. The first phase of a round (the exchange of a write,
+/// the load of a read) begins once that of the round before has ended and a slot is free.
 std::int64_t least_steps(const Overlap& overlap) {
     const bool writes = overlap.direction == Direction::write;
-    std::vector<std::int64_t> first(kRounds), second(kRounds);  // when each phase ends
+    std::vector<std::int64_t> first(kRounds), second(kRounds);  // for each round, the step at which
+                                                                // the phase ends
     const auto at = [](const std::vector<std::int64_t>& ends, int round) {
         return round < 0 ? 0 : ends[static_cast<std::size_t>(round)];
     };
@@ -183,7 +186,7 @@ TEST_P(Overlaps, WithTwoSlotsOrMoreStorageAsSlowAsTheExchangeCostsOneStep) {
     }
 }
 
-/// More than two slots help with storage that is slow now and then.
+/// More than two slots help if the storage is slow for single rounds.
 TEST_P(Overlaps, MoreSlotsOutlastStorageThatHesitates) {
     const Lasts hesitates = [](std::int64_t round) { return round % 6 == 2 ? 6 : 0; };
     std::int64_t before = INT64_MAX;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// is_shown: whether others can see that a file may be written.
+// is_shown: whether other processes can see that a file may be written.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace oratorio::test {
 
-/// Returns true if any rank shows to processes that open the file at `path` that it may be written.
+/// Returns true if a process that opens the file at `path` can see that some rank may write it.
 inline bool is_shown(const std::string& path) {
     const auto other = open_posix(path, {.read = true, .write = true});
     const auto locked = (*other)->is_locked_elsewhere(kPresence);

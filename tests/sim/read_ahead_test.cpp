@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Controlled prefetching (Prost et al. 2001, section 2.3): one range per file block; twice max_acc
-// of them are fetched ahead, max_acc accessed and released, and so on.
+// Controlled prefetching (Prost et al. 2001, section 2.3) with one range per file block. First 2 *
+// max_acc ranges are prefetched; whenever max_acc of them have been accessed, they are released and
+// max_acc more are prefetched.
 #include <gtest/gtest.h>
 
 #include "engine/run.hpp"
@@ -17,7 +18,7 @@ constexpr Bytes kBlock = 1000;
 
 using Told = std::vector<std::string>;
 
-/// Records its transfers among the prefetched ranges.
+/// A store that records its requests in the list in which `prefetch` records ranges.
 class ToldStore final : public MemoryStore {
   public:
     ToldStore(MemoryDisk& disk, WatchedPrefetch& prefetch)
@@ -73,7 +74,8 @@ Stats run(const Setting& setting, WatchedPrefetch& prefetch) {
     return stats;
 }
 
-/// Two pieces of 100 bytes lie in each block, 300 and 700 bytes from its begin.
+/// Returns a layout with two pieces of 100 bytes in each block, 300 and 700 bytes from the block's
+/// begin.
 Layout two_in_each_block() {
     return {Shape::runs({300, 700}, {100, 100}), kBlock, 0, Layout::unbounded};
 }
@@ -136,7 +138,7 @@ TEST(ReadAhead, WhatTheStorageDidNotTakeIsAskedForAgain) {
 
 TEST(ReadAhead, RangesAreCutAtBlocksAndAtTheAccess) {
     WatchedPrefetch prefetch;
-    // Data bytes 50 to 2650 of a file without holes, from its byte 400 on.
+    // The access is to data bytes 50 to 2650 of a view without holes that starts at byte 400.
     const Layout whole{Shape::run(1), 1, 400, Layout::unbounded};
     run({.file = whole, .bytes = 2600, .from = 50, .max_acc = 5}, prefetch);
     EXPECT_EQ(prefetch.told[0], "want 450-1000");
@@ -144,7 +146,7 @@ TEST(ReadAhead, RangesAreCutAtBlocksAndAtTheAccess) {
     EXPECT_EQ(prefetch.told[2], "want 2000-3000");
     EXPECT_EQ(prefetch.told[3], "want 3000-3050");
     EXPECT_EQ(prefetch.told[4], "access 450-3050") << "one transfer, as nothing waits in between";
-    // Larger blocks of the storage take precedence.
+    // If the storage has larger blocks, ranges are cut at these instead.
     WatchedPrefetch larger(0, 1000, 2500);
     run({.file = whole, .bytes = 2600, .from = 50, .max_acc = 5}, larger);
     EXPECT_EQ(larger.told[0], "want 450-2500");

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// In a program linked with --wrap=mmap and --wrap=munmap the ranks of one process see a piece of
-// shared memory at one address, as if it were mapped once. A thread sanitizer identifies memory by
-// its address, and would otherwise take the accesses of two ranks to the same bytes for accesses to
-// different ones.
+// Maps each piece of shared memory only once in a process, in programs linked with --wrap=mmap and
+// --wrap=munmap, so that all ranks of the process see it at one address. A thread sanitizer
+// identifies memory by its address, and would otherwise take the accesses of two ranks to the same
+// bytes for accesses to different bytes.
 #include <sys/mman.h>
 #include <sys/stat.h>
 

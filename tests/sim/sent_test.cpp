@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The counts computed without data equal the messages that ranks really send.
+// The message counts that are computed without data must equal those that ranks really send.
 #include <gtest/gtest.h>
 
 #include <numeric>
@@ -18,7 +18,7 @@ namespace {
 constexpr int kRanks = 16;
 constexpr int kOfNode = 4;
 
-/// Returns the messages and their bytes, of all ranks together.
+/// Runs the job with real data. Returns the messages and their bytes, summed over all ranks.
 Stats sent_by(const count::Job& job, const char* method) {
     MemoryDisk disk;
     if (job.direction == Direction::read) disk.resize(count::plan_of(job, method).hull.end);
@@ -64,7 +64,7 @@ void expect_as_counted(count::Job job, const char* method) {
 
 TEST(Sent, IsAsCountedWithoutData) {
     count::Job job{.nodes = count::nodes_of(kRanks, kRanks / kOfNode), .layout_of = {}};
-    job.nodes.cores = 1;  // as in run_ranks: `auto` chooses by it
+    job.nodes.cores = 1;  // as in run_ranks, because the method `auto` depends on it
     job.options.cb_buffer_size = 256 << 10;
     job.options.cb_write = job.options.cb_read = Toggle::enable;
     const count::Lattice lattice{.n = 12, .site = 100};
@@ -89,7 +89,8 @@ TEST(Sent, IsAsCountedWithoutData) {
     EXPECT_EQ(found.far_bytes, dense.far_bytes);
 }
 
-/// Sums up messages from ranks to local aggregators, from these to aggregators, and the answers.
+/// Sums up the messages from ranks to local aggregators, from local aggregators to aggregators, and
+/// the replies.
 count::OnWire scheduled(const count::Job& job, const Plan& plan) {
     count::Sample sample{.nodes = count::sampled_nodes(job.nodes, plan, kRanks)};
     sample.rounds.resize(static_cast<std::size_t>(plan.rounds));
@@ -118,7 +119,8 @@ void expect_as_scheduled(const count::Job& job, const Plan& plan) {
 TEST(Sent, OfTwoLayersIsAsScheduled) {
     count::Job job{.nodes = count::nodes_of(kRanks, kRanks / kOfNode), .layout_of = {}};
     job.options.cb_buffer_size = 256 << 10;
-    job.options.sub_buffer = 16 << 10;  // a rank's share of it fits into one message
+    job.options.sub_buffer = 16 << 10;  // small enough that a rank's share of it fits into one
+                                        // message
     const count::Lattice lattice{.n = 12, .site = 100};
     const count::Transposed transposed{.piece = 1000, .pieces = 200};
     const count::Sparse sparse{.block = 300, .blocks = 40, .per_cent = 10};
@@ -140,7 +142,8 @@ TEST(Sent, OfTwoLayersIsAsScheduled) {
     EXPECT_TRUE(count::plan_of(job, "two_layer").ask_contents) << "little is wanted there";
 }
 
-/// Replies are distributed by a list that is as long as half a message.
+/// A list that fills at most half a message says how to distribute a reply to the node's ranks.
+/// With more pieces, the local aggregator must send several requests.
 TEST(Sent, ALocalAggregatorAsksAgainWhereItsRanksWantTooManyPieces) {
     constexpr count::Sparse sparse{.block = 16, .blocks = 1000, .per_cent = 50};
     count::Job job{.nodes = count::nodes_of(kRanks, kRanks / kOfNode),
@@ -155,7 +158,8 @@ TEST(Sent, ALocalAggregatorAsksAgainWhereItsRanksWantTooManyPieces) {
     expect_as_scheduled(job, plan);
 }
 
-/// There are as many messages as in code written by hand, and no rank sends to itself.
+/// An exchange written by hand sends one message for each pair of ranks, and none from a rank to
+/// itself.
 TEST(Sent, ByHandIsAMessageForEachTwoRanksOfARow) {
     constexpr count::Transposed transposed{.piece = 10, .pieces = kRanks};
     const count::Job job{

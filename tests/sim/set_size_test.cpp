@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The ranks that set a file's size: where clients cache an old size, one rank of each node. The
-// linker sends the library's system calls here (--wrap).
+// Which ranks set a file's size: where clients cache an old size, one rank of each node does. The
+// linker redirects the library's system calls to this file (--wrap).
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -19,7 +19,7 @@ constexpr long kLustre = 0x0BD00BD0;
 
 struct Watched {
     std::atomic<long> type = 0;      ///< file system type to report; 0: the real one
-    std::atomic<Rank> refused = -1;  ///< that rank's ftruncate fails
+    std::atomic<Rank> refused = -1;  ///< the rank with an ftruncate that fails; -1: none
 };
 Watched watched;
 struct OfRank {
@@ -35,7 +35,7 @@ struct Told {
 };
 
 /// Sets the size of a file of 12000 bytes to 9000, on four ranks on two nodes. Returns the result
-/// by rank.
+/// of each rank.
 std::vector<Told> set_size(long type, Rank refused = -1) {
     const Folder folder;
     const std::string path = folder.make("data", std::string(12'000, 'x'));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads through sub-buffers that a node shares: any free rank fills them, once for each byte, so
-// that a late rank holds up only the regions that have data of its own.
+// Reads through sub-buffers that the ranks of a node share. Any rank that is free fills a
+// sub-buffer, and each byte is loaded once, so that a late rank holds up only the regions that
+// contain data of its own.
 #include <gtest/gtest.h>
 
 #include <climits>
@@ -17,7 +18,7 @@ namespace {
 
 constexpr int kRanks = 4;
 constexpr Bytes kPiece = 64;
-constexpr Bytes kBytes = 64 << 10;  // per rank
+constexpr Bytes kBytes = 64 << 10;  // bytes that each rank reads
 
 std::byte value_at(Offset at) {
     return static_cast<std::byte>(1 + at * 7 % 250);
@@ -36,16 +37,16 @@ Layout file_of(Data data, Rank rank) {
     return {Shape::run(kPiece), kRanks * kPiece, rank * kPiece, Layout::unbounded};
 }
 
-/// The rank that begins the second read after the others, and the time: when `loaded` bytes have
-/// been loaded, counting the first read, or after `looks` idle calls.
+/// A rank that begins the second read late: once `loaded` bytes have been loaded, including those
+/// of the first read, or after `looks` idle calls.
 struct Late {
     Rank rank = -1;
     std::uint64_t loaded = 0;
     int looks = INT_MAX;
-    std::uint64_t found = 0;  ///< bytes loaded when it began
+    std::uint64_t found = 0;  ///< bytes loaded when the late rank began
 };
 
-/// Lets every rank read its data twice. `store_options` returns the options of a rank's store.
+/// Makes every rank read its data twice. `store_options` returns the options of a rank's store.
 template <class StoreOptions>
 Reading read_twice(Data data, const FlatTerms& options, MemoryDisk& disk, Late& late,
                    StoreOptions store_options, std::uint64_t seed = 1) {
@@ -59,7 +60,8 @@ Reading read_twice(Data data, const FlatTerms& options, MemoryDisk& disk, Late& 
         PlanCache plans;
         const Layout file = file_of(data, rank);
         unsigned sequence = 0;
-        // The first read makes the plan that is cached.
+        // The first read makes the plan, which the second read takes from the cache. Only the
+        // second read is counted.
         for (const bool counted : {false, true}) {
             reading.stats[index] = {};
             reading.memory[index].assign(static_cast<std::size_t>(kBytes), std::byte{0});
@@ -90,7 +92,7 @@ const std::vector<std::byte>& all_values() {
     return values;
 }
 
-/// Returns the data that a rank is to read.
+/// Returns the data that a rank must read.
 const std::vector<std::byte>& values_for(Data data, Rank rank) {
     return made_once(std::pair(data, rank),
                      [&] { return values_of(file_of(data, rank), kBytes, value_at); });
@@ -131,7 +133,7 @@ TEST_P(SharedRead, AnAggregatorThatIsLateKeepsNobodyFromRegionsWithoutItsData) {
     EXPECT_EQ(aggregator.found, aggregator.loaded);
 }
 
-// The late rank may have written there just before, and must read its own bytes.
+// Just before it enters, the late rank may have written there, and then must read its own bytes.
 TEST_P(SharedRead, NothingIsLoadedBeforeARankWithDataThereHasEntered) {
     for (Rank rank = 0; rank < kRanks; ++rank) {
         MemoryDisk disk = full_disk();

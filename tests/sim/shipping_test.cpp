@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Data shipping: files with accesses that are shipped to agents. The agents are real threads of the
-// simulated ranks, reached by TCP.
+// Data shipping: accesses to a file are shipped to agents. The agents are real threads of the
+// simulated ranks, which are reached by TCP.
 #include <sys/resource.h>
 
 #include <csignal>
@@ -26,7 +26,7 @@ std::vector<std::byte> data_of(Rank rank) {
     return std::vector<std::byte>(kMine, static_cast<std::byte>(rank + 1));
 }
 
-/// Returns the view of every `ranks`-th piece of 100 bytes.
+/// Returns a view of every `ranks`-th piece of 100 bytes, from piece `rank` on.
 Result<View> view_of(Rank rank, int ranks) {
     return View::make(rank * 100, 1, Shape::run(100), ranks * 100, true, "native");
 }
@@ -36,8 +36,8 @@ struct Told {
     std::vector<std::string> said;
 };
 
-/// Opens, writes and reads back. Unless it is `collective`, no other rank is in a call at that
-/// time.
+/// Opens a file, writes to it and reads back. If `collective` is false, the accesses are
+/// independent, so that agents must work while their ranks are in no call.
 Told write_and_read(const HintMap& hints, int ranks, bool collective) {
     const Folder folder;
     Told told;
@@ -51,7 +51,7 @@ Told write_and_read(const HintMap& hints, int ranks, bool collective) {
         std::vector<std::byte> back(mine.size());
         EXPECT_EQ(file.access(call_for(Direction::read, back, collective, kAt)).bytes, kMine);
         EXPECT_EQ(back, mine);
-        // Half of the read is behind the end of the file.
+        // The second half of this read is behind the end of the file.
         if (rank == ranks - 1) {
             const auto half =
                 file.access(call_for(Direction::read, back, false, kAt, kMine / 2 + 50));
@@ -73,9 +73,9 @@ TEST(Shipping, EveryAccessIsShippedToTheAgentsOfItsBlocks) {
             for (const int ranks : {1, 2, 5}) {
                 SCOPED_TRACE(method + ", ranks " + std::to_string(ranks));
                 const Told told = write_and_read(shipped(method), ranks, collective);
-                // One request goes to each agent to write, and one to read.
+                // One request goes to each agent for the write, and one for the read.
                 const auto agents = static_cast<std::uint64_t>(std::min(ranks, 2));
-                // The read across the end of the file.
+                // This is the request of the read across the end of the file.
                 const std::uint64_t more = ranks == 1 ? 1 : 0;
                 EXPECT_EQ(told.stats.requests_shipped, 2 * agents + more);
                 EXPECT_EQ(told.stats.requests_shared, told.stats.requests_shipped);
@@ -90,7 +90,8 @@ TEST(Shipping, EveryAccessIsShippedToTheAgentsOfItsBlocks) {
     }
 }
 
-/// Between nodes requests are sent; a rank shares memory only with the agents of its own node.
+/// Requests to agents on other nodes are sent. A rank shares memory only with the agents of its own
+/// node.
 TEST(Shipping, OnSeveralNodesWhatGoesToAnotherNodeIsSent) {
     for (const std::string method : kMethods) {
         const Folder folder;
@@ -103,7 +104,7 @@ TEST(Shipping, OnSeveralNodesWhatGoesToAnotherNodeIsSent) {
             EXPECT_EQ(
                 (*file)->access(call_for(Direction::write, mine, false, kAt, rank * kMine)).bytes,
                 kMine);
-            // There are four blocks, alternately of two agents, one on each node.
+            // The access touches four blocks, which belong in turn to two agents, one on each node.
             EXPECT_EQ((*file)->stats().requests_shipped, 2U);
             EXPECT_EQ((*file)->stats().requests_shared, 1U);
             EXPECT_EQ(kind_of((*file)->sync()), ErrorKind::none);
@@ -123,7 +124,7 @@ TEST(Shipping, ALayoutTakesFewerBytesThanItsPieces) {
         const Folder folder;
         OpenCall call = call_of(folder.file("data"), kCreate, shipped(kMethods[i], 1));
         with_file(1, call, [&](File& file, Rank) {
-            // The pieces lie at distances that no stride describes.
+            // The pieces are at distances that no stride describes.
             std::vector<Offset> offsets;
             for (Offset k = 0; k < 500; ++k) offsets.push_back(k * 20 + k % 3);
             const ShapePtr shape =
@@ -139,7 +140,7 @@ TEST(Shipping, ALayoutTakesFewerBytesThanItsPieces) {
     EXPECT_LT(bytes[1], bytes[0] / 2);
 }
 
-/// Makes writes behind `bytes` fail (RLIMIT_FSIZE), without the signal.
+/// Makes writes behind the first `bytes` bytes of a file fail (RLIMIT_FSIZE), without the signal.
 class ShortFiles {
   public:
     explicit ShortFiles(rlim_t bytes) {
@@ -183,7 +184,7 @@ TEST(Shipping, AFailedWriteIsAnErrorOfTheCallThatGaveTheBytes) {
     }
 }
 
-/// Limits the number of descriptors to `most`.
+/// Limits the number of this process's descriptors to `most`.
 class FewDescriptors {
   public:
     explicit FewDescriptors(rlim_t most) {
@@ -197,8 +198,8 @@ class FewDescriptors {
     rlimit before_{};
 };
 
-/// The threads of one rank can't get their descriptors. Then no rank ships, and each finds its
-/// bytes.
+/// The agent threads of one rank cannot get their descriptors. Then no rank ships accesses, and
+/// each still reads and writes the right bytes.
 TEST(Shipping, WhereAgentsCannotBeHadAnotherMethodIsUsedAndTheUserIsTold) {
     const FewDescriptors few(60);
     const Folder folder;

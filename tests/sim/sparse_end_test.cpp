@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The end of an access with a sparse graph: each rank gets the outcome from the aggregators that it
-// has data with, and waits for no other rank.
+// The end of an access with a sparse graph: each rank gets the outcome from the aggregators with
+// which it exchanges data, and waits for no other rank.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,12 +17,12 @@ namespace oratorio::test {
 namespace {
 
 constexpr int kRanks = 6;
-// Bytes of the file for each of two aggregators: ranks 0 and 3.
+// Bytes of the file that each of the two aggregators, ranks 0 and 3, is responsible for.
 constexpr Bytes kPart = 64 << 10;
 constexpr Bytes kPiece = 1000;
 
-/// Returns where a rank has its pieces: ranks 0 and 1 in the first part, 3 and 4 in the second, 2
-/// in both, 5 nowhere.
+/// Returns the offsets of a rank's pieces. Ranks 0 and 1 have one in the first part, ranks 3 and 4
+/// in the second, rank 2 in both, and rank 5 in neither.
 std::vector<Offset> pieces_of(Rank rank) {
     switch (rank) {
         case 0:
@@ -40,7 +40,7 @@ std::vector<Offset> pieces_of(Rank rank) {
     }
 }
 
-/// The pairs of aggregator and rank: 0 with 1 and 2, 3 with 2 and 4.
+/// The number of pairs of an aggregator and another rank: 0 with 1 and 2, and 3 with 2 and 4.
 constexpr std::uint64_t kPairs = 4;
 
 std::byte value_of(Rank rank, Offset at) {
@@ -75,11 +75,12 @@ FlatTerms sparse_terms(const char* method, bool hint) {
     options.sparse = hint;
     options.cb_nodes = 2;
     options.cyclic_block = kPart;
-    options.cb_buffer_size = 64 << 10;  // in writes half of it is the write mask: two rounds
+    options.cb_buffer_size = 64 << 10;  // half of it holds the write mask in writes, so that a part
+                                        // takes two rounds
     return options;
 }
 
-/// A store that holds up its first request in a direction until `may_go_on` returns true.
+/// A store that holds up requests in one direction until `may_go_on` returns true.
 class HeldStore final : public MemoryStore {
   public:
     HeldStore(MemoryDisk& disk, const MemoryStoreOptions& options, Transport& transport,
@@ -154,9 +155,9 @@ TEST(SparseEnd, IsAMessageForEachPairThatSharesAnEdgeAndNoReduction) {
                 counted += ended.stats[rank].messages_sent;
             }
             EXPECT_EQ(counted, messages(ended));
-            // A pair's data of a round is one message, and rank 4 writes in two rounds. A read
-            // takes three messages: what the round will hold, the request, and the reply. Zero-copy
-            // data is announced by a message.
+            // In a round, the data of a pair is one message, and rank 4 writes in two rounds. A
+            // read takes three messages: the contents of the round, the request, and the reply.
+            // Zero-copy data takes one more message, which announces it.
             const bool reads = direction == Direction::read;
             const bool straight = std::string(method) == "cb_gather";
             const std::uint64_t of_data = reads ? 3 * kPairs : (straight ? 2 : 1) * (kPairs + 1);
@@ -165,8 +166,8 @@ TEST(SparseEnd, IsAMessageForEachPairThatSharesAnEdgeAndNoReduction) {
     }
 }
 
-/// Rank 0's storage is held up until all ranks that have no data with it have returned, aggregator
-/// 3 among them. If they don't return, the simulation ends with a deadlock.
+/// Rank 0's storage is held up until all ranks that have no data with rank 0 have returned, among
+/// them aggregator 3. If they do not return, the simulation reports a deadlock.
 TEST(SparseEnd, RanksWithoutAnEdgeReturnWhileAnAggregatorIsHeldUp) {
     for (const Direction direction : {Direction::write, Direction::read}) {
         for (std::uint64_t seed = 1; seed <= 20; ++seed) {
@@ -194,7 +195,7 @@ TEST(SparseEnd, RanksWithoutAnEdgeReturnWhileAnAggregatorIsHeldUp) {
     }
 }
 
-/// Half of rank 3's piece fits, and nothing behind it.
+/// On this disk half of rank 3's piece fits, and nothing behind it.
 TEST(SparseEnd, AFailureIsToldToThoseWithAnEdgeAndTheOthersHaveTheirTrueCounts) {
     for (std::uint64_t seed = 1; seed <= 10; ++seed) {
         MemoryDisk disk(kPart + 16500);
@@ -230,7 +231,8 @@ TEST(SparseEnd, AReadThatFailsIsToldToThoseWithAnEdge) {
     }
 }
 
-/// What the ranks learn while they plan the access makes them agree on the outcome at its end.
+/// A rank's refusal is reported to all ranks while they plan the access, so that they agree on the
+/// outcome.
 TEST(SparseEnd, ARankThatWasRefusedIsHeardOfByAll) {
     for (const Direction direction : {Direction::write, Direction::read}) {
         MemoryDisk disk;
@@ -256,7 +258,8 @@ TEST(SparseEnd, ARankThatWasRefusedIsHeardOfByAll) {
     }
 }
 
-/// A rank with more pieces of device memory goes on: the others take part until none has more.
+/// Rank 4 has another piece of device memory. All ranks must learn this, because they take part
+/// until no rank has more.
 TEST(SparseEnd, ARankWithMoreToDoIsHeardOfByAll) {
     MemoryDisk disk;
     run_ranks({.ranks = kRanks, .seed = 3}, [&](Transport& transport) {
@@ -270,7 +273,8 @@ TEST(SparseEnd, ARankWithMoreToDoIsHeardOfByAll) {
             part.access.goes_on = more && rank == 4;
             RunContext context{transport, &store, terms_of(terms), stats, buffers};
             context.sequence = more ? 0 : 1;
-            oratorio::Run run(context, part.access, true);  // gtest has a Run, too
+            oratorio::Run run(context, part.access, true);  // qualified, because gtest has a Run as
+                                                            // well
             while (!run.step()) transport.idle();
             EXPECT_EQ(run.outcome().error.kind, ErrorKind::none);
             EXPECT_EQ(run.goes_on(), more);
@@ -279,8 +283,8 @@ TEST(SparseEnd, ARankWithMoreToDoIsHeardOfByAll) {
     expect_contents(disk);
 }
 
-/// Rank 5 has returned. It writes into a hole after the first aggregator has read the hole and
-/// before it writes the hole back: rank 5 has to wait for the lock.
+/// Rank 5 has returned from the collective write. It then writes into a hole that the first
+/// aggregator has read but not yet written back, so that it has to wait for the aggregator's lock.
 TEST(SparseEnd, WhoHasLeftFirstLosesNothingThatItWritesIntoAHoleThatIsBeingFilled) {
     for (std::uint64_t seed = 1; seed <= 10; ++seed) {
         MemoryDisk disk;
@@ -300,7 +304,8 @@ TEST(SparseEnd, WhoHasLeftFirstLosesNothingThatItWritesIntoAHoleThatIsBeingFille
             Stats stats;
             LockPolicy exclusion;
             FlatTerms terms = sparse_terms("sparse", false);
-            terms.costs.write_call = 1e9;  // single writes cost so much that holes are filled
+            terms.costs.write_call = 1e9;  // makes single writes so expensive that holes are filled
+                                           // by data sieving
             RunContext context{transport, &store, terms_of(terms), stats, buffers};
             context.lock_policy = &exclusion;
             Piece part = part_of(rank, Direction::write);

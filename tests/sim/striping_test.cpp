@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Files on Lustre, BeeGFS and GPFS, which this program's own system calls stand in for. The stripes
-// of a new file are those that hints request, and plans and reports use the stripes of any file.
+// Files on Lustre, BeeGFS and GPFS, which are simulated by this program's own system calls. A new
+// file gets the stripes that hints request. Plans and reports use the stripes of any file.
 #include "store/striping.hpp"
 
 #include <fcntl.h>
@@ -26,17 +26,18 @@ constexpr long kGpfs = 0x47504653;
 constexpr long kBeegfs = 0x19830326;
 constexpr std::uint32_t kPlain = 0x0BD10BD0, kPooled = 0x0BD30BD0, kComposite = 0x0BD60BD0;
 
-/// The file system of the tests' folder. REQUIRES: ranks of a simulation run one at a time.
+/// The simulated file system of the tests' folder. REQUIRES: the ranks run one at a time.
 struct FileSystem {
     long type = 0;
-    int refusal = 0;                                       ///< errno for setting a layout
+    int refusal = 0;                                       ///< errno with which setting a layout
+                                                           ///< fails
     int told = 0;                                          ///< number of layouts that were set
-    std::map<ino_t, std::vector<std::byte>> layouts = {};  ///< by file, on Lustre
-    std::map<ino_t, Striping> striped = {};                ///< by file, on BeeGFS
+    std::map<ino_t, std::vector<std::byte>> layouts = {};  ///< layouts on Lustre, by file
+    std::map<ino_t, Striping> striped = {};                ///< stripes on BeeGFS, by file
 };
 FileSystem file_system;
 
-/// Returns a number in the bytes of a layout.
+/// Returns the number at `place` in the bytes of a layout.
 template <class Number>
 Number at(const std::vector<std::byte>& bytes, std::size_t place) {
     Number number = 0;
@@ -44,7 +45,8 @@ Number at(const std::vector<std::byte>& bytes, std::size_t place) {
     return number;
 }
 
-/// Returns a layout with a magic, stripe size and count, in the format of lov_user_md_v1 or _v3.
+/// Returns a Lustre layout with that magic, stripe size and count, in the format of lov_user_md_v1
+/// or _v3.
 std::vector<std::byte> plain(std::uint32_t magic, std::uint32_t size, std::uint16_t count,
                              std::size_t more = 24) {
     std::vector<std::byte> bytes(32 + more);
@@ -54,7 +56,8 @@ std::vector<std::byte> plain(std::uint32_t magic, std::uint32_t size, std::uint1
     return bytes;
 }
 
-/// Returns a lov_comp_md_v1 of components of 1 MiB on one target each, and the last one.
+/// Returns a composite Lustre layout (lov_comp_md_v1) of `parts` components. The last one is
+/// `last`; each of the others is 1 MiB on one target.
 std::vector<std::byte> composite(std::uint16_t parts, const std::vector<std::byte>& last) {
     std::vector<std::byte> bytes(32 + 48 * std::size_t{parts});
     std::memcpy(bytes.data(), &kComposite, 4);
@@ -122,7 +125,7 @@ TEST_F(StripedFiles, GpfsTellsItsBlock) {
     EXPECT_EQ(striping_of(file, kGpfs), (Striping{facts.st_blksize, 0, -1}));
 }
 
-/// Returns the hints that an open with these hints reports.
+/// Opens a file with these hints, and returns the hints that the file then reports.
 HintMap opened(const std::string& path, AccessMode mode, const HintMap& hints,
                std::vector<std::string>* said = nullptr) {
     HintMap report;
@@ -150,7 +153,7 @@ TEST_F(StripedFiles, ANewFileIsStripedAsHintsAsk) {
     EXPECT_EQ(at<std::uint16_t>(layout, 30), 7);
     EXPECT_EQ(report["striping_unit"], "1048576");
     EXPECT_EQ(report["striping_factor"], "4");
-    // The file exists by now, so its layout stays, and the open reports it.
+    // The file exists by now, so that its layout cannot change, and the open reports that layout.
     report = opened(path(), kCreate, {{"striping_unit", "65536"}, {"striping_factor", "9"}});
     EXPECT_EQ(file_system.told, 1);
     EXPECT_EQ(report["striping_unit"], "1048576");
@@ -291,7 +294,7 @@ extern "C" int fsetxattr(int descriptor, const char* name, const void* value, si
     return 0;
 }
 
-/// Handles the requests of BeeGFS: the stripes of a file, and a new file in a folder.
+/// Simulates the requests of BeeGFS: for a file's stripes, and for a new file in a folder.
 extern "C" int ioctl(int descriptor, unsigned long request, ...) noexcept {
     using oratorio::test::file_system;
     struct Stripes {

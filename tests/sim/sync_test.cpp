@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The ranks that a sync waits for: none, where each rank's own flush is complete.
+// Which ranks a sync waits for: none, where each rank's own flush is complete.
 #include <array>
 #include <cerrno>
 #include <utility>
@@ -10,7 +10,8 @@
 namespace oratorio::test {
 namespace {
 
-/// The simulation ends with an explanation when ranks differ in their collectives or wait for ever.
+/// If a sync were collective here, ranks would differ in their collectives or wait for ever, and
+/// the simulation would report that.
 TEST(Sync, ByOneRankAloneReturnsWhereRanksShareAKernel) {
     const Folder folder;
     with_file(3, call_of(folder.file("data"), kCreate), [](File& file, Rank rank) {
@@ -52,9 +53,10 @@ TEST(Sync, ByOneRankAloneReturnsOnSeveralNodesWhileNobodyElseWritesItsData) {
     });
 }
 
-/// An aggregator on another node may hold this rank's data in its page cache.
+/// Another node's aggregator may have this rank's data in its page cache, so a sync must wait for
+/// all ranks.
 TEST(Sync, AfterACollectiveWriteOfSeveralNodesReturnsWhenAllRanksHaveFlushed) {
-    std::array<bool, 4> come{};  // one rank of the simulation runs at a time
+    std::array<bool, 4> come{};  // not locked, because the simulation runs one rank at a time
     on_two_nodes([&come](File& file, Rank rank) {
         std::vector<std::byte> data(64, std::byte{7});
         EXPECT_EQ(file.access(call_for(Direction::write, data, true)).bytes, 64);
@@ -64,7 +66,8 @@ TEST(Sync, AfterACollectiveWriteOfSeveralNodesReturnsWhenAllRanksHaveFlushed) {
     });
 }
 
-/// A store that reports a failure to write metadata to the first flush only, as the system does.
+/// A store that reports a failed write of metadata to the first flush only, as the operating system
+/// does.
 class ToldOnce final : public MemoryStore {
   public:
     ToldOnce(MemoryDisk& disk, bool& is_told) : MemoryStore(disk), is_told_(is_told) {}
@@ -97,7 +100,7 @@ TEST(Sync, WhatTheSystemTellsToOneRankIsToldToAllRanksOnce) {
     });
 }
 
-/// Returns a call with the method sparse that opens such a store.
+/// Returns a call with the method `sparse`, for files in a MemoryStore on `disk`.
 OpenCall sparse_call(MemoryDisk& disk, HintMap hints, const MemoryStoreOptions& options = {}) {
     hints["oratorio_method"] = "sparse";
     OpenCall call = call_of("data", kCreate, hints);
@@ -108,7 +111,7 @@ OpenCall sparse_call(MemoryDisk& disk, HintMap hints, const MemoryStoreOptions& 
     return call;
 }
 
-/// Writes this rank's part of a collective write, nothing for 0 bytes. Returns the error.
+/// Writes `bytes` bytes as this rank's part of a collective write. Returns the error.
 ErrorKind write_part(File& file, Bytes bytes, Offset at) {
     std::vector<std::byte> data(static_cast<std::size_t>(bytes), std::byte{7});
     return file.access(call_for(Direction::write, data, true, Positioning::explicit_offset, at))
@@ -132,7 +135,7 @@ TEST(Sync, ASparseWriteOfWhoseFailureAllHaveHeardIsToldNoMore) {
     }
 }
 
-/// Ranks 0 and 2 aggregate; the data that rank 2 writes for rank 3 doesn't fit.
+/// Ranks 0 and 2 aggregate. The data that rank 2 writes for rank 3 does not fit on the disk.
 TEST(Sync, AfterASparseWriteThatFailedOnSomeRanksAllAreToldOnce) {
     for (const bool closes : {false, true}) {
         MemoryDisk disk(150);
@@ -154,8 +157,8 @@ TEST(Sync, AfterASparseWriteThatFailedOnSomeRanksAllAreToldOnce) {
     }
 }
 
-/// Ranks 2 and 3 learn of the first failure, ranks 0 and 1 of the second: each rank learns of one,
-/// and none of both.
+/// Two writes fail. Ranks 2 and 3 learn of the first failure and ranks 0 and 1 of the second, so
+/// that each rank knows of only one when it syncs or closes.
 TEST(Sync, SparseWritesThatFailedOnOtherRanksEachAreTold) {
     for (const bool closes : {false, true}) {
         MemoryDisk disk;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The layouts in a trace, which describe an access well enough to repeat it.
+// The layouts in a trace, which describe an access well enough to repeat the access.
 #include "sim/traced.hpp"
 #include "type/shape_codec.hpp"
 
@@ -22,7 +22,7 @@ std::string base64_of(const ShapePtr& shape) {
     return text.append((4 - text.size() % 4) % 4, '=');
 }
 
-/// Returns blocks of 8 bytes at irregular places.
+/// Returns a shape of blocks of 8 bytes at irregular offsets.
 ShapePtr odd_shape(Offset step) {
     std::vector<Offset> offsets;
     for (Offset i = 0; i < 20; ++i) offsets.push_back(i * step + i * i % 5);
@@ -73,13 +73,14 @@ TEST(Trace, LayoutsThatDoNotFitAreCounted) {
               });
     const Json trace = read_trace(folder);
     EXPECT_EQ(events_of(trace, "name", "oratorio_shape").size(), most);
-    // The view has the shape of the first access's memory.
+    // The view's shape takes no room of its own, because the first access's memory has the same
+    // shape.
     EXPECT_EQ(events_of(trace, "name", "oratorio_end")[0].at("args").at("dropped_layouts"), 4);
     EXPECT_EQ(events_of(trace, "name", "oratorio_dropped")[0].at("args").at("layouts"), 4);
 }
 
 TEST(Pattern, OfRegularLayoutsIsAFewNumbers) {
-    // A block of 4 x 6 x 8 bytes in an array of 10 x 20 x 30, from (1, 2, 3) on.
+    // The shape is a block of 4 x 6 x 8 bytes in an array of 10 x 20 x 30 bytes, from (1, 2, 3) on.
     const ShapePtr rows = Shape::strided(Shape::run(8), 6, 30);
     const ShapePtr block = Shape::moved(Shape::strided(rows, 4, 600), 663);
     const Pattern pattern = pattern_of({block, 6000, 100, 1});

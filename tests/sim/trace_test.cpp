@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The trace of a file's accesses: each access of each rank once, its phases inside it, in valid
-// JSON. A trace that cannot be written does not affect I/O.
+// The trace of a file's accesses. It is valid JSON and contains each access of each rank once, with
+// the phases of the access inside it. A trace that cannot be written does not affect I/O.
 #include "sim/traced.hpp"
 #include "support/method_names.hpp"
 
@@ -17,14 +17,15 @@ Times times_of(const Json& event) {
             event.at("ts").get<double>() + event.at("dur").get<double>()};
 }
 
-/// Times are reported in thousandths.
+/// Tolerance in comparisons, because times are reported in thousandths.
 constexpr double kRounding = 0.0015;
 
 bool holds(const Times& outer, const Times& inner) {
     return outer.begin <= inner.begin + kRounding && inner.end <= outer.end + kRounding;
 }
 
-/// Returns the spans of an access: those with its name and process.
+/// Returns the spans in `category` that belong to the access: those of the same process, file and
+/// access number.
 Events spans_of(const Json& trace, const Json& access, const std::string& category) {
     Events found;
     for (const Json& event : events_of(trace, "cat", category)) {
@@ -38,7 +39,7 @@ Events spans_of(const Json& trace, const Json& access, const std::string& catego
     return found;
 }
 
-/// Expects that of any two spans on one track, one contains the other or both are disjoint.
+/// Expects that any two spans of one track are disjoint, or that one contains the other.
 void expect_nested(const Json& trace) {
     std::map<std::pair<long long, long long>, std::vector<Times>> tracks;
     for (const Json& event : events_of(trace, "ph", "X"))
@@ -53,7 +54,8 @@ void expect_nested(const Json& trace) {
                     << one.begin << "-" << one.end << " and " << other.begin << "-" << other.end;
 }
 
-/// Viewers merge threads with the number 0, or with the number of their process, into one.
+/// Expects no thread with the number 0 or the number of its process, because viewers merge such
+/// threads into one.
 void expect_apart(const Json& trace) {
     for (const Json& event : events_of(trace, "ph", "X")) {
         EXPECT_NE(event.at("tid"), 0);
@@ -318,7 +320,7 @@ TEST(Trace, TheClocksOfNodesAreCompared) {
     ASSERT_EQ(nodes.size(), 3u);
     EXPECT_EQ(nodes[0].at("within_ns").get<long long>(), 0);
     for (const Json& node : nodes) {
-        // All nodes share one clock here.
+        // All simulated nodes share one clock, so that the clocks must agree.
         EXPECT_LE(std::abs(node.at("clock_ahead_ns").get<long long>()),
                   node.at("within_ns").get<long long>());
         EXPECT_LT(node.at("within_ns").get<long long>(), 1'000'000'000);

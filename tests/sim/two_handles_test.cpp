@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two handles on one file: only a handle that was alone when it was opened fills holes by data
-// sieving; any other writes its data piece by piece (docs/internals/decisions/holes-and-locks.md).
+// Two handles on one file. Only a handle that was alone when it was opened fills holes by data
+// sieving; any other handle writes its data piece by piece
+// (docs/internals/decisions/holes-and-locks.md).
 #include "sim/file_ranks.hpp"
 
 namespace oratorio::test {
@@ -9,7 +10,7 @@ namespace {
 constexpr Bytes kPieces = 2000;
 constexpr Bytes kPiece = 4;
 
-/// Writes all ranks' pieces, each with a hole of the same length behind it.
+/// Writes all ranks' pieces, with a hole of the same length behind each.
 void write_with_holes(File& file, Rank rank, int ranks) {
     const Bytes stride = 2 * kPiece * ranks;
     View view = View::bytes();
@@ -57,7 +58,7 @@ TEST_P(TwoHandles, OnlyTheOneThatWasAloneFillsHoles) {
     EXPECT_EQ(folder.read("data"), expected);
 }
 
-// The handle before is closed, and a file opened for reading writes nothing.
+// The earlier handle is closed, and a file opened for reading writes nothing.
 TEST_P(TwoHandles, HandlesThatWriteNothingMoreDoNotCount) {
     constexpr int kRanks = 2;
     const Folder folder;

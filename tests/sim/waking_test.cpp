@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which ranks sleep at once where others keep all cores busy, and which yield first.
+// Which ranks sleep at once because other ranks keep all cores busy, and which yield first.
 #include "exchange/node_shared/waking.hpp"
 
 #include "sim/file_ranks.hpp"
@@ -7,7 +7,7 @@
 namespace oratorio::test {
 namespace {
 
-/// Ranks of one node with `cores` cores.
+/// The transport of ranks on one node with `cores` cores.
 class Cores : public Lent {
   public:
     Cores(Transport& owner, int cores) : Lent(owner), topology_(owner.topology()) {
@@ -19,7 +19,7 @@ class Cores : public Lent {
     Topology topology_;
 };
 
-/// Returns how rank 0 waits before it sleeps, where it has nothing to do and rank 1 is at work.
+/// Returns how rank 0 waits before it sleeps, while it has nothing to do and rank 1 still works.
 WaitPolicy before_sleep_beside_one_at_work(int cores) {
     const auto seen = on_ranks(3, [&](Transport& transport) {
         Cores ranks(transport, cores);

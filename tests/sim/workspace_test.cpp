@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Files that use a workspace one after the other: no state of one gets into the next, whatever the
-// methods and the interleaving.
+// Files that use a workspace one after the other. No state of one file may affect the next,
+// whatever the methods and the interleaving.
 #include "file/workspace.hpp"
 
 #include "comm/node_transport.hpp"
@@ -12,7 +12,7 @@ namespace {
 constexpr Bytes kPiece = 16;
 constexpr Bytes kPieces = 50;
 
-/// Writes the rank's pieces and reads them back, in a file of its own.
+/// Writes the rank's pieces to a file of its own, with that method, and reads them back.
 void use_file(const std::shared_ptr<Workspace>& workspace, const std::string& path,
               const std::string& method, int salt) {
     auto opened = File::open(workspace, call_of(path, kCreate, {{"oratorio_method", method}}));

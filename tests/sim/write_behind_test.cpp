@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Write-behind: records written with the shared file pointer are gathered in memory of the node.
-// Every record is in the file once, few system calls are made, and no query of the file shows a
-// difference.
+// Write-behind: records written with the shared file pointer are gathered in the node's memory.
+// Every record ends up in the file once, few system calls are made, and no query of the file shows
+// a difference.
 #include <sys/resource.h>
 
 #include <csignal>
@@ -28,7 +28,7 @@ Outcome append(File& file, Rank rank, std::size_t bytes = kRecord) {
     return file.access(call_for(Direction::write, record, false, Positioning::shared));
 }
 
-/// Returns how many records of each rank the content consists of; fails if one is torn.
+/// Returns the number of records of each rank in the content. The test fails if a record is torn.
 std::map<char, int> counted(const std::string& content) {
     std::map<char, int> records;
     EXPECT_EQ(content.size() % kRecord, 0U);
@@ -57,7 +57,8 @@ TEST(WriteBehind, EachRecordIsInTheFileOnceInFewSystemCalls) {
         EXPECT_EQ(records.size(), static_cast<std::size_t>(ranks));
         for (const auto& [letter, number] : records) EXPECT_EQ(number, kEach) << letter;
         const std::size_t in_all = kRecord * kEach * static_cast<std::size_t>(ranks);
-        // Each call writes a full buffer; a rank that comes to sync writes what has been gathered.
+        // Each storage call writes a full buffer, except that a rank which syncs writes what has
+        // been gathered.
         EXPECT_LE(calls, in_all / (1000 / kRecord * kRecord) + static_cast<std::size_t>(ranks));
     }
 }
