@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The protocol of data shipping's agents, from both sides. The first byte selects who sends the bad
-// bytes: an outsider or a rank, to an agent's threads; a rank, to the service that executes its
-// request; or an agent, to a rank.
+// The protocol of data shipping's agents, from both sides. The first byte of the input selects the
+// sender of the rest: an outsider or a rank, to an agent's threads; a rank, to the service that
+// executes its request; or an agent, to a rank.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -54,7 +54,8 @@ std::unique_ptr<AgentServer> started(MemoryDisk& disk) {
     return std::move(*AgentServer::start(std::move(wish)));
 }
 
-/// Bad bytes must not keep a rank from the file, and must not write without the token.
+/// Sends the input to an agent's threads. Bad bytes must not keep another rank from the file, and
+/// must not write without the token.
 void lie_to_server(std::span<const std::byte> input, bool admitted) {
     static MemoryDisk disk;
     static const auto server = started(disk);
@@ -66,7 +67,7 @@ void lie_to_server(std::span<const std::byte> input, bool admitted) {
     claim(honest.writes_and_reads(static_cast<std::byte>(++times)), "a rank is still served");
 }
 
-/// A made-up head and description: the request must touch only the data that is there.
+/// Runs a request made of the input. It must touch only the data that came with it.
 void lie_to_service(std::span<const std::byte> input) {
     MemoryDisk disk;
     MemoryStore store(disk);
@@ -74,7 +75,7 @@ void lie_to_service(std::span<const std::byte> input) {
     std::memcpy(&head, input.data(), std::min(input.size(), sizeof head));
     const auto description = input.subspan(std::min(input.size(), sizeof head));
     head.data %= 1000;
-    // A long walk is legal.
+    // The range is limited, because a long walk is legal but takes long.
     head.from %= 100'000;
     head.to = head.from + head.to % 100'000;
     head.described = description.size();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The counter's protocol, from both sides. The first byte selects who sends the bad bytes: a client
-// to the server, from outside or with the token, or an impostor at the server's address to a
-// client.
+// The counter's protocol, from both sides. The first byte of the input selects the sender of the
+// rest: a client without the token or with it, to the server, or an impostor at the server's
+// address, to a client.
 #include <utility>
 #include <vector>
 
@@ -14,7 +14,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Bad bytes must not keep a rank from the number, and must not change it without the token.
+/// Sends the input to the server. Bad bytes must not keep a rank from the number, and must not
+/// change the number without the token.
 void lie_to_server(std::span<const std::byte> input, bool admitted) {
     static const std::shared_ptr<CounterServer> server = std::move(*CounterServer::start());
     static const std::uint64_t id = server->add();

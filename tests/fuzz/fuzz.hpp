@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Code that the fuzzers share: the entry that libFuzzer calls, and claims that every build checks.
+// Code that all fuzzers share: the entry point that libFuzzer calls, and claims that are checked in
+// every build.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +20,7 @@ inline void claim(bool holds, const char* what) {
     std::abort();
 }
 
-/// Removes and returns the first byte; 0 if nothing is left.
+/// Removes and returns the first byte of the input; 0 if no byte is left.
 inline std::uint8_t take_byte(std::span<const std::uint8_t>& input) {
     if (input.empty()) return 0;
     const std::uint8_t byte = input.front();

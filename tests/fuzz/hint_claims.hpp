@@ -11,7 +11,7 @@
 
 namespace oratorio::test {
 
-/// Claims that hints can be parsed, sent, and set again as they are reported.
+/// Claims that hints survive encoding and decoding, and that reported values can be set again.
 inline void try_hints(const HintMap& given) {
     claim(decode_hints(encode_hints(given)) == given, "what rank 0 sends is what it was given");
     const HintMap report = report_hints(parse_hints(given, {}, Bytes{1} << 30).hints);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Hint files, and the environment variables that hold several hints. The first byte selects which.
+// Hint files, and environment variables that hold several hints. The first byte of the input
+// selects one of them.
 #include <string>
 
 #include "hint_claims.hpp"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Values of hints. Each is the number of its key, its length and that many bytes.
+// Values of hints. In the input, a hint is the number of its key, the value's length, and that many
+// bytes.
 #include <algorithm>
 #include <string>
 #include <string_view>

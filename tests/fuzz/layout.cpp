@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Layouts as bytes: any bytes decode to a layout that can be walked, or to an error.
+// Layouts as bytes: any bytes must decode to a layout that can be walked, or to an error.
 #include <vector>
 
 #include "fuzz.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The protocol of the job's locks, from both sides. The first byte selects who sends the bad bytes:
-// a client to the server, from outside or with the token, or an impostor at the server's address to
-// a client.
+// The protocol of the job's locks, from both sides. The first byte of the input selects the sender
+// of the rest: a client without the token or with it, to the server, or an impostor at the server's
+// address, to a client.
 #include <utility>
 #include <vector>
 
@@ -14,15 +14,15 @@ namespace {
 
 constexpr LockKey kFile{1, 2};
 
-/// Checks that a lock on a file that no input names is granted and can be released.
+/// Checks that a lock can be acquired and released, on a file that no input names.
 void expect_served(LockClient& honest) {
     const auto lock = honest.acquire({0x0123456789abcdef, 0xfedcba9876543210}, {0, 10}, true);
     claim(lock.ok(), "a process is served");
     claim(honest.release(*lock).ok(), "and may give its lock back");
 }
 
-/// Bad bytes must not keep a process from its locks, and locks of their sender end with its
-/// connection.
+/// Sends the input to the server. Bad bytes must not keep a process from its locks, and the locks
+/// of their sender must end with its connection.
 void lie_to_server(std::span<const std::byte> input, bool admitted) {
     static const auto server = std::move(*LockServer::start());
     static LockClient honest(server->address());

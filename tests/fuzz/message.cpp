@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Messages between ranks that have no fixed form: data and requests of the two-phase exchange, as
-// an aggregator receives them, and the hints of rank 0. The first bytes describe the aggregator's
-// round and are no part of the message.
+// an aggregator receives them, and the hints of rank 0. The first bytes of the input describe the
+// aggregator's round and are not part of the message.
 #include <algorithm>
 #include <string_view>
 #include <vector>
@@ -47,7 +47,7 @@ void read(const Round& round, const MessageView& message, std::span<const std::b
 void exchange(unsigned kind, std::span<const std::uint8_t> input) {
     const Round round = round_of(kind, input);
     const auto bytes = std::as_bytes(input);
-    // Buffers are never shorter than a head.
+    // Aggregators' buffers are never shorter than a message head.
     std::vector<std::byte> buffer(std::max(bytes.size(), sizeof(MessageHead)));
     std::ranges::copy(bytes, buffer.begin());
     const MessageView message = view_message(buffer, !round.reading);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Runs a fuzzer on every file of its corpus, and on seeded random mutations of them. Unlike
-// libFuzzer this needs no clang.
+// libFuzzer, this needs no clang.
 //
 // usage: replay_NAME FOLDER MUTATIONS   the corpus, then MUTATIONS mutations of it
 //        replay_NAME FILE               only that input
@@ -40,7 +40,7 @@ std::vector<std::filesystem::path> files_of(const std::filesystem::path& folder)
     std::vector<std::filesystem::path> files;
     for (const auto& entry : std::filesystem::directory_iterator(folder))
         files.push_back(entry.path());
-    // The seed must determine the mutation, whatever the file system's order.
+    // Sorting makes a mutation depend on the seed only, not on the file system's order.
     std::ranges::sort(files);
     return files;
 }
@@ -71,7 +71,7 @@ void mutate(Input& input, const Input& other, Random& random) {
             input.erase(input.begin() + at,
                         input.begin() + at + static_cast<std::ptrdiff_t>(random.below(left) + 1));
             break;
-        default:  // the ends of the ranges of numbers
+        default:  // extreme values of numbers
             std::fill_n(input.begin() + at, random.below(left) + 1,
                         static_cast<std::uint8_t>(random.chance(50) ? 0xff : 0x80));
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Code that the fuzzers of protocols share: an address on this machine, and peers that send any
-// bytes there, to a server or as one.
+// Code that the fuzzers of protocols share: an address on this machine, and peers that send
+// arbitrary bytes, to a server or as a server.
 #pragma once
 
 #include <poll.h>
@@ -42,7 +42,7 @@ inline void hang_up(const Socket& socket) {
     claim(false, "the other side ends a connection that was ended");
 }
 
-/// Sends bytes as a rank, which knows the token, if `admitted`, else as an outsider; then hangs up.
+/// Sends bytes to a server and hangs up. If `admitted`, the token is sent first, as a rank does.
 inline void say_to_server(const ServiceAddress& place, std::span<const std::byte> input,
                           bool admitted) {
     auto liar =
@@ -54,8 +54,8 @@ inline void say_to_server(const ServiceAddress& place, std::span<const std::byte
     hang_up(*liar);
 }
 
-/// Returns the input behind the right answer to the token, as a peer that knows the answer sends
-/// it.
+/// Returns the server's right answer to the token, followed by the input, so that a client accepts
+/// the peer.
 inline std::vector<std::byte> after_answer(std::span<const std::byte> input) {
     const auto answer = to_word(at_loopback(0).answer);
     std::vector<std::byte> words(answer.begin(), answer.end());
@@ -63,7 +63,7 @@ inline std::vector<std::byte> after_answer(std::span<const std::byte> input) {
     return words;
 }
 
-/// A server that sends the same bytes to every client until it is destroyed.
+/// A server that sends the same bytes to every client, until the object is destroyed.
 class Liar {
   public:
     explicit Liar(std::vector<std::byte> words)
