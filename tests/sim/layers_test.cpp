@@ -144,9 +144,9 @@ TEST(Layers, WhereANodesShareIsDenseNoListIsSent) {
     EXPECT_EQ(stats.pieces_gathered, 3U * kOfNode * kPieces);
     EXPECT_EQ(stats.pieces_forwarded, 3U) << "a piece of each node";
     constexpr std::uint64_t kHead = sizeof(MessageHead);
-    constexpr std::uint64_t kRun = 8;      // a run table of one run: 4 bytes for its place and 3
-                                           // for its length, rounded up
-    constexpr std::uint64_t kStrided = 8;  // the run table of a rank's strided run
+    // Upper bounds for run tables of one run. Its place takes 4 bytes and its length 3.
+    constexpr std::uint64_t kRun = 8;
+    constexpr std::uint64_t kStrided = 8;  // for the strided run of a rank
     EXPECT_LE(stats.message_bytes,
               3U * kOfNode * kEach + 3 * (kHead + kRun) +  // messages to the aggregator
                   12U * kEach + 12 * (kHead + kStrided));  // messages to local aggregators

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Copies move the same bytes by either way, and switch between the ways where they should.
+// Tests of byte copies: each way to copy moves the same bytes, and the library switches between the
+// ways at the right lengths.
 #include "base/byte_copy.hpp"
 
 #include <gtest/gtest.h>
@@ -28,7 +29,9 @@ TEST(ByteCopy, AllWaysCopyEveryByteAndNoOther) {
                 std::vector<std::byte> to(20000, std::byte{0xaa});
                 std::byte* const page = to.data() + (4096 - place_of(to.data()) % 4096);
                 std::byte* const place =
-                    page + (place_of(from.data()) + shift) % 4096;  // as far behind as `shift`
+                    page + (place_of(from.data()) + shift) % 4096;  // the target's place in its
+                                                                    // page is `shift` bytes after
+                                                                    // the source's
                 copy(place, from.data(), bytes);
                 EXPECT_EQ(std::memcmp(place, from.data(), bytes), 0) << bytes << ", " << shift;
                 EXPECT_EQ(place[bytes], std::byte{0xaa});

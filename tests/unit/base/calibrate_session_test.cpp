@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The number of repeats of a measurement by `oratorio calibrate`.
+// Tests how often `oratorio calibrate` repeats a measurement.
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -9,8 +9,8 @@
 namespace oratorio::calibrate {
 namespace {
 
-/// Returns how often a probe ran, and the median of the passes that counted. Each pass of the probe
-/// reports its number as its time.
+/// Returns how often a probe ran, and the median of the passes that counted. The probe reports the
+/// number of its pass as its time.
 std::pair<int, Nanoseconds> runs(Nanoseconds enough) {
     int count = 0;
     Session session({.repeats = 7, .enough = enough}, 1);

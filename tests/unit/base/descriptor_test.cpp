@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Descriptors of the library are never those of standard input, output and error.
+// No descriptor of the library is ever that of standard input, output or error.
 #include "base/descriptor.hpp"
 
 #include <fcntl.h>

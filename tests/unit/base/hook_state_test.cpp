@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// HookState: when the host gets a progress function to call while it waits, and when it is removed
-// again.
+// HookState: when the host MPI receives a progress function to call while it waits, and when that
+// function is removed.
 #include "bind/hook_state.hpp"
 
 #include <gtest/gtest.h>
@@ -11,8 +11,8 @@ namespace oratorio::bind {
 namespace {
 
 HookState* state = nullptr;
-int in_host = 0;  // number of times that the function is registered with the host
-int works = 0;    // number of calls that still find work
+int in_host = 0;  // number of times that the progress function is registered with the host
+int works = 0;    // number of further calls of the function that find work
 bool refuses = false;
 void (*comes_between)() = nullptr;  // called once when no work is left
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages reach the standard error that the process was started with, and no other file.
+// Messages reach the standard error with which the process was started, and no other file.
 #include "base/standard_error.hpp"
 
 #include <fcntl.h>
@@ -20,10 +20,10 @@
 namespace oratorio {
 namespace {
 
-// The file that the program below puts in its place.
+// Environment variable with the path of the file that replaces standard error in the program below.
 constexpr const char* kFile = "ORATORIO_TEST_FILE";
 
-/// Replaces standard error by the file named in kFile, or by nothing.
+/// Replaces standard error by the file that kFile names, if it names one.
 void replace_standard_error() {
     const char* const path = std::getenv(kFile);
     if (path == nullptr) return;
@@ -31,13 +31,14 @@ void replace_standard_error() {
     ASSERT_EQ(::open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600), STDERR_FILENO);
 }
 
-// The program that the tests start.
+// The tests start this program in a process of its own.
 TEST(StandardErrorProgram, DISABLED_WritesAMessage) {
     replace_standard_error();
     write_to_standard_error("a message\n");
 }
 
-/// Starts this program once more with the descriptor 2 that `prepare` leaves. Returns how it ended.
+/// Starts this program once more, after `prepare` has changed descriptor 2. Returns the program's
+/// wait status.
 int run_program(const std::string& file, const std::function<void()>& prepare) {
     const pid_t child = ::fork();
     if (child == 0) {

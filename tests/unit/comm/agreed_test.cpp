@@ -75,8 +75,8 @@ TEST(AgreeOnError, an_error_that_already_names_its_rank_keeps_it) {
     });
 }
 
-/// The order is: nothing, more, an error, a veto. All ranks get the highest value that any rank
-/// passed.
+/// The remarks in ascending order are: none, more, an error, a veto. All ranks get the highest one
+/// that any rank passed.
 TEST(Agreement, that_there_is_more_counts_below_an_error_and_that_below_a_veto) {
     constexpr std::array kRemarks{Remark::none, Remark::more, Remark::none, Remark::veto};
     for (int first = 0; first < 4; ++first) {

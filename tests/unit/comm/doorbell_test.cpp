@@ -14,7 +14,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Returns true if a thread of this process sleeps in the kernel.
+/// Returns true if that thread of this process sleeps in the kernel.
 bool sleeps(long thread) {
     std::ifstream file("/proc/self/task/" + std::to_string(thread) + "/stat");
     const std::string text{std::istreambuf_iterator<char>(file), {}};
@@ -31,7 +31,8 @@ class Sleeper {
             wait_until_rung(doorbell_, heard_, 60s);
             woken_ = true;
         });
-        // The rank marks itself asleep before it sleeps: a ring in between would keep it awake.
+        // The rank marks itself asleep before it sleeps, so both must be true: a ring in between
+        // would keep the rank awake.
         while (doorbell_.sleep != Doorbell::asleep || !sleeps(number_)) std::this_thread::yield();
     }
     ~Sleeper() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// NodeGather: an exchange among the ranks of a node. On several nodes it uses messages within each
-// node, and no messages between nodes.
+// NodeGather: an exchange among the ranks of a node. On several nodes it sends messages within each
+// node only, not between nodes.
 #include "comm/node_gather.hpp"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ Result<void> finish(NodeGather& gather, Transport& transport) {
     }
 }
 
-/// Each rank contributes its number; it gets the numbers of its node's ranks.
+/// Each rank contributes its number and receives the numbers of its node's ranks.
 SimReport gather_on(const std::vector<int>& node_of, std::uint64_t seed) {
     const auto ranks = static_cast<int>(node_of.size());
     return run_ranks({.ranks = ranks, .seed = seed, .node_of = node_of}, [&](Transport& transport) {
@@ -80,7 +80,7 @@ TEST(NodeGather, AMessageThatFailsIsTheTransportsError) {
             std::array<Rank, 2> all{};
             NodeGather gather(std::as_bytes(std::span(&rank, 1)),
                               std::as_writable_bytes(std::span(all)));
-            if (rank == 2) return;  // it would wait for the rank that has failed
+            if (rank == 2) return;  // rank 2 would wait for the rank that has failed
             failed += finish(gather, transport).ok() ? 0 : 1;
         });
     } catch (const SimFailure&) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// RankMap: the rank map, from a list of nodes and back, and its size in words.
+// RankMap: conversions from a list of nodes and back, and the map's size in words.
 #include "comm/rank_map.hpp"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 namespace oratorio::test {
 namespace {
 
-/// Compares everything that a placement reports with a plain walk of the list.
+/// Compares everything that a rank map reports with a plain walk of the list.
 void expect_tells(const RankMap& placement, const std::vector<int>& node_of) {
     ASSERT_EQ(placement.size(), node_of.size());
     std::vector<int> seen(static_cast<std::size_t>(placement.nodes()));
@@ -57,7 +57,8 @@ TEST(Placement, TellsWhatItWasMadeFrom) {
         Random random(seed);
         std::vector<int> node_of;
         int nodes = 0;
-        // Ranks of a node come in stretches, so that sweeps begin, continue and break off.
+        // Ranks of a node come in stretches, so that round-robin sweeps over the nodes begin,
+        // continue and break off.
         while (node_of.size() < 40) {
             const int node = static_cast<int>(random.below(static_cast<std::uint64_t>(nodes) + 1));
             nodes = std::max(nodes, node + 1);

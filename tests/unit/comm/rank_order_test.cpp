@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// RankOrder: blocks that nodes contribute one after the other are put into the order of ranks, for
-// any placement.
+// RankOrder: blocks that arrive node after node are put into the order of ranks, for any placement.
 #include "comm/rank_order.hpp"
 
 #include <gtest/gtest.h>
@@ -19,7 +18,7 @@ namespace {
 
 using Block = std::array<std::uint32_t, 3>;
 
-/// Returns blocks in the order of nodes, with other values in unused places.
+/// Returns blocks in the order of nodes. Unused places hold values that no rank has.
 std::vector<Block> by_node(const Nodes& nodes) {
     const auto most = static_cast<std::size_t>(nodes.node_of.most());
     std::vector<Block> blocks(static_cast<std::size_t>(nodes.nodes()) * most, Block{9, 9, 9});
@@ -53,9 +52,9 @@ std::vector<int> uneven(std::uint64_t seed) {
 
 TEST(RankOrder, IsThatOfAnyPlacement) {
     expect_in_order({0});
-    expect_in_order({0, 0, 1, 1, 2, 2});           // already in order
-    expect_in_order({0, 1, 2, 0, 1, 2, 0, 1, 2});  // dealt in turn
-    expect_in_order({0, 0, 0, 1, 2, 2});           // space for more ranks than there are
+    expect_in_order({0, 0, 1, 1, 2, 2});           // the blocks are already in order
+    expect_in_order({0, 1, 2, 0, 1, 2, 0, 1, 2});  // ranks are dealt to the nodes in turn
+    expect_in_order({0, 0, 0, 1, 2, 2});           // smaller nodes leave places unused
     expect_in_order({0, 1, 1, 1, 1, 0, 2});
     for (std::uint64_t seed = 1; seed <= 200; ++seed) expect_in_order(uneven(seed));
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory that the ranks of a node map: it is private to them, ready when they get it, or refused on
-// all of them alike.
+// Memory that the ranks of a node map. It is private to these ranks, ready when they receive it, or
+// refused on all of them alike.
 #include "comm/shared_segment.hpp"
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ SharedSegment::Options wish_of(Rank rank) {
     return wish;
 }
 
-/// Returns the number of names that this process has in shared memory.
+/// Returns the number of shared memory objects with names of this process.
 std::size_t names_in_shared_memory() {
     const std::string ours = "oratorio-" + std::to_string(getpid()) + "-";
     const std::filesystem::directory_iterator all("/dev/shm");

@@ -29,7 +29,7 @@ std::span<std::byte> in(T& value) {
     return std::as_writable_bytes(std::span(&value, 1));
 }
 
-// Returns the failure of a run; empty if it succeeds.
+// Returns the failure that a run reports; empty if the run succeeds.
 std::string failure_of(const SimOptions& options, const std::function<void(Transport&)>& body) {
     try {
         run_ranks(options, body);
@@ -137,7 +137,7 @@ TEST(SimTransport, a_tag_takes_only_its_own_messages) {
 
 TEST(SimTransport, a_send_is_not_done_before_its_receive_is_posted) {
     for (std::uint64_t seed = 1; seed <= 10; ++seed) {
-        bool posted = false;  // safe: ranks run one at a time
+        bool posted = false;  // needs no lock, because ranks run one at a time
         run_ranks({.ranks = 2, .seed = seed}, [&posted](Transport& transport) {
             int value = 5;
             if (transport.topology().rank == 0) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The numbers of the papers. Those that take longer than a few seconds are tried at a smaller size;
-// `oratorio count` counts them all.
+// Tests the numbers that papers report. Those that take longer than a few seconds are tested at a
+// smaller size; `oratorio count` counts all of them.
 #include "count/facts.hpp"
 
 #include <gtest/gtest.h>
@@ -34,7 +34,8 @@ void expect_all_hold(const Facts& facts) {
 TEST(Facts, PiecesOfS3dOn16384Ranks) {
     const Facts facts = count_s3d(16384);
     EXPECT_EQ(counted(facts, "pieces"), 327'680'000);
-    // 64 consecutive ranks have two whole rows of blocks: 25 rows of the mesh are one piece each.
+    // A node has 64 consecutive ranks, which have two whole rows of blocks. So each of their 25
+    // rows of the mesh is one piece.
     EXPECT_EQ(counted(facts, "joined on nodes"), 16 * 50 * 16 * 16);
     expect_all_hold(facts);
 }
@@ -45,9 +46,9 @@ struct BtioSaid {
     std::int64_t joined;
 };
 
-/// Checks the joined pieces by arithmetic, too. Of q x q ranks in groups of g neighbours in a row,
-/// each group has one piece where all its g ranks have data. In g - 1 of q layers the row ends
-/// within the group, which makes one more piece in each plane of the cell.
+/// Checks the facts, and the number of joined pieces by arithmetic. Of q x q ranks in groups of g
+/// neighbours in a row, a group has one piece where all its g ranks have data. In g - 1 of q layers
+/// the row ends within the group, which makes one more piece in each plane of the cell.
 void expect_pieces_of_btio(const BtioSaid& said) {
     const Facts facts = count_btio(said.q * said.q);
     expect_all_hold(facts);

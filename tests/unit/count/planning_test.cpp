@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The memory that a rank needs to plan, and the memory of the plan that it keeps, in jobs of up to
-// a million ranks.
+// The memory that a rank needs to plan an access, and the memory of the plan that it keeps, in jobs
+// of up to a million ranks.
 #include "count/planning.hpp"
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ constexpr int kLarge = 131'072;
 constexpr int kMillion = 1'048'576;
 
 TEST(Planning, WhatIsKeptIsTheSameInAJobOfAMillionRanks) {
-    constexpr Bytes kOfPlan = 4096;  // lists of methods, and of the ranks that explain names
+    constexpr Bytes kOfPlan = 4096;  // lists of methods, and of the ranks that an explanation names
     constexpr Bytes kOfKnown = 64;
     for (const char* method : {"two_phase", "cb_cyclic", "two_layer", "two_layer_shared"}) {
         const Planned small = count_plan(kSmall, method);
@@ -39,7 +39,7 @@ TEST(Planning, WhatIsKeptIsTheSameInAJobOfAMillionRanks) {
 constexpr Bytes kMebibyte = 1 << 20;
 
 TEST(Planning, ANodeHasTheSummariesOnceAndARankLittleBesides) {
-    constexpr Bytes kRoom = 96 << 10;  // for groups, which are processed a few at a time
+    constexpr Bytes kRoom = 96 << 10;  // memory for groups, which are processed a few at a time
     for (const int ranks : {kSmall, kLarge, kMillion}) {
         for (const char* method : {"two_phase", "two_layer"}) {
             const Planned planned = count_plan(ranks, method);
@@ -68,7 +68,8 @@ TEST(Planning, AsManyStepsAsNodesDouble) {
 TEST(Planning, AnAggregatorKnowsThoseItServes) {
     const Planned one = count_plan(kSmall, "two_phase");
     EXPECT_EQ(one.aggregators, 2U * kSmall / kRanksOfNode);
-    // The 32 MiB of its domain belong to 32 ranks; it counts once more as a rank with data.
+    // The 32 MiB of an aggregator's domain belong to 32 ranks. The aggregator counts once more as a
+    // rank with data.
     EXPECT_EQ(one.kept[aggregator_only].known_ranks, 32 + 1);
     EXPECT_EQ(one.kept[without_role].known_ranks, 1 + 1);
     EXPECT_EQ(one.kept[without_role].regions, 1);

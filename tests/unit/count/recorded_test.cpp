@@ -19,7 +19,7 @@ namespace {
 
 using test::TypemapGenerator;
 
-/// Returns the pieces in the order of the data, joined where they touch.
+/// Returns the pieces of a layout in data order. Pieces that touch are joined.
 std::vector<Extent> pieces_of(const Layout& layout, Bytes from, Bytes bytes) {
     std::vector<Extent> pieces;
     Cursor cursor(layout);
@@ -67,8 +67,8 @@ TEST(Recorded, WholeTilesStayOneShape) {
     EXPECT_EQ(bytes.origin, 1007);
 }
 
-/// Returns two ranks with alternate blocks of 8 bytes; the numbers are as trace/accesses.py writes
-/// them.
+/// Returns a recorded access of two ranks with alternate blocks of 8 bytes, as the numbers that
+/// trace/accesses.py writes.
 std::vector<std::int64_t> two_ranks() {
     std::vector<std::int64_t> numbers{0x314343415441524f, 2, 2};
     for (const Bytes bytes : {8, 800}) {
@@ -140,7 +140,7 @@ TEST_F(RecordedFile, WhatIsWrongWithItIsTold) {
         for (const std::int64_t odd : {INT64_MIN, std::int64_t{-1}, INT64_MAX}) {
             auto damaged = numbers;
             damaged[at] = odd;
-            (void)complaint(damaged);  // any message will do, as long as it ends
+            (void)complaint(damaged);  // any message is right, as long as the call returns
         }
     }
     auto damaged = numbers;

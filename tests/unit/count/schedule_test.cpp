@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The messages that nodes send in each round, for plans with ranks that send messages. What is
-// really sent is checked in tests/sim/sent_test.cpp.
+// The messages that nodes send in each round, as computed for plans in which ranks send messages.
+// tests/sim/sent_test.cpp compares them with messages that are really sent.
 #include "count/schedule.hpp"
 
 #include <gtest/gtest.h>
@@ -89,7 +89,7 @@ TEST(Schedule, OfTwoLayersHasEachByteOnceOnEachWay) {
         const Flow up = sum_of(round.sent);
         const Flow local = sum_of(round.gathered);
         EXPECT_EQ(up.bytes + up.own, local.bytes + local.own);
-        // The descriptions of pieces that touch are joined.
+        // Pieces that touch are joined, so that the descriptions list fewer of them on the way up.
         EXPECT_LE(up.pieces + up.own_pieces, local.pieces + local.own_pieces);
         EXPECT_LE(up.senders, 2 * kNodes * std::ssize(plan.aggregators));
         sent.bytes += up.bytes + up.own;
@@ -111,13 +111,13 @@ TEST(Schedule, RanksThatAreNeighboursInTheFileAreOnePieceOfTheirLocalAggregator)
         pieces += sent.pieces + sent.own_pieces;
         messages += sent.messages;
     }
-    // A piece may be cut where a region or a message ends.
+    // A piece may be cut where a region or a message ends, so that there may be more pieces.
     const std::int64_t cut = plan.rounds * std::ssize(plan.aggregators) + messages;
     EXPECT_GE(pieces, kNodes * transposed.pieces);
     EXPECT_LE(pieces, kNodes * transposed.pieces + cut);
 }
 
-/// The plan equals the one of ranks that walk their pieces.
+/// If pieces are known to tile the file, the plan equals the one that walking the pieces leads to.
 TEST(Schedule, PiecesThatAreKnownToTileNeedNotBeWalked) {
     Job job = job_of(lattice());
     const Plan looked = plan_of(job, "two_phase");
@@ -184,7 +184,7 @@ TEST(Schedule, PairsThatTalkAreCountedWithoutGoingThroughThem) {
 
 TEST(Schedule, WhatRanksOfBtioTellNeedsNoLayout) {
     for (const int ranks : {1, 16, 64}) {
-        const Btio btio{.n = 6, .variables = 3};  // with 8 x 8 ranks some have no data
+        const Btio btio{.n = 6, .variables = 3};  // with 8 x 8 ranks, some ranks have no data
         const BtioSummaries summaries(btio, ranks);
         for (Rank rank = 0; rank < ranks; ++rank) {
             const Access access = access_of(Direction::write, layout_of(btio, ranks, rank));
@@ -207,8 +207,9 @@ class OfRunFile : public ::testing::Test {
     }
     void TearDown() override { std::filesystem::remove(path_); }
 
-    /// Two maps of 4 processes. Each map: the size of an element, the number of elements and of
-    /// variables; then for each process the number of its runs, their begins and their lengths.
+    /// A file of two maps of 4 processes. A map holds the size of an element and the numbers of
+    /// elements and of variables; then, for each process, the number of its runs, their begins and
+    /// their lengths.
     const std::vector<std::int64_t> whole_ = numbers(
         "3552870968014877509 4 2 "
         "4 8 3  2 6 0 1 1  2 3 1 1 1  1 4 2  2 2 7 1 1 "
@@ -229,7 +230,8 @@ TEST_F(OfRunFile, RanksHaveTheirProcessesPiecesInTheOrderOfTheFile) {
             pieces.push_back({begin, begin + run.length});
         }
     }
-    // Elements 0, 1, 3 and 6 of three variables of 32 bytes; then elements 2 and 3 of one variable.
+    // Process 0 has elements 0, 1, 3 and 6 of three variables of 32 bytes, and elements 2 and 3 of
+    // the one variable of the second map.
     const std::vector<Extent> own{{0, 8},   {12, 16}, {24, 28}, {32, 40}, {44, 48},
                                   {56, 60}, {64, 72}, {76, 80}, {88, 92}, {112, 128}};
     EXPECT_EQ(pieces, own);
@@ -245,7 +247,8 @@ TEST_F(OfRunFile, MoreRanksThanProcessesShareTheirPoints) {
         for (Rank part = 0; part < 3; ++part) bytes += shared.layout_of(3 * process + part).size();
         EXPECT_EQ(bytes, all.layout_of(process).size());
     }
-    // The process has elements 3 and 1 of the first map, in its own order, and 2 of the second.
+    // Process 1 has elements 3 and 1 of the first map, in its own order, and element 2 of the
+    // second map.
     EXPECT_EQ(shared.layout_of(3).size(), 0);
     EXPECT_EQ(shared.layout_of(4).size(), 3 * 4);
     EXPECT_EQ(shared.layout_of(5).size(), 3 * 4 + 8);

@@ -16,7 +16,7 @@ using Buffer = std::vector<std::byte>;
 inline constexpr Bytes kBlock = 1000;
 inline constexpr Bytes kMost = 8192;
 
-/// A piece to send to one agent, or to get from it.
+/// A piece of data to write through one agent, or to read through it.
 struct Piece {
     Piece(Direction direction, int agent, Offset offset, Bytes bytes, int value = 0)
         : table(64), data(static_cast<std::size_t>(bytes), static_cast<std::byte>(value)) {

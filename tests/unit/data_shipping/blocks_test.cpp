@@ -11,7 +11,7 @@
 namespace oratorio::test {
 namespace {
 
-/// The place of each data byte in the data and in the file, in the order of the walk.
+/// For each data byte in the order of the walk, its place in the data and in the file.
 using Bytewise = std::vector<std::pair<Bytes, Offset>>;
 
 Bytewise walk(BoundRuns runs, Bytes at_most) {
@@ -42,10 +42,11 @@ std::vector<Layout> layouts() {
         {rows, 300, 12, Layout::unbounded},
         {Shape::strided(rows, 4, 290), 1200, 5, Layout::unbounded},
         {Shape::runs({0, 10, 13, 50}, {3, 1, 30, 40}), 90, 1000, Layout::unbounded},
-        {Shape::run(5), 100000, 3, Layout::unbounded},                     // far apart
+        {Shape::run(5), 100000, 3, Layout::unbounded},                     // pieces far apart
         {Shape::strided(Shape::run(4), 20, 40), 4, 0, Layout::unbounded},  // tiles interleave
         {Shape::runs({0, 5, 6}, {10, 10, 20}), 26, 0, Layout::unbounded},  // pieces overlap
-        {Shape::strided(Shape::run(8), 3, 0), 100, 7, Layout::unbounded},  // one piece thrice
+        {Shape::strided(Shape::run(8), 3, 0), 100, 7, Layout::unbounded},  // each piece occurs
+                                                                           // three times
     };
 }
 
@@ -64,7 +65,8 @@ TEST(BoundRuns, EveryDataByteIsWalkedByTheAgentThatHasItsBlockAndNoOther) {
     }
 }
 
-/// Without skipping, an agent would count through all blocks of a sparse file.
+/// If it did not skip the other agents' blocks, an agent would count through all blocks of a sparse
+/// file.
 TEST(BoundRuns, WhatOthersHaveIsSkipped) {
     const Layout thin{Shape::run(1), Bytes{1} << 40, 0, Layout::unbounded};
     const Binding binding{1, 3};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// AgentHost: the resources that the agents of several open files share.
+// AgentHost: the resources that the agents of several open files have in common.
 #include "data_shipping/host.hpp"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@
 namespace oratorio::test {
 namespace {
 
-/// Resources of this process that a system can run out of.
+/// Amounts of this process's resources that a system can run out of.
 struct Used {
     std::int64_t descriptors = 0;
     std::int64_t threads = 0;
@@ -35,7 +35,7 @@ Used used_now() {
     return used;
 }
 
-/// Agents of several open files in one process, each file with a disk of its own.
+/// Agents of several open files in one process. Each file has a disk of its own.
 class ManyFiles {
   public:
     explicit ManyFiles(std::size_t files, Bytes shipment_max = kMost) : disks_(files) {
@@ -107,7 +107,7 @@ TEST(AgentHosts, AFileThatIsClosedIsServedNoMoreAndTheOthersStillAre) {
     EXPECT_EQ(files.disk(2).size(), 0);
 }
 
-/// Files are opened and closed while ranks are at work on others.
+/// Files are closed while other ranks still access other files.
 TEST(AgentHosts, FilesMayBeOpenedAndClosedWhileOthersAreServed) {
     ManyFiles files(6);
     std::vector<std::thread> ranks;

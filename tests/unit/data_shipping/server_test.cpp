@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Agents as threads, reached by TCP: by ranks, and by clients that are not ranks.
+// Agents as threads that are reached by TCP, from ranks and from clients that are not ranks.
 #include "data_shipping/server.hpp"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ namespace {
 using namespace std::chrono_literals;
 constexpr auto kSoon = 20s;  // far more than any step here takes
 
-/// Agents over stores of one disk.
+/// A few agents with stores of one disk.
 class Few {
   public:
     explicit Few(MemoryDisk& disk, int agents = 2, const MemoryStoreOptions& options = {},
@@ -70,7 +70,8 @@ TEST(AgentServer, ManyRanksWriteAndReadAtOnceThroughFewBuffers) {
                     pieces.emplace_back(direction, static_cast<int>(at / kBlock % 2), at, kBlock,
                                         value);
                 }
-                // Ships all pieces at once: more than the buffers hold, in both directions.
+                // All pieces are shipped at once, which is more than the socket buffers hold in
+                // either direction.
                 for (std::size_t i = 0; i < pieces.size(); ++i) agents->ship(pieces[i].numbered(i));
                 std::array<ReplyHead, 7> replies;
                 std::size_t done = 0;
@@ -122,7 +123,7 @@ TEST(AgentServer, WhenItHasGoneItsRanksAreToldEachTime) {
     EXPECT_EQ(none.error().system_errno, ECONNREFUSED);
 }
 
-/// Opens a connection by hand, to send complete or incomplete messages.
+/// Opens a connection without the library's client, to send complete or incomplete messages.
 Socket raw(const ServiceAddress& place, std::uint64_t token) {
     auto socket =
         Socket::connect(place.addresses[place.count - 1], static_cast<std::uint16_t>(place.port));
@@ -201,7 +202,7 @@ TEST(AgentServer, WhatTheRankSharesIsNotSent) {
         EXPECT_EQ(disk.contents({500, 2500}), Buffer(2000, std::byte{9}));
         EXPECT_TRUE(std::ranges::equal(shipment.data, Buffer(2000, std::byte{9})));
     }
-    // A piece outside the shared memory is sent, as to an agent on another node.
+    // A piece outside the shared memory is sent by the socket, as to an agent on another node.
     Piece piece(Direction::write, 0, 0, 100, 3);
     EXPECT_FALSE(agents->ship(piece.numbered(6)));
     ReplyHead reply;
@@ -225,7 +226,8 @@ TEST(AgentServer, WhoPointsOutsideOfWhatIsSharedIsSentAway) {
     EXPECT_EQ(disk.size(), 0);
 }
 
-/// The clients are like ranks that were stopped in the middle of a call and hold all the buffers.
+/// These clients behave like ranks that were stopped in the middle of a call: they hold all of the
+/// agent's buffers.
 TEST(AgentServer, WhoKeepsABufferForTooLongIsSentAwayWhenOthersWantIt) {
     MemoryDisk disk;
     const Few few(disk, 1, {}, 50ms);
@@ -247,7 +249,7 @@ TEST(AgentServer, WhoKeepsABufferForTooLongIsSentAwayWhenOthersWantIt) {
     EXPECT_EQ(disk.size(), 1000);
 }
 
-/// Otherwise a few ranks that take no replies would keep others from the file.
+/// If late replies held buffers, a few ranks that take no replies would keep others from the file.
 TEST(AgentServer, RanksThatTakeTheirRepliesLateKeepNobodyFromWriting) {
     MemoryDisk disk;
     const Few few(disk, 1);
@@ -289,7 +291,8 @@ TEST(AgentServer, ClosingTellsWhatAStoreOfItsSays) {
     EXPECT_TRUE(few.servers[0]->close().ok()) << "once";
 }
 
-/// Runs a server that admits a rank and then sends any bytes as a reply.
+/// Runs a server that admits a rank and replies to its request with the bytes `said`. Returns the
+/// reply that the rank's client reports.
 ReplyHead reply_of_liar(std::span<const std::byte> said) {
     const auto listener = Socket::listen();
     ServiceAddress place{.token = 1, .answer = 2, .port = *listener->port(), .count = 1};
@@ -317,7 +320,7 @@ ReplyHead reply_of_liar(std::span<const std::byte> said) {
 }
 
 TEST(RemoteAgents, RepliesThatCannotBeRightAreAFailureOfThatCall) {
-    const ReplyHead replies[] = {{.number = 2, .data = 100},   // no such request
+    const ReplyHead replies[] = {{.number = 2, .data = 100},   // there is no such request
                                  {.number = 1, .data = 1000},  // more than was requested
                                  {.number = 1, .data = 0}};    // less than was requested
     for (const ReplyHead& reply : replies) {

@@ -37,7 +37,8 @@ RequestHead head_of(Direction direction, const Buffer& description, std::size_t 
 }
 
 const Binding kBinding{100, 2};
-const std::vector<StridedRun> kRuns{{10, 4, 20, 3}, {70, 5, 0, 1}};  // 17 bytes
+const std::vector<StridedRun> kRuns{{10, 4, 20, 3}, {70, 5, 0, 1}};  // 3 pieces of 4 bytes and one
+                                                                     // of 5: 17 bytes
 
 TEST(Service, WritesAndReadsTheListedPieces) {
     MemoryDisk disk;
@@ -136,7 +137,7 @@ TEST(Service, WhatCannotBeRightTouchesNothing) {
     const Buffer good = table_of(kRuns);
     Buffer cut = good;
     cut.pop_back();
-    // A run that begins 8 bytes before the last offset.
+    // This run begins 8 bytes before the largest offset, so that it would end beyond.
     Buffer far = table_of({{INT64_MAX - 8, 8, 0, 1}});
     far.back() = std::byte{17 << 1};
     const Buffer endless = table_of({{0, Bytes{1} << 40, Bytes{1} << 40, 1 << 20}});

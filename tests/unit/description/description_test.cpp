@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The description of the library, and the copy of it that the Python tools read.
+// The library's description of itself, and the copy of it that the Python tools read.
 #include "describe/description.hpp"
 
 #include <gtest/gtest.h>

@@ -21,14 +21,14 @@ typedef struct {
 
 enum { success = 0, invalid_value = 1, not_initialised = 3, invalid_context = 201 };
 
-static __thread intptr_t contexts[8]; /* of this thread, the current one last */
+static __thread intptr_t contexts[8]; /* this thread's stack of contexts */
 static __thread int depth;
 
 static intptr_t current(void) {
     return depth > 0 ? contexts[depth - 1] : 0;
 }
 
-/* Returns the number of contexts that are still current; for tests. */
+/* Returns the number of contexts that the library has pushed and not popped, for tests. */
 EXPORT int stand_in_depth(void) {
     return depth;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Copies between layouts in device memory and the host: every byte, and the number of driver copies
-// that this takes.
+// Copies between layouts in device memory and the host. The tests check every byte, and the number
+// of driver copies.
 #include "device/device_memory.hpp"
 
 #include <gtest/gtest.h>
@@ -35,7 +35,8 @@ class Copies : public testing::TestWithParam<const char*> {
     }
     [[nodiscard]] std::byte* data() const { return device_.data(memory_); }
 
-    /// Compares with a copy by the host, and checks the number of driver copies.
+    /// Gathers the layout and compares the bytes with those that the host copies. Checks the number
+    /// of driver copies.
     void expect_gathered(const Layout& layout, long copies, long row_copies) {
         const auto bytes = static_cast<std::size_t>(layout.size());
         Buffer expected(bytes);
@@ -52,7 +53,8 @@ class Copies : public testing::TestWithParam<const char*> {
         EXPECT_EQ(device_.counts().copies, copies);
         EXPECT_EQ(device_.counts().row_copies, row_copies);
     }
-    /// Checks a scatter in the same way, and that the bytes between the pieces don't change.
+    /// Scatters to the layout and checks the same, and that the bytes between the pieces don't
+    /// change.
     void expect_scattered(const Layout& layout, long copies, long row_copies) {
         Buffer expected(data(), data() + kBytes);
         Buffer in(static_cast<std::size_t>(layout.size()), std::byte{0xEE});
@@ -99,7 +101,7 @@ TEST_P(Copies, OfSmallPiecesFarApartAreOneStridedCopy) {
 }
 
 TEST_P(Copies, OfSmallPiecesCloseTogetherComeWithWhatLiesBetween) {
-    // Each copy is as long as a window.
+    // Each driver copy is as long as a window.
     const Layout layout{Shape::strided(Shape::run(8), 200'000, 16), 0, 0, 1};
     expect_gathered(layout, 4, 0);
     expect_scattered(layout, 1, 1);
@@ -135,7 +137,7 @@ TEST_P(Copies, WithoutAWindowTouchThePiecesOnly) {
 }
 
 TEST_P(Copies, OfTwoAllocationsGoOnWhereWhatLiesBetweenIsRefused) {
-    // The small pieces of either allocation are copied, and none of the memory between them.
+    // Only the two allocations' small pieces are copied, not the memory between the allocations.
     constexpr Offset kPage = 65536;  // the largest page size of any processor that we support
     for (const Offset gap : {Offset{0}, kPage}) {
         SCOPED_TRACE("gap " + std::to_string(gap));
@@ -203,7 +205,7 @@ TEST_P(Copies, OfAnyLayoutAreTheHostsOwnBytes) {
         Buffer got(bytes);
         Cursor there(layout);
         gather_bytes(there, data(), expected);
-        // Copies in two calls, as the pieces of an access are.
+        // The data is copied in two calls, as the pieces of an access are.
         Cursor cursor(layout);
         const auto first = static_cast<std::size_t>(random.between(0, std::ssize(got)));
         const std::span all(got);

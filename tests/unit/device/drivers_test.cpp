@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Finding the driver that owns memory, without changing a thread's own state in a driver.
+// Finding the driver that owns memory, without changing the state that a thread has in a driver.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -157,7 +157,8 @@ TEST(Devices, OfHipKeepTheProgramsLastErrorAndTakeBackOurs) {
     std::array<std::byte, 8> mine{};
     EXPECT_EQ(devices.owner_of(mine.data(), one_run(8)), nullptr);
     EXPECT_EQ(peek(), 0);
-    // The program itself makes a mistake: a copy without a kind.
+    // The program makes an invalid call itself, a copy without a kind. The library must not clear
+    // the error that this call leaves.
     std::byte* const memory = device.allocate(64);
     auto queue = devices.owner_of(memory, one_run(64))->open(memory);
     ASSERT_TRUE(queue.ok());

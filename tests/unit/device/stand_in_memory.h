@@ -30,7 +30,7 @@ struct stand_in_copy {
     void* stream;
 };
 
-/* Counts for tests. `bytes` does not include gaps between rows. */
+/* Counts of the library's calls, for tests. `bytes` does not include gaps between rows. */
 struct stand_in_counts {
     long copies, row_copies, bytes, waits, streams, pins, retained;
     long fails_at;  /* this copy, counted from 1, and all later ones; 0: none does */
@@ -65,15 +65,15 @@ static void add_range(char* begin, size_t bytes, enum stand_in_kind kind, int ho
     pthread_mutex_unlock(&turn);
 }
 
-/* Allocates memory; the host may touch it unless it is a device's. */
+/* Allocates memory. The host may access the memory unless it belongs to a device. */
 EXPORT void* stand_in_allocate(size_t bytes, enum stand_in_kind kind, int home) {
     char* const begin = map_for(bytes, kind);
     add_range(begin, bytes, kind, home);
     return begin;
 }
 
-/* Allocates two blocks of one device, the second `gap` bytes behind the end of the first. Sizes
- * are whole pages. */
+/* Allocates two blocks of memory of one device. The second block begins `gap` bytes behind the end
+ * of the first. `bytes` and `gap` must be whole pages. */
 EXPORT void* stand_in_allocate_two(size_t bytes, size_t gap) {
     char* const begin = map_for(2 * bytes + gap, of_device);
     add_range(begin, bytes, of_device, 0);
@@ -101,13 +101,13 @@ static const struct stand_in_range* range_of(const void* address) {
     return NULL;
 }
 
-/* Returns the data behind an address. */
+/* Returns host memory that holds the data of an address, which may be a device's. */
 EXPORT char* stand_in_data(const void* address) {
     const struct stand_in_range* const range = range_of(address);
     return range == NULL ? (char*)address : range->bytes_of + ((char*)address - range->begin);
 }
 
-/* Returns false if a copy leaves a device's memory. */
+/* Returns false if a copy would reach beyond the end of an allocation. */
 static int is_within(const void* address, size_t bytes) {
     const struct stand_in_range* const range = range_of(address);
     return range == NULL || (size_t)((char*)address - range->begin) + bytes <= range->bytes;
@@ -117,7 +117,7 @@ static size_t span_of(size_t pitch, size_t width, size_t height) {
     return (height - 1) * pitch + width;
 }
 
-/* Adds a copy. Returns 0 if it must fail now. */
+/* Adds a copy to those that are made later. Returns 0 if the copy must fail at once. */
 static int add_copy(struct stand_in_copy copy) {
     int taken = 0;
     pthread_mutex_lock(&turn);
@@ -135,7 +135,7 @@ static int add_copy(struct stand_in_copy copy) {
     return taken;
 }
 
-/* Makes the copies of a stream. Returns 0 if one of them has failed. */
+/* Makes the waiting copies of a stream. Returns 0 if one of them has failed. */
 static int make_copies(void* stream) {
     pthread_mutex_lock(&turn);
     ++stand_in.waits;

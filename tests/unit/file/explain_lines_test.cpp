@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Explanations as JSON lines: each is an object that any parser reads.
+// Explanations as JSON lines: each line is an object that any JSON parser reads.
 #include "file/explain_lines.hpp"
 
 #include <gtest/gtest.h>

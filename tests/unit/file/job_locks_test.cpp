@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The locks that a process offers for a file, and what it knows of its other handles.
+// The lock service that a process offers for a file, and what the process knows of its other
+// handles.
 #include "file/job_locks.hpp"
 
 #include <gtest/gtest.h>
@@ -16,7 +17,8 @@ constexpr long kOcfs2 = 0x7461636F;
 constexpr long kSmb = 0xFE534D42;
 constexpr long k9p = 0x01021997;
 
-/// Returns the situation of a file opened by all processes, on several nodes of several machines.
+/// Returns the situation of a file that all processes of a job have opened, on several nodes of
+/// several machines.
 LockSituation situation_on(long file_system, std::uint64_t number = 7) {
     return {.number = {.device = 5, .number = number},
             .file_system = file_system,
@@ -24,7 +26,7 @@ LockSituation situation_on(long file_system, std::uint64_t number = 7) {
             .one_machine = false};
 }
 
-/// One process.
+/// The job locks of a single process.
 struct Process {
     SimLocks job;
     SimLockServices services{job, [] { FAIL() << "nobody else is there"; }};
@@ -48,7 +50,7 @@ TEST(JobLocksOffer, AnUnknownMountIsTestedOnceAndThenKnown) {
         EXPECT_EQ(later.job, !seen);
         EXPECT_EQ(later.reason, seen ? LockReason::seen : LockReason::unseen);
     }
-    // All these handles are closed, and none used the service.
+    // All of these handles are closed, and none of them has used the service.
     EXPECT_EQ(process.job.offers, 0);
 }
 
@@ -66,7 +68,7 @@ TEST(JobLocksOffer, NothingIsTestedWhereOneKernelHasAllLocks) {
     LockSituation inputs = situation_on(kExt4);
     inputs.one_machine = true;
     EXPECT_EQ(process.offer(inputs).reason, LockReason::one_machine);
-    // Rank 0 may run on the server of a file that other machines mount from there.
+    // Ext4 is local, but rank 0 may run on the server from which the other machines mount the file.
     EXPECT_NE(process.offer(situation_on(kExt4)).probe, 0);
     inputs = situation_on(kOcfs2);
     inputs.one_node = inputs.one_machine = true;
@@ -105,7 +107,7 @@ TEST(JobLocksOffer, APartOfTheJobOnOneNodeFillsHolesOnceMoreIsKnown) {
     all.covers_job = true;
     Process process;
     EXPECT_FALSE(process.offer(part).fills);
-    (void)process.offer(all);  // all ranks of the job are on one node
+    (void)process.offer(all);  // shows that all ranks of the job are on one node
     EXPECT_TRUE(process.offer(part).fills);
     Process other;
     other.locks.remember(part.number, true);
@@ -149,7 +151,8 @@ TEST(JobLocksListing, BesideAFillerEveryHandleTakesItsLocks) {
     JobLocks::Listing filler;
     const LockOffer first = process.locks.offer(situation_on(kSmb), filler);
     filler.settle(true, true);
-    LockSituation self = situation_on(kExt4);  // the same file, reached through another file system
+    // The same file, reached through another file system.
+    LockSituation self = situation_on(kExt4);
     self.one_node = self.one_machine = true;
     self.covers_job = false;
     const LockOffer beside = process.offer(self);
@@ -170,7 +173,7 @@ TEST(JobLocksListing, AServiceStaysOnceAHandleUsesIt) {
     }
     EXPECT_EQ(process.job.offers, 1);
     EXPECT_EQ(process.offer(situation_on(kSmb)).place.count, 1U);
-    EXPECT_EQ(process.job.offers, 1);  // the one that exists already
+    EXPECT_EQ(process.job.offers, 1);  // the service that exists already is used
 }
 
 TEST(JobLocksText, NamesTheFileSystemAndTheReason) {

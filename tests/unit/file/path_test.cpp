@@ -64,7 +64,7 @@ TEST(FileSystem, ClientsOfNetworkFileSystemsAndUnknownOnesAreIncoherent) {
 TEST(FileSystem, OnlyAKernelThatHasAFileToItselfHasAllItsLocks) {
     for (const long type : {0xEF53L, 0x01021994L, 0x794C7630L, 0x858458F6L, 0x2FC12FC1L})
         EXPECT_TRUE(has_locks_of_one_machine(type)) << std::hex << type;
-    // On user-mode Linux the machine's own file system belongs to other kernels, too.
+    // Under user-mode Linux, the host's file system (hostfs) is shared with other kernels as well.
     for (const long type :
          {0x6969L, 0x7461636FL, 0x01161970L, 0x0BD00BD0L, 0x47504653L, 0x00C36400L, 0x00C0FFEEL,
           0x65735546L, 0xFE534D42L, 0x01021997L, 0x12345L, 0L})

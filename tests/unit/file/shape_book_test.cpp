@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The shapes that a rank records for a trace: equal ones once, and no more than there is space for.
+// The shapes that a rank records for a trace: equal shapes once, and no more than there is space
+// for.
 #include "file/shape_book.hpp"
 
 #include <gtest/gtest.h>
@@ -9,7 +10,7 @@
 namespace oratorio {
 namespace {
 
-/// Returns runs of 8 bytes with gaps that depend on the seed.
+/// Returns `count` runs of 8 bytes with gaps that depend on the seed.
 ShapePtr scattered(std::int64_t count, Offset seed = 0) {
     std::vector<Offset> offsets(static_cast<std::size_t>(count));
     for (Offset i = 0; i < count; ++i)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The file of a trace: it is always valid, no matter who appends to it, and a file that isn't a
+// The file of a trace. It is valid at all times, whoever appends to it, and a file that is not a
 // trace is left alone.
 #include "file/trace_file.hpp"
 
@@ -46,7 +46,7 @@ std::vector<long long> numbers_in(const std::string& path) {
     return numbers;
 }
 
-/// Sets the file's times as if the last run had been an hour ago.
+/// Sets the file's times to an hour ago, as if the last run had been then.
 void age(const std::string& path) {
     const timespec before{::time(nullptr) - 3600, 0};
     const timespec times[] = {before, before};
@@ -157,7 +157,8 @@ TEST_F(TraceFileTest, AfterAFailureItIsWhatItWasBefore) {
     for (const rlim_t room : {rlim_t{200'000}, rlim_t{before.size() + 10}}) {
         const rlimit small{room, old.rlim_max};
         ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
-        const auto added = add(path_, 5, 50'000);  // SIGXFSZ would end the test
+        const auto added =
+            add(path_, 5, 50'000);  // the library swallows SIGXFSZ, which would end the test
         setrlimit(RLIMIT_FSIZE, &old);
         ASSERT_FALSE(added.ok());
         EXPECT_EQ(added.error().system_errno, EFBIG);

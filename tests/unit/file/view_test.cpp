@@ -67,7 +67,7 @@ TEST(View, TheDefaultCountsBytesFromTheBegin) {
 }
 
 TEST(View, TilesBeginAtTheDisplacement) {
-    // Two etypes of 4 bytes lie at 4 and 12 of each 20 bytes.
+    // Two etypes of 4 bytes are at bytes 4 and 12 of each 20 bytes.
     const View view = *make(100, 4, Shape::runs({4, 12}, {4, 4}), 20);
     const Offset expected[] = {104, 112, 124, 132, 144};
     for (Offset etype = 0; etype < 5; ++etype)
@@ -86,7 +86,7 @@ TEST(View, TheEndOfFileIsTheFirstEtypeThatBeginsAtOrAfterIt) {
 }
 
 TEST(View, AnEtypeThatTheFileEndsInCounts) {
-    // One etype in two pieces.
+    // One etype of 8 bytes lies in two pieces.
     const View view = *make(0, 8, Shape::runs({0, 16}, {4, 4}), 32);
     EXPECT_EQ(view.etypes_before(2), 1);
     EXPECT_EQ(view.etypes_before(10), 1);
@@ -112,13 +112,14 @@ TEST(View, PositionsPastTheLargestOffsetDoNotExist) {
     const View doubles = *make(0, 8, Shape::run(8), 8);
     EXPECT_FALSE(doubles.data_position(INT64_MAX / 4, 8));
 
-    // Data sizes fit, but tiles of 8 bytes are 1 GiB apart, and the displacement is added.
+    // The sizes of the data fit, but tiles of 8 bytes are 1 GiB apart, and the displacement is
+    // added.
     const View sparse = *make(Offset{1} << 61, 8, Shape::run(8), 1 << 30);
     EXPECT_EQ(sparse.data_position((Offset{1} << 31) - 1, 8), ((Offset{1} << 31) - 1) * 8);
     EXPECT_FALSE(sparse.data_position(Offset{1} << 31, 8));
     EXPECT_FALSE(sparse.data_position((Offset{1} << 31) - 1, 16));
 
-    // The data overlaps in the file, so positions grow faster than offsets.
+    // The data overlaps in the file, so that data positions grow faster than file offsets.
     const View twice = *make(0, 8, Shape::strided(Shape::run(8), 2, 0), 8, false);
     EXPECT_TRUE(twice.data_position(kOffsetLimit / 8 - 1, 8));
     EXPECT_FALSE(twice.data_position(kOffsetLimit / 8, 8));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The sources of hints, and how the ranks agree on them.
+// The sources of hints, and how the ranks agree on the hints.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -99,7 +99,7 @@ TEST(HintSources, WhateverBytesAreInRootsHintsComeToAllRanks) {
 TEST(HintSources, SentHintsThatEndEarlyAreRefused) {
     const std::string text = encode_hints({{"cb_nodes", "4"}, {"a", ""}});
     EXPECT_EQ(decode_hints(text), (HintMap{{"cb_nodes", "4"}, {"a", ""}}));
-    // Whole pairs, so nothing is cut off.
+    // Text that is cut off between two pairs is valid; cut off anywhere else it is not.
     const std::size_t first = encode_hints({{"a", ""}}).size();
     for (std::size_t size = 1; size < text.size(); ++size) {
         if (size == first) continue;
@@ -116,7 +116,7 @@ TEST(HintSources, HintsThatCanNotBeReadAreAnErrorOnAllRanks) {
             EXPECT_EQ(agreed.error().kind, ErrorKind::internal);
             return;
         }
-        // The same steps as in agree_on_hints, with an invalid text.
+        // These are the steps of agree_on_hints, with an invalid text.
         std::array<std::uint64_t, 2> head{8, 0};
         std::array<std::uint64_t, 1> text{UINT64_MAX};
         std::array<std::uint64_t, 1> differing{0};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Buffers on a system with pages of 64 KiB, as many systems with 64-bit ARM have: the linker sends
-// sysconf here.
+// Buffers on a system with pages of 64 KiB, as many 64-bit ARM systems have. The linker redirects
+// sysconf to this file.
 #include "memory/buffer_pool.hpp"
 
 #include <gtest/gtest.h>

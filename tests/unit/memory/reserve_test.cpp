@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The reserve: memory for when the system has none. Blocks don't overlap, and can be taken again
-// after they are released.
+// The reserve: memory for times when the system has none. Its blocks don't overlap, and can be
+// taken again after they have been returned.
 #include "memory/reserve.hpp"
 
 #include <gtest/gtest.h>

@@ -12,8 +12,8 @@
 namespace oratorio::test {
 namespace {
 
-/// Memory with this name as another process may have made it, which doesn't know the bytes that
-/// ranks check.
+/// A shared memory object with the same name that another process has made. It lacks the bytes by
+/// which ranks recognise their own.
 class Foreign {
   public:
     Foreign(std::string name, Bytes bytes) : name_(std::move(name)) {
@@ -29,7 +29,7 @@ class Foreign {
     std::string name_;
 };
 
-/// Returns the length of the object with this name.
+/// Returns the length of the shared memory object with this name.
 Bytes length_of(const std::string& name) {
     const int file = ::shm_open(name.c_str(), O_RDONLY, 0);
     const Bytes bytes = ::lseek(file, 0, SEEK_END);

@@ -34,14 +34,14 @@ inline std::shared_ptr<CounterServer> started() {
     return std::move(*server);
 }
 
-/// Returns a client of a server's first counter, for another rank each time, with its own
-/// connection.
+/// Returns a client of the server's first counter, for another rank at each call and with a
+/// connection of its own.
 inline CounterClient client_of(const ServiceAddress& place, CounterLimits limits = {}) {
     static std::atomic<Rank> last{0};
     return {std::make_shared<CounterConnection>(place, limits), 1, ++last};
 }
 
-/// Rank 0 with one counter.
+/// The server and the counter of rank 0.
 struct Host {
     std::shared_ptr<CounterServer> server = started();
     HostedCounter counter{server};
@@ -49,14 +49,14 @@ struct Host {
     [[nodiscard]] CounterClient client() const { return client_of(place()); }
 };
 
-/// Returns the loopback address, on which all sockets of this test are.
+/// Returns an address on the loopback interface, which all sockets of this test use.
 inline ServiceAddress at_loopback(std::uint16_t port) {
     ServiceAddress place{.token = 1, .answer = 2, .port = port, .count = 1, .addresses = {}};
     place.addresses[0] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 0, 0, 1};
     return place;
 }
 
-/// A connection by hand, to send complete or incomplete messages.
+/// A connection without the library's client, to send complete or incomplete messages.
 class RawClient {
   public:
     explicit RawClient(const ServiceAddress& place)
@@ -70,7 +70,7 @@ class RawClient {
     }
 
     void say(std::span<const std::byte> bytes) {
-        // The server may have closed the connection already, as its decision is made.
+        // The server may have refused the client and closed the connection already.
         const auto sent = socket_.send(bytes, Clock::now() + kSoon);
         EXPECT_TRUE(sent || sent.error().system_errno == EPIPE ||
                     sent.error().system_errno == ECONNRESET);
@@ -80,7 +80,7 @@ class RawClient {
         EXPECT_TRUE(socket_.receive(word, Clock::now() + kSoon).ok());
         return from_word(word);
     }
-    /// Returns the number in a reply.
+    /// Receives a reply and returns the number in it.
     std::uint64_t hear_number() {
         EXPECT_EQ(hear(), kServed);
         return hear();
@@ -95,7 +95,7 @@ class RawClient {
     Socket socket_;
 };
 
-/// Returns a request to a server's first counter, of a rank that no other client has.
+/// Returns a request to a server's first counter, from a rank that no other client has.
 inline std::array<std::byte, kCounterRequest> request(std::uint64_t operation, std::int64_t operand,
                                                       std::uint64_t number = 1) {
     constexpr std::uint64_t kNobody = UINT64_MAX;
@@ -128,7 +128,7 @@ class FewDescriptors {
     rlimit before_{};
 };
 
-/// Takes all descriptors that this process may have, and releases one on request.
+/// Takes all descriptors that this process may have; give_one_back() releases one.
 class NoDescriptors {
   public:
     NoDescriptors() {

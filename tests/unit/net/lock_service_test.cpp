@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The job's locks by TCP: a server, and clients as in several processes.
+// The job's locks by TCP: a server, and clients as they are in several processes.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -108,7 +108,7 @@ TEST(LockService, who_waits_is_told_when_the_lock_is_his) {
     EXPECT_EQ(waits.hear(), 5U);
 }
 
-/// Two clients wait for each other's lock, and want another lock while they wait.
+/// Two clients hold locks for which the other one waits, and request a second lock while they wait.
 TEST(LockService, who_wants_a_second_lock_while_it_waits_gives_up_its_place_first) {
     const auto server = serving();
     static LockClient* nested = nullptr;
@@ -130,8 +130,8 @@ TEST(LockService, who_wants_a_second_lock_while_it_waits_gives_up_its_place_firs
         EXPECT_TRUE(client.release(*outer).ok());
     });
     while (turns == 0) std::this_thread::yield();
-    // The client now waits for the second lock, inside its wait for the first, so it must not hold
-    // a place in the queue for the first.
+    // The client now waits for the second lock inside its wait for the first, so that it must not
+    // hold a place in the queue for the first.
     ASSERT_TRUE(other.release(*held).ok());
     const auto again = other.acquire(kFile, kRange, true);
     ASSERT_TRUE(again.ok());

@@ -28,7 +28,7 @@ TEST(LockTable, an_exclusive_lock_waits_for_any_overlap) {
     EXPECT_TRUE(table.request(1, exclusive(10, 20)));
     EXPECT_FALSE(table.request(2, exclusive(19, 30)));
     EXPECT_FALSE(table.request(3, shared(0, 11)));
-    EXPECT_FALSE(table.request(4, exclusive(0, 10)));  // behind owner 3
+    EXPECT_FALSE(table.request(4, exclusive(0, 10)));  // waits behind owner 3
     EXPECT_EQ(table.release(1), (Owners{2, 3}));
     EXPECT_EQ(table.release(3), (Owners{4}));
 }
@@ -55,7 +55,7 @@ TEST(LockTable, nobody_overtakes_a_request_that_conflicts_with_his) {
     LockTable table;
     EXPECT_TRUE(table.request(1, shared(0, 100)));
     EXPECT_FALSE(table.request(2, exclusive(0, 100)));
-    // Otherwise shared locks could keep 2 out for ever.
+    // If shared locks could overtake owner 2, they could keep it waiting for ever.
     EXPECT_FALSE(table.request(3, shared(0, 100)));
     EXPECT_TRUE(table.request(4, shared(100, 200)));
     EXPECT_EQ(table.release(1), Owners{2});
@@ -74,7 +74,7 @@ TEST(LockTable, who_stops_waiting_lets_those_behind_pass) {
     EXPECT_EQ(table.size(), 3U);
 }
 
-/// The rules that a table must follow, checked by looking at all pairs.
+/// The rules that a lock table must follow, checked by comparing all pairs of requests.
 class Model {
   public:
     void request(LockTable::Owner owner, const LockTable::Request& wanted, bool granted) {

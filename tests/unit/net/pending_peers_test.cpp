@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The server of a counter listens on all addresses: clients without the token take few resources.
+// Clients without the token: a counter's server listens on all addresses, so they must not take up
+// its resources.
 #include "counter_support.hpp"
 
 namespace oratorio::test {
@@ -48,7 +49,7 @@ TEST(Strangers, strangers_who_talk_are_sent_away_and_move_nothing) {
 }
 
 TEST(Strangers, of_more_connections_than_there_is_room_for_the_quietest_is_closed) {
-    const FewDescriptors few(64);  // 16 connections
+    const FewDescriptors few(64);  // enough for 16 connections
     Host host;
     std::vector<RawClient> inside;
     for (int i = 0; i < 17; ++i) inside.push_back(RawClient::admitted(host.place()));
@@ -68,7 +69,7 @@ TEST(Strangers, a_client_who_was_taken_for_a_stranger_tries_again) {
         let_in(*listener, place.answer);
     });
     CounterClient client = client_of(place, {.connect = kSoon, .reply = 1ms});
-    const auto connected = client.fetch_add(1);  // the client connects, and no reply comes
+    const auto connected = client.fetch_add(1);  // the client connects, but receives no reply
     EXPECT_TRUE(!connected && connected.error().kind == ErrorKind::io);
     besieged.join();
 }

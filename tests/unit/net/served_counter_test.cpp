@@ -114,7 +114,7 @@ TEST(ServedCounter, when_the_server_has_gone_its_clients_are_told_each_time) {
     Host host;
     const ServiceAddress place = host.place();
     CounterClient connected = host.client(), late = host.client();
-    RawClient silent(place);  // it must not keep the server alive
+    RawClient silent(place);  // a connection without a token must not keep the server alive
     EXPECT_TRUE(connected.fetch_add(1).ok());
     host.server->stop();
     for (int i = 0; i < 2; ++i) {
@@ -130,7 +130,7 @@ TEST(ServedCounter, when_the_server_has_gone_its_clients_are_told_each_time) {
     EXPECT_EQ(none.error().system_errno, ECONNREFUSED);
 }
 
-/// The child inherits all descriptors, as one that a program forks.
+/// The child inherits all descriptors, as a child that the user's program forks does.
 TEST(ServedCounter, a_child_of_rank_0_does_not_keep_the_connections_alive) {
     Host host;
     CounterClient client = host.client();
@@ -188,7 +188,7 @@ TEST(ServedCounter, a_reply_that_never_comes_is_an_error_in_the_end) {
     mute.join();
 }
 
-/// Listens at 127.0.0.`last` only; returns a socket without a number if the port is in use.
+/// Listens at 127.0.0.`last` only. Returns an invalid socket if the port is in use.
 Socket listen_at_loopback(std::uint8_t last, std::uint16_t port) {
     Socket socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     sockaddr_in name{};
@@ -212,7 +212,7 @@ TEST(ServedCounter, an_address_that_is_silent_does_not_keep_a_client_from_the_ne
     place.count = 2;
     std::thread server([&] { let_in(listener, place.answer); });
     CounterClient client = client_of(place, {.connect = kSoon, .reply = 1ms});
-    const auto connected = client.fetch_add(1);  // the client connects, and no reply comes
+    const auto connected = client.fetch_add(1);  // the client connects, but receives no reply
     EXPECT_TRUE(!connected && connected.error().kind == ErrorKind::io);
     server.join();
 }
@@ -221,7 +221,7 @@ TEST(ServedCounter, an_address_that_cannot_be_reached_is_passed_over) {
     Host host;
     ServiceAddress place = host.place();
     place.addresses[1] = at_loopback(0).addresses[0];
-    // The address is reserved for documentation (RFC 5737), so no host has it.
+    // This address is reserved for documentation (RFC 5737), so that no host has it.
     place.addresses[0] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 192, 0, 2, 1};
     place.count = 2;
     CounterClient client = client_of(place);
@@ -258,7 +258,8 @@ TEST(ServedCounter, where_no_socket_can_be_made_there_is_no_server) {
     EXPECT_EQ(server.error().system_errno, EMFILE);
 }
 
-/// Both sides of all connections are in this process.
+/// Both sides of all connections are in this process, so that each connection takes two of its
+/// descriptors.
 TEST(ServedCounter, where_descriptors_run_out_the_quietest_client_makes_room_and_comes_back) {
     Host host;
     CounterClient first = host.client();
@@ -274,7 +275,7 @@ TEST(ServedCounter, where_descriptors_run_out_the_quietest_client_makes_room_and
     EXPECT_TRUE(second.is_closed());
 }
 
-/// The server has reserved a descriptor for this case.
+/// The server has reserved one descriptor for the case that none is left.
 TEST(ServedCounter, where_all_descriptors_are_taken_one_client_at_a_time_is_served) {
     Host host;
     NoDescriptors none;
@@ -284,7 +285,7 @@ TEST(ServedCounter, where_all_descriptors_are_taken_one_client_at_a_time_is_serv
 
 TEST(ServedCounter, more_clients_than_connections_count_each_request_once) {
     constexpr int kClients = 40;
-    const FewDescriptors few(128);  // 32 connections
+    const FewDescriptors few(128);  // enough for 32 connections
     Host host;
     const auto before = open_descriptors();
     std::vector<std::unique_ptr<CounterClient>> clients;
@@ -327,7 +328,8 @@ TEST(CounterService, counters_of_a_process_share_a_server_and_those_of_another_a
     EXPECT_EQ(open_descriptors(), listening);
     EXPECT_EQ(*other_one->fetch_add(3), 0);
     EXPECT_EQ(*other_two->fetch_add(5), 0);
-    EXPECT_EQ(open_descriptors(), listening + 2);  // both sides of one connection
+    EXPECT_EQ(open_descriptors(), listening + 2);  // only one connection is open, with two
+                                                   // descriptors
     EXPECT_EQ(*(*one)->fetch_add(0), 3);
     EXPECT_EQ(*(*two)->fetch_add(0), 5);
     other_one.reset();
@@ -366,7 +368,7 @@ TEST(CounterService, after_its_end_a_new_server_is_started_and_reached) {
     EXPECT_EQ(*there.reach((*after)->address(), 1)->fetch_add(1), 0);
 }
 
-/// A failed connection must not be used by the next counter.
+/// The next counter must not use a connection that has failed.
 TEST(CounterService, the_next_counter_of_the_same_server_connects_again) {
     CounterService here, there;
     auto hosted = here.host();

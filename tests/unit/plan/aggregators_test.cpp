@@ -90,11 +90,12 @@ TEST(Aggregators, ARankWithoutTheFileIsPassedOver) {
     EXPECT_TRUE(choose_aggregators(topology, able_ranks(summaries), {}, Bytes{1} << 30).empty());
 }
 
-/// Ranks of different nodes are neighbours, and some ranks cannot aggregate. The expected ranks
-/// were counted node by node.
+/// Consecutive ranks are on different nodes, and some ranks cannot aggregate. The expected ranks
+/// were determined by hand, node by node.
 TEST(Aggregators, EachNodeHasItsShareSpreadOverItsAbleRanks) {
     Nodes topology;
-    topology.node_of = std::vector{0, 1, 0, 2, 0, 1, 0, 0, 1, 2, 1, 1};  // five, five and two
+    topology.node_of = std::vector{0, 1, 0, 2, 0, 1, 0, 0, 1, 2, 1, 1};  // five ranks on two nodes,
+                                                                         // and two on the third
     topology.size = static_cast<int>(topology.node_of.size());
     topology.node_names = {"a", "b", "c"};
     constexpr Bytes kLong = Bytes{1} << 40;
@@ -103,7 +104,7 @@ TEST(Aggregators, EachNodeHasItsShareSpreadOverItsAbleRanks) {
     const auto some = [](Rank rank) { return rank != 0 && rank != 8 && rank != 3; };
     EXPECT_EQ(choose_aggregators(topology, some, {}, kLong), (std::vector<Rank>{1, 2, 9, 6, 10}));
     PlanOptions options;
-    options.cb_nodes = 4;  // two of each node would fit
+    options.cb_nodes = 4;  // fewer than the two of each node that would be chosen otherwise
     EXPECT_EQ(choose_aggregators(topology, some, options, kLong), (std::vector<Rank>{1, 2, 9, 6}));
     EXPECT_EQ(choose_aggregators(topology, some, {}, kLong, kEveryRank).size(), 9U);
 }

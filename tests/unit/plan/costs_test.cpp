@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Costs as text: what a file of constants may contain, and how errors in it are handled.
+// The costs of the cost model as text: what a file of constants may contain, and what happens to
+// errors in it.
 #include "plan/costs.hpp"
 
 #include <gtest/gtest.h>
@@ -10,7 +11,7 @@
 namespace oratorio {
 namespace {
 
-/// Returns the costs in `text`. REQUIRES: it is valid.
+/// Returns the costs in `text`. REQUIRES: the text is valid.
 Costs parsed(const std::string& text) {
     std::vector<std::string> warnings;
     const Costs costs = parse_costs(text, Costs{}, warnings);
@@ -71,7 +72,8 @@ TEST(Costs, WhatIsNotGivenKeepsItsDefault) {
 TEST(Costs, AFileSystemHasItsOwnWhereNothingIsGiven) {
     EXPECT_EQ(built_in_costs("TMPFS"), Costs{});
     const Costs disk = built_in_costs("UFS");
-    EXPECT_LT(disk.map_read_page, Costs{}.map_read_page);  // large pages in the page cache
+    EXPECT_LT(disk.map_read_page, Costs{}.map_read_page);  // the page cache of a disk's file system
+                                                           // has large pages
     std::vector<std::string> warnings;
     Costs expected = disk;
     expected.wake = 12.5;

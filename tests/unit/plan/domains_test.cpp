@@ -9,7 +9,8 @@
 namespace oratorio {
 namespace {
 
-/// Counts how often each byte of the hull is assigned, over all aggregators and rounds.
+/// Returns, for each byte of the hull, how often it belongs to a region, over all aggregators and
+/// rounds.
 std::vector<int> deal_out(const FileDomains& domains, Extent hull, Bytes buffer) {
     std::vector<int> times(static_cast<std::size_t>(hull.length()), 0);
     for (int aggregator = 0; aggregator < domains.aggregators(); ++aggregator) {
@@ -28,7 +29,7 @@ std::vector<int> deal_out(const FileDomains& domains, Extent hull, Bytes buffer)
     return times;
 }
 
-/// Compares `touches` with a search of the regions of all rounds, for some ranges.
+/// Compares `touches` with a search through the regions of all rounds, for random ranges.
 void expect_touches(const FileDomains& domains, Extent hull, Bytes buffer,
                     std::mt19937_64& random) {
     for (int trial = 0; trial < 8; ++trial) {
@@ -87,8 +88,8 @@ TEST(FileDomains, ARoundOfSlicesHasAsMuchOfEachPart) {
     const Region region = domains.region(1, 0, 1 << 20);
     EXPECT_EQ(region.count, 24);
     EXPECT_EQ(region.stride, 100000);
-    EXPECT_EQ(region.length, 40960);  // whole pages of (1 << 20) / 24
-    EXPECT_EQ(region.begin, 53248);   // half a period, cut at a page
+    EXPECT_EQ(region.length, 40960);  // (1 << 20) / 24, in whole pages
+    EXPECT_EQ(region.begin, 53248);   // half a period, cut at a page boundary
 }
 
 TEST(FileDomains, EvenCutsFallOnTheAlignment) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The thinned graph of a sparse access, compared with a search of every piece.
+// The thinned graph of an access with a sparse graph, compared with a search through every piece.
 #include "plan/edges.hpp"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 namespace oratorio::test {
 namespace {
 
-/// Some blocks of each rank at random places of a file, and the plan for them.
+/// An access in which each rank has some blocks at random places of a file, and its plan.
 struct Thin {
     std::vector<Access> accesses;
     Plan plan;
@@ -136,7 +136,7 @@ TEST(Edges, AreTheSameFurtherOnInTheFile) {
     }
 }
 
-/// Uses the plans that the ranks keep, each its own part.
+/// Both sides compute their edges from the part of the plan that each rank keeps.
 TEST(Edges, AreKnownToBothSides) {
     for (std::uint64_t seed = 1; seed <= 20; ++seed) {
         constexpr Rank kRanks = 6;
@@ -161,7 +161,8 @@ TEST(Edges, AreKnownToBothSides) {
     }
 }
 
-/// Returns a plan in which rank r of 8 has the r-th MiB of each of 8 planes.
+/// Returns a plan for 8 ranks and a file of 8 planes of 8 MiB. Rank r has the r-th MiB of each
+/// plane.
 Plan plan_of_planes(int nodes, const char* method) {
     FlatTerms options;
     options.method = find_method(method);

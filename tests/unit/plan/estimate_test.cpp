@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The cost estimates that the parts of a method contribute.
+// Tests of the cost estimates to which the parts of a method contribute.
 #include "plan/estimate.hpp"
 
 #include <gtest/gtest.h>
@@ -29,8 +29,8 @@ PlanInputs situation_of(const FlatTerms& options, Direction direction) {
     return s;
 }
 
-/// In this situation each method does something different: some ranks wait for their turn, and
-/// nodes have several ranks.
+/// The situation is one in which each method does something different: some ranks wait for their
+/// turn, and nodes have several ranks.
 TEST(Estimate, NoTwoMethodsCostTheSame) {
     for (const int nodes : {1, 4}) {
         for (const Direction direction : {Direction::read, Direction::write}) {
@@ -50,7 +50,8 @@ TEST(Estimate, NoTwoMethodsCostTheSame) {
     }
 }
 
-/// Returns costs with only this constant above zero, to see how often an estimate counts it.
+/// Returns costs in which only this constant is above zero, which shows how often an estimate
+/// counts it.
 Costs only(double Costs::*one) {
     Costs costs;
 #define COST(name, memory, disk, doc) costs.name = 0;
@@ -60,8 +61,8 @@ Costs only(double Costs::*one) {
     return costs;
 }
 
-/// Returns how often a write by `ranks` ranks on `nodes` nodes counts this constant, if each hull
-/// is the whole file.
+/// Returns how often the estimate of a write counts this constant. `ranks` ranks are on `nodes`
+/// nodes, and each hull is the whole file.
 double count(double Costs::*one, const char* method, int nodes, int ranks) {
     FlatTerms options;
     options.costs = only(one);
@@ -96,7 +97,9 @@ TEST(Estimate, NodesTakeInTheirShareOfWhatCrosses) {
     constexpr int kNodes = 256;
     constexpr int kRanks = 64 * kNodes;
     const double summaries = (kRanks - 64) * double(sizeof(AccessSummary));
-    const double data = 2.0 * (16 << 20) * (1 - 1.0 / kNodes);  // of a node's two aggregators
+    const double data = 2.0 * (16 << 20) * (1 - 1.0 / kNodes);  // the data of a node's two
+                                                                // aggregators that comes from other
+                                                                // nodes
     EXPECT_NEAR(count(&Costs::far_byte, "two_phase", kNodes, kRanks), summaries + data, 1);
     EXPECT_NEAR(count(&Costs::far_byte, "one_writer", kNodes, kRanks), summaries + data * kNodes,
                 1e4);
@@ -193,7 +196,9 @@ TEST(Estimate, SmallerSubBuffersMeanMoreCalls) {
     FlatTerms options;
     options.costs = only(&Costs::write_call);
     const PlanInputs s = situation_of(options, Direction::write);
-    const double nano = 1e9;  // 64 MiB, and one more call for each of two aggregators
+    // Each of the two aggregators makes one call more than the sub-buffers in 64 MiB: these calls
+    // are the first number below, and those sub-buffers the second.
+    const double nano = 1e9;
     EXPECT_NEAR(nano * find_method("two_phase")->seconds(s), 2 + 4, 1e-6);
     EXPECT_NEAR(nano * find_method("double_buffer")->seconds(s), 2 + 8, 1e-6);
     EXPECT_NEAR(nano * find_method("multithreaded")->seconds(s), 2 + 16, 1e-6);
@@ -213,7 +218,7 @@ TEST(Estimate, OnlyWhoHasOthersStoreForHimGoesOnBesideADevice) {
     EXPECT_DOUBLE_EQ(find_method("two_phase")->seconds(s), one) << "it has no other sub-buffer";
 }
 
-/// Copying is added to the work of a storage call on its memory; it doesn't replace that work.
+/// Copying adds to the work of a storage call on its memory and does not replace that work.
 TEST(Estimate, CallsWithTheUsersMemoryCopyNothingButMeetNoCache) {
     FlatTerms options;
     for (const Direction direction : {Direction::read, Direction::write}) {
@@ -248,7 +253,8 @@ TEST(Estimate, StagedPartsThatInterleaveTakeACallForEachSlice) {
     EXPECT_NEAR(1e9 * find_method("list_io")->seconds(s), 32 * 128, 1e-3) << "of 512 KiB / 32 each";
 }
 
-/// The other ranks share a machine's cores and the lock of a file.
+/// A rank that accesses the file independently competes with the other ranks for the machine's
+/// cores and the file's lock.
 TEST(Estimate, ARankAloneHasTheOthersBesideIt) {
     const auto nano = [](double Costs::*one, Direction direction, int ranks) {
         FlatTerms options;
@@ -275,7 +281,7 @@ TEST(Estimate, HolesAreReadBesideTheWritesOfOthers) {
         options.costs.write_call = 1;
         PlanInputs s = situation_of(options, Direction::write);
         s.covered = false;
-        s.pieces = 100 * s.bytes;  // so that the holes are not left out
+        s.pieces = 100 * s.bytes;  // so many pieces that writing around the holes would cost more
         s.sharing.shared_ready = true;
         return 1e9 * find_method("shared_buffer")->seconds(s) / static_cast<double>(s.bytes);
     };
@@ -301,7 +307,7 @@ TEST(Estimate, HolesAreLeftOutWhereThatTakesLess) {
     EXPECT_NEAR(nano(1 << 30), 4 * half + 2 * 129, 200) << "all is read and written";
 }
 
-/// There are 24 parts; their values of 8 bytes lie side by side in memory.
+/// The access has 24 parts, whose values of 8 bytes lie side by side in memory.
 TEST(Estimate, SlicesAreForWhereACallCostsLessThanTheLinesItSaves) {
     const auto pays = [](double call) {
         FlatTerms options;
@@ -313,7 +319,8 @@ TEST(Estimate, SlicesAreForWhereACallCostsLessThanTheLinesItSaves) {
         s.memory_lines = s.bytes / 64;
         return slices_pay(s);
     };
-    // 7 of 8 pieces are saved, on two cores; 23 more calls are made for each of 128 buffers.
+    // Slices save a cache line for 7 of 8 pieces, on two cores, and cost 23 more calls for each of
+    // 128 buffers.
     const double saved = (64 << 20) / 64 * 7 / 2.0;
     EXPECT_TRUE(pays(0.99 * saved / (23 * 128)));
     EXPECT_FALSE(pays(1.01 * saved / (23 * 128)));

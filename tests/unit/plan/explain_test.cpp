@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The text of `explain` in named situations, compared with explain.golden: a change of the planner
-// shows its effect there. ORATORIO_UPDATE=1 rewrites the file.
+// Compares the text of `explain` in named situations with explain.golden, which shows the effect of
+// any change to the planner. ORATORIO_UPDATE=1 rewrites the file.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -143,7 +143,7 @@ TEST(Explain, SaysWhatTheGoldenFileHas) {
                                   << testing::internal::GetArgvs()[0];
 }
 
-/// 16 384 ranks on 256 nodes have 64 pieces of 1 KiB each, in turn.
+/// 16 384 ranks on 256 nodes have 64 pieces of 1 KiB each, which lie in turn in the file.
 TEST(Explain, ManyRanksOnManyNodes) {
     constexpr int kRanks = 16384;
     constexpr int kNodes = 256;
@@ -167,7 +167,7 @@ TEST(Explain, ManyRanksOnManyNodes) {
     Bytes owned = 0;
     for (int index = 0; index < 2 * kNodes; ++index) owned += plan.region(index, 0).bytes();
     EXPECT_EQ(owned, plan.bytes);
-    // A rank exchanges only with the aggregators of its hull.
+    // A rank exchanges only with aggregators whose domain its hull touches.
     const Bytes block = plan.domains.block();
     for (const Rank rank : {0, 8191, kRanks - 1}) {
         const Extent mine = plan.graph.hull_of(rank);
@@ -178,7 +178,7 @@ TEST(Explain, ManyRanksOnManyNodes) {
     }
 }
 
-/// The paper's largest run: an aggregator exchanges with 256 local aggregators, not with 16 384
+/// In the paper's largest run, an aggregator exchanges with 256 local aggregators instead of 16 384
 /// ranks.
 TEST(Explain, TwoLayersOfManyRanksOnManyNodes) {
     constexpr int kRanks = 16384;

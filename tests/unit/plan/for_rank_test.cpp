@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The slice of a plan that one rank keeps: an access uses it exactly as it would use the whole
-// plan.
+// The slice of a plan that one rank keeps. An access must use the slice exactly as it would use the
+// whole plan.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -12,7 +12,7 @@
 namespace oratorio::test {
 namespace {
 
-/// A region of a walk: its round, its domain, and the aggregator that owns the domain.
+/// One region of a walk: its round, its aggregator's index, and the rank of that aggregator.
 using Met = std::array<std::int64_t, 3>;
 
 std::vector<Met> walk(const Plan& plan, RankRegions at) {
@@ -23,7 +23,8 @@ std::vector<Met> walk(const Plan& plan, RankRegions at) {
     return met;
 }
 
-/// As walk(), without owners, which a rank does not exchange with if it walks these regions.
+/// Returns what walk() returns, without the aggregators' ranks. A rank's slice need not hold these
+/// for regions over which only the rank's local aggregator exchanges.
 std::vector<std::array<std::int64_t, 2>> places(RankRegions at) {
     std::vector<std::array<std::int64_t, 2>> places;
     for (; !at.at_end(); at.advance()) places.push_back({at.round(), at.aggregator()});
@@ -71,7 +72,7 @@ void expect_same(const Plan& own, const Plan& whole, Rank rank) {
     expect_same_layers(own, whole, rank);
 }
 
-/// Returns pieces of each rank near those of its neighbours; some ranks have none.
+/// Returns summaries of accesses near those of neighbouring ranks; some ranks have no data.
 Summaries draw(std::uint64_t seed, int ranks) {
     std::mt19937_64 random(seed);
     Summaries summaries(static_cast<std::size_t>(ranks));
@@ -87,7 +88,8 @@ Summaries draw(std::uint64_t seed, int ranks) {
     return summaries;
 }
 
-/// Thins out the graph. Ranks without data may have edges here, which have no effect.
+/// Removes random edges from the graph. Ranks without data may have edges here, which have no
+/// effect.
 void thin_out(Plan& plan, int ranks, std::uint64_t seed) {
     std::mt19937_64 random(seed);
     std::vector<EdgeBits> bits(static_cast<std::size_t>(ranks));
@@ -108,7 +110,7 @@ FlatTerms small_buffers(const std::string& method) {
     return options;
 }
 
-/// Returns the plan as it is made for one rank, without the whole.
+/// Returns the plan that is made directly for one rank, without making the whole plan.
 Plan plan_for(Rank rank, const Summaries& all, const FlatTerms& options, Direction direction,
               int nodes) {
     const Nodes topology = nodes_of(static_cast<int>(all.size()), nodes);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The communication graph, compared with a search of every participant.
+// The communication graph, compared with a search through all participants.
 #include "plan/graph.hpp"
 
 #include <gtest/gtest.h>
@@ -99,7 +99,7 @@ TEST(Graph, LooksAtFewOfManyForARegion) {
     for (Rank rank = 0; rank < kRanks; ++rank)
         participants.push_back({rank, {rank * 64L, rank * 64L + 64}});
     const Graph graph(std::move(participants));
-    // Checking all of them for as many regions would take a day.
+    // Checking all participants for each of a million regions would take a day.
     std::int64_t touched = 0;
     for (Rank rank = 0; rank < kRanks; ++rank)
         touched += std::ssize(touching(graph, {rank * 64L + 32, 64, 64, 1, {0, kRanks * 64L}}));

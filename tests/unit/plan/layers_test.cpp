@@ -8,7 +8,7 @@
 namespace oratorio::test {
 namespace {
 
-/// Returns the places of the local aggregators among a node's ranks.
+/// Returns the numbers of the local aggregators among `ranks` ranks of a node.
 std::vector<int> places(int ranks, int count) {
     std::vector<int> places;
     for (int i = 0; i < count; ++i) places.push_back(place_of_local_aggregator(i, ranks, count));
@@ -28,9 +28,9 @@ PlanOptions per_node(int count) {
 }
 
 TEST(LocalAggregators, ThePapersExamples) {
-    // Five ranks, two local aggregators: one serves ranks 0 to 2, the other 3 and 4.
+    // One of the two local aggregators serves ranks 0 to 2, the other ranks 3 and 4.
     EXPECT_EQ(places(5, 2), (std::vector<int>{0, 3}));
-    // Figure 1 of the paper: four of eight.
+    // Figure 1 of the paper shows four local aggregators of eight ranks.
     EXPECT_EQ(places(8, 4), (std::vector<int>{0, 2, 4, 6}));
     const Layers layers = layers_of(nodes_of(5), per_node(2));
     EXPECT_EQ(layers.group_of(0), (std::vector<Rank>{0, 1, 2}));
@@ -54,7 +54,7 @@ TEST(LocalAggregators, GroupsDifferByOneRankAtMost) {
 TEST(LocalAggregators, UnevenNodesWhoseRanksLieBesideEachOther) {
     Nodes topology;
     topology.size = 9;
-    topology.node_of = std::vector{0, 1, 0, 2, 0, 1, 0, 0, 1};  // five, three and one
+    topology.node_of = std::vector{0, 1, 0, 2, 0, 1, 0, 0, 1};  // five, three and one ranks
     topology.node_names = {"a", "b", "c"};
     const Layers layers = layers_of(topology, per_node(2));
     EXPECT_EQ(layers.local_aggregators(), (std::vector<Rank>{0, 1, 3, 6, 8}));
@@ -71,13 +71,13 @@ TEST(LocalAggregators, HintsSayHowManyInAllAndOnANode) {
     const Nodes topology = nodes_of(32, 4);
     PlanOptions options;
     EXPECT_EQ(layers_of(topology, options).local_aggregators().size(), 8U) << "four ranks each";
-    options.local_aggregators = 6;  // two on each of the first two nodes
+    options.local_aggregators = 6;  // the first two nodes get two each
     EXPECT_EQ(layers_of(topology, options).local_aggregators(),
               (std::vector<Rank>{0, 4, 8, 12, 16, 24}));
-    options.local_aggregators = 1;  // each node has at least one
+    options.local_aggregators = 1;  // each node has at least one nevertheless
     EXPECT_EQ(layers_of(topology, options).local_aggregators(), (std::vector<Rank>{0, 8, 16, 24}));
     options.local_aggregators = 20;
-    options.local_aggregators_per_node = 3;  // the smaller number counts
+    options.local_aggregators_per_node = 3;  // the smaller of the two numbers counts
     EXPECT_EQ(layers_of(topology, options).local_aggregators().size(), 12U);
     EXPECT_EQ(layers_of(topology, per_node(100)).local_aggregators().size(), 32U);
     EXPECT_EQ(layers_of(topology, per_node(100)).group_ranks(), 1);
@@ -104,8 +104,7 @@ TEST(LocalAggregators, MessagesOfAGroupFitHalfOfACollectiveBuffer) {
     EXPECT_EQ(local_message_bytes(options, 64), 4096) << "the least";
 }
 
-/// Groups are processed a few at a time, and the search for what one rank needs works that way,
-/// too.
+/// Groups are processed a few at a time, and so is the search for what one rank needs.
 TEST(LocalAggregators, ARankOfManyGroupsKnowsItsNodeAndTheFirstOnes) {
     constexpr int kRanks = 12000;
     constexpr int kNodes = 3000;
@@ -144,7 +143,7 @@ TEST(LocalAggregators, ARankOfManyGroupsKnowsItsNodeAndTheFirstOnes) {
     }
 }
 
-/// The paper's largest run: 256 local aggregators of 16 384 ranks.
+/// The paper's largest run has 256 local aggregators for 16 384 ranks.
 TEST(LocalAggregators, SixteenThousandRanksOn256Nodes) {
     constexpr int kRanks = 16384;
     constexpr int kNodes = 256;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The amount of data that needn't leave its rank or its node, compared with where plans really put
-// it.
+// The planner's estimate of how much data stays on its rank or its node, compared with where plans
+// really put the data.
 #include "plan/locality.hpp"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kRanks = 8;
 
-/// Returns ranks with one hull each, half full.
+/// Returns summaries of ranks with one hull each, of which half is data.
 Summaries with_hulls(const std::vector<Extent>& hulls) {
     Summaries summaries;
     for (const Extent hull : hulls)
@@ -21,7 +21,7 @@ Summaries with_hulls(const std::vector<Extent>& hulls) {
     return summaries;
 }
 
-/// Returns hulls in which rank r has the r-th part of the file.
+/// Returns hulls of `each` bytes, one rank's after another's.
 std::vector<Extent> one_after_another(Bytes each) {
     std::vector<Extent> hulls;
     for (Rank rank = 0; rank < kRanks; ++rank) hulls.push_back({rank * each, (rank + 1) * each});

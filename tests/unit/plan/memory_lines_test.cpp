@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The estimated number of cache lines in which a rank's small pieces of memory lie.
+// The estimated number of cache lines that contain a rank's small pieces of memory.
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -11,8 +11,8 @@ namespace {
 
 constexpr std::int64_t kPieces = 1 << 12;
 
-/// Returns the summary of an access to this memory, with a gap of `gap` bytes behind the first data
-/// byte in the file.
+/// Returns the summary of an access to this memory. In the file, a gap of `gap` bytes follows the
+/// first data byte.
 AccessSummary summary_of(Layout memory, Bytes gap = 0) {
     Access access;
     access.direction = Direction::write;
@@ -58,7 +58,8 @@ TEST(MemoryLines, AreSharedByListedPiecesInTheOrderOfMemoryOnly) {
     EXPECT_EQ(lines(std::move(scattered)), kPieces);
 }
 
-/// The variables of a cell lie side by side; the part of each variable is longer than a cache.
+/// The variables of a cell lie side by side in memory. The pieces of one variable take more than a
+/// cache, so that lines are shared only if all variables are copied together.
 TEST(MemoryLines, AreSharedByPartsWhereTheyAreMetTogether) {
     constexpr int kParts = 8;
     constexpr std::int64_t kCells = 1 << 14;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The closed form of the cost model: each constant takes the time it should, and the slowest
-// resource counts.
+// The closed form of the cost model: each constant contributes the right time, and of resources
+// that work at the same time the slowest counts.
 #include "plan/model.hpp"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@ namespace {
 
 using Constant = double Costs::*;
 
-/// Returns costs in which only these constants take time, one nanosecond each.
+/// Returns costs in which only these constants are above zero, one nanosecond each.
 Costs only(std::initializer_list<Constant> constants) {
     Costs costs;
 #define COST(name, memory, disk, doc) costs.name = 0;
@@ -30,7 +30,8 @@ NodeLoad node_with(double far_messages) {
     return node;
 }
 
-/// Two nodes of four ranks, with one aggregator each, and two targets.
+/// The load of a round on two nodes of four ranks with one aggregator each, and two storage
+/// targets.
 struct Round {
     JobShape shape{
         .ranks = 8, .nodes = 2, .cores = 64, .aggregators = 2, .senders = 8, .in_flight = 4};

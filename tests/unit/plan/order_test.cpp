@@ -21,7 +21,7 @@ Plan plan_of_blocks(Bytes cb_buffer_size = 16 << 20) {
     return plan_of(interleaved(4, 1024, 256), options);
 }
 
-/// Returns the place of block `number` on the device.
+/// Returns the disk extent of block `number`, which lies at `device` on the device.
 DiskExtent place(std::int64_t number, Offset device) {
     return {{number * kBlock, (number + 1) * kBlock}, device};
 }
@@ -54,7 +54,7 @@ TEST(Order, ADiskDirectedRoundIsABlockInOneOfTwoBuffers) {
 TEST(Order, EachAggregatorGoesByThePlacesOfItsOwnBlocks) {
     const Plan plan = plan_of_blocks();
     std::vector<DiskExtent> places;
-    // In reverse order, but block 5 comes first.
+    // The blocks lie in reverse order on the device, except that block 5 comes first.
     for (std::int64_t block = 0; block < 16; ++block)
         places.push_back(place(block, block == 5 ? 0 : (100 - block) * kBlock));
     const RoundOrder order = by_place(plan, places);
@@ -64,7 +64,7 @@ TEST(Order, EachAggregatorGoesByThePlacesOfItsOwnBlocks) {
 
 TEST(Order, BlocksWithoutAPlaceComeLastAsInTheFile) {
     const Plan plan = plan_of_blocks();
-    // Only the end of block 4 has a place.
+    // Only the end of block 4 has a known place.
     const DiskExtent end_of_4{{5 * kBlock - 100, 5 * kBlock}, 7};
     const RoundOrder order = by_place(plan, std::vector{end_of_4, place(12, 4096)});
     EXPECT_EQ(parts_of(order, 0, 8), (std::vector<std::int64_t>{2, 6, 0, 1, 3, 4, 5, 7}));
@@ -74,7 +74,7 @@ TEST(Order, BlocksWithoutAPlaceComeLastAsInTheFile) {
 
 TEST(Order, AnExtentThatBeginsBeforeABlockTellsThePlaceOfTheBlock) {
     const Plan plan = plan_of_blocks();
-    // Blocks 0 to 9 lie together behind blocks 10 to 15.
+    // On the device, blocks 0 to 9 lie together behind blocks 10 to 15.
     const std::vector<DiskExtent> places{{{0, 10 * kBlock}, 50 * kBlock},
                                          {{10 * kBlock, 16 * kBlock}, 10 * kBlock}};
     const RoundOrder order = by_place(plan, places);

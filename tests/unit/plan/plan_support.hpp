@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Made-up ranks with made-up accesses, for tests of plans.
+// plan_support: made-up nodes and accesses for tests of plans.
 #pragma once
 
 #include "plan/plan.hpp"
@@ -18,8 +18,8 @@ inline Nodes nodes_of(int ranks, int nodes = 1) {
     return topology;
 }
 
-/// Returns accesses in which rank r owns every `ranks`-th piece of `piece` bytes, `count` of them.
-/// `gap` bytes follow the pieces of all ranks.
+/// Returns accesses in which rank r has the r-th of every `ranks` pieces of `piece` bytes, `count`
+/// times. `gap` bytes follow the pieces of all ranks each time.
 inline Summaries interleaved(int ranks, Bytes piece, std::int64_t count, Bytes gap = 0) {
     Summaries summaries;
     for (int rank = 0; rank < ranks; ++rank) {
@@ -41,7 +41,7 @@ inline Plan plan_of(const Summaries& summaries, const FlatTerms& options, Rank r
                      Agreed<NodeSharing>::vouch(sharing), rank);
 }
 
-/// Returns the facts of a node on a local file system.
+/// Returns the facts of ranks on one node with a local file system, which allow every method.
 inline FlatTerms all_allowed() {
     FlatTerms options;
     options.mappable = true;

@@ -14,7 +14,7 @@ namespace {
 TEST(Plan, InterleavedPiecesThatTileTheHullAreCoveredAndOthersNot) {
     Summaries summaries = interleaved(4, 8, 1000);
     EXPECT_TRUE(plan_of(summaries, {}).covered);
-    // One rank's pieces twice, another's missing: the byte count still fits.
+    // One rank's pieces occur twice and another's are missing, so that the byte count still fits.
     summaries[2] = summaries[1];
     EXPECT_FALSE(plan_of(summaries, {}).covered);
 }
@@ -87,7 +87,7 @@ TEST(Plan, AutoTakesAsManyAggregatorsOfANodeAsLeaveAFullMessageForEachPair) {
             plan_of(interleaved(ranks, 8, pieces), options, 0, Direction::write, kNodes)
                 .aggregators);
     };
-    // A piece has 8 bytes. Each rank's hull is the whole file, so each rank exchanges with all
+    // A piece has 8 bytes. Each rank's hull is the whole file, so that each rank exchanges with all
     // aggregators.
     EXPECT_EQ(aggregators(1 << 20, {}), 8 * kNodes) << "32 full messages of each rank";
     EXPECT_EQ(aggregators(6 * (32 << 10), {}), 3 * kNodes) << "6 full messages";
@@ -137,13 +137,13 @@ TEST(Plan, OneWriterHasOneAggregator) {
 TEST(Plan, TheBlockTargetIsOnePartOfTheFileForEachRankMovedInOneRound) {
     FlatTerms options;
     options.method = find_method("cb_block");
-    const Summaries summaries = interleaved(8, 8, 100000);  // 6 400 000 bytes
+    const Summaries summaries = interleaved(8, 8, 100000);  // 6 400 000 bytes in all
     for (const int nodes : {1, 4}) {
         const Plan plan = plan_of(summaries, options, 0, Direction::write, nodes);
         EXPECT_EQ(plan.aggregators, (std::vector<Rank>{0, 1, 2, 3, 4, 5, 6, 7})) << nodes;
         EXPECT_EQ(plan.rounds, 1);
         EXPECT_EQ(plan.slots, 1);
-        constexpr Bytes part = 802816;  // an eighth, in whole pages
+        constexpr Bytes part = 802816;  // an eighth of the file, in whole pages
         EXPECT_EQ(plan.slot_bytes, part) << "the buffer is as large as the part";
         for (int index = 0; index < 8; ++index) {
             const Region region = plan.region(index, 0);
@@ -152,7 +152,7 @@ TEST(Plan, TheBlockTargetIsOnePartOfTheFileForEachRankMovedInOneRound) {
                       (Extent{index * part, std::min<Offset>(6400000, (index + 1) * part)}));
         }
     }
-    options.cb_buffer_size = 256 << 10;  // limits the buffer
+    options.cb_buffer_size = 256 << 10;  // a buffer smaller than the part
     EXPECT_EQ(plan_of(summaries, options).slot_bytes, 256 << 10);
     EXPECT_EQ(plan_of(summaries, options).rounds, 4);
     options.striping_unit = 5000;
@@ -162,7 +162,7 @@ TEST(Plan, TheBlockTargetIsOnePartOfTheFileForEachRankMovedInOneRound) {
     EXPECT_EQ(plan_of(summaries, options).aggregators.size(), 2U) << "a hint says otherwise";
 }
 
-/// The node has a file system and a kernel that allow everything.
+/// The file system and the kernel of this node allow every method.
 TEST(Plan, FineGrainedDataOfOneNodeGoesThroughMemoryThatItShares) {
     const FlatTerms options = all_allowed();
     const Summaries fine = interleaved(8, 8, 1 << 20);
@@ -185,7 +185,7 @@ TEST(Plan, LoadsAreSharedWhereACallKeepsACoreBusy) {
     const Summaries fine = interleaved(4, 8, 1000);
     EXPECT_TRUE(shared(fine));
     EXPECT_FALSE(shared(fine, Direction::write));
-    Summaries sparse = fine;  // ranks must be asked what to load
+    Summaries sparse = fine;  // with large holes, ranks must be asked what to load
     sparse[3].hull.end += 1 << 30;
     EXPECT_FALSE(shared(sparse));
     options.asynchronous = true;
@@ -222,7 +222,7 @@ TEST(Plan, SmallPiecesPastThePageCacheAreGatheredFirst) {
         return std::string(
             plan_of(interleaved(4, piece, count), options, 0, direction).method->name);
     };
-    // Through the page cache a call for each piece costs little enough.
+    // Through the page cache, one call for each piece costs little enough.
     EXPECT_EQ(method_for(64 << 10, 100, Direction::read), "list_io");
     EXPECT_EQ(method_for(1 << 20, 25, Direction::read), "list_io");
     options.direct_read = options.direct_write = true;
@@ -240,8 +240,8 @@ TEST(Plan, RanksOfSeveralNodesShareNoMemory) {
     EXPECT_NE(plan.method->name, "shared_buffer");
 }
 
-/// Returns an access with `variables` values of 8 bytes side by side in each of `cells` cells. In
-/// the file one variable follows another, and the ranks' parts alternate.
+/// Returns an access to `cells` cells in memory, each with `variables` values of 8 bytes side by
+/// side. In the file the variables follow one another, and within each, the ranks' parts.
 Access interleaved_variables(Rank rank, int ranks, std::int64_t variables, std::int64_t cells) {
     Access access;
     access.direction = Direction::write;
@@ -268,7 +268,7 @@ TEST(Plan, VariablesSideBySideInMemoryAreMetTogether) {
         EXPECT_EQ(plan.domains.parts(), 6) << method;
         EXPECT_EQ(plan.region(0, 0).count, 6) << method;
     }
-    // Two variables that are just as far apart as a summary can describe, and one byte further.
+    // The two variables are as far apart as a summary can describe, and then one byte further.
     Access apart = interleaved_variables(0, 1, 2, kCells);
     const auto at = [&](Bytes period) {
         apart.file = {Shape::strided(Shape::run(8 * kCells), 2, period), 2 * period, 0, 1};
@@ -277,7 +277,8 @@ TEST(Plan, VariablesSideBySideInMemoryAreMetTogether) {
     EXPECT_EQ(at(AccessSummary::kPeriodMost).period, AccessSummary::kPeriodMost);
     EXPECT_EQ(at(AccessSummary::kPeriodMost).parts(), 2);
     EXPECT_EQ(at(AccessSummary::kPeriodMost + 1).period, 0);
-    // With few cells the data stays in the cache from one variable to the next.
+    // With few cells, the data stays in the cache from one variable to the next, so that slices
+    // gain nothing.
     EXPECT_EQ(summarise(interleaved_variables(0, kRanks, 6, 100), true).parts(), 1);
     // If one rank has another layout, no rank slices the shared buffers.
     summaries[2] = summarise(interleaved_variables(2, kRanks, 12, kCells / 2), true);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The messages between ranks as the cost model counts them, compared with those that plans really
-// cause.
+// The messages between ranks as the cost model counts them, compared with those of real plans.
 #include "plan/traffic.hpp"
 
 #include <gtest/gtest.h>
@@ -14,7 +13,7 @@ constexpr int kRanks = 8;
 constexpr int kAggregators = 4;
 constexpr Bytes kHull = 64 << 20;
 
-/// Returns a situation of ranks with equal shares; each hull is `hull` bytes long.
+/// Returns the planning inputs of ranks with equal shares, each with a hull of `hull` bytes.
 PlanInputs situation_of(const FlatTerms& terms, int nodes, double hull = kHull) {
     PlanInputs s;
     s.direction = Direction::write;
@@ -30,8 +29,8 @@ PlanInputs situation_of(const FlatTerms& terms, int nodes, double hull = kHull) 
     return s;
 }
 
-/// Pairs of a rank and a region in which it has data and which another rank aggregates: on its
-/// node, and on other nodes.
+/// Numbers of pairs of a rank and a region in which the rank has data that another rank aggregates:
+/// a rank of the same node (near) or of another node (far).
 struct Pairs {
     double near = 0;
     double far = 0;
@@ -57,7 +56,8 @@ TEST(Traffic, IsWhatThePlanHasRanksSendWhereAllMeetAll) {
             terms.method = find_method(name);
             terms.cb_buffer_size = 4 << 20;
             terms.cb_nodes = kAggregators;
-            terms.message_bytes = 4 << 20;  // a rank's data in a region is one message
+            terms.message_bytes = 4 << 20;  // so large that a rank's data in a region is one
+                                            // message
             const auto summaries = interleaved(kRanks, 64, kHull / 64 / kRanks);
             const Plan plan = plan_of(summaries, terms, 0, Direction::write, nodes);
             ASSERT_EQ(plan.method->name, name);
@@ -112,14 +112,14 @@ TEST(Traffic, RanksThatLieOneAfterAnotherMeetFewDomainsAndAllCyclicOnes) {
     FlatTerms terms;
     terms.cyclic_block = 64 << 10;
     PlanInputs s = situation_of(terms, 8, static_cast<double>(kHull) / kRanks);
-    s.bytes = 1 << 20;  // little enough for one message to each aggregator
+    s.bytes = 1 << 20;  // so few that each rank sends one message to each aggregator
     const double even = traffic_of(*find_method("two_phase"), s).far_messages;
     const double cyclic = traffic_of(*find_method("cb_cyclic"), s).far_messages;
     EXPECT_EQ(cyclic, kRanks * kAggregators * 7 / 8.0) << "all of its one round";
     EXPECT_EQ(even, kRanks * 1.5 * 7 / 8.0) << "half a domain each, here and there of two";
 }
 
-/// Returns accesses in which rank r has the r-th part of the file.
+/// Returns accesses of `each` bytes, one rank's after another's.
 Summaries one_after_another(Bytes each) {
     Summaries summaries;
     for (Rank rank = 0; rank < kRanks; ++rank) {

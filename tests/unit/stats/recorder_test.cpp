@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Recorder: the accesses and spans that a rank records for a trace, how many, and to which access
-// they belong.
+// Recorder: which accesses and spans a rank records for a trace, how many of them, and to which
+// access a span belongs.
 #include "stats/recorder.hpp"
 
 #include <gtest/gtest.h>
@@ -52,7 +52,7 @@ TEST(Recorder, WhatDoesNotFitIsCounted) {
         EXPECT_FALSE(all.recorder.full());
         const int number = all.begin();
         EXPECT_EQ(number, i);
-        // Far apart, so that none is joined to the one before.
+        // The spans are far apart, so that none is joined to the one before it.
         for (int j = 0; j < 3; ++j) {
             const Nanoseconds begin = 100'000 * j;
             all.recorder.add(span_of(Activity::storage, begin, begin + 10));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Allocating storage for files where the file system cannot.
+// Allocating storage for files on file systems that have no call for it.
 #include "store/allocate.hpp"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory that was registered with a store in advance: requests inside it, outside it, and across
-// its ends.
+// Memory that was registered with a store in advance, and requests whose memory lies inside it,
+// outside it, or across its ends.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -22,7 +22,7 @@ namespace {
 
 constexpr Bytes kPages = 16;
 
-/// Pages, each filled with a value of its own.
+/// A block of pages, each filled with a value of its own.
 class Pages {
   public:
     explicit Pages(int first) : memory_(std::aligned_alloc(kPage, kPages * kPage)) {
@@ -94,8 +94,8 @@ TEST_F(Announced, the_kernel_holds_what_was_announced_last_until_nothing_is) {
 
 TEST_F(Announced, requests_from_anywhere_move_their_bytes) {
     const Pages from(1), into(100);
-    const std::array<Bytes, 4> firsts{0, 3, 6,
-                                      10};  // before, across the begin, inside, across the end
+    const std::array<Bytes, 4> firsts{0, 3, 6, 10};  // before the registered pages, across their
+                                                     // begin, inside, across their end
     store_->register_buffers(from.of(4, 8));
     for (const Bytes first : firsts) move(Direction::write, first, from.of(first, 3));
     store_->register_buffers(into.of(4, 8));
@@ -108,7 +108,7 @@ TEST_F(Announced, requests_from_anywhere_move_their_bytes) {
 }
 
 TEST_F(Announced, what_the_kernel_refuses_to_hold_changes_nothing) {
-    // This memory cannot be registered.
+    // The kernel cannot register this memory, because it may not be accessed.
     void* const none = ::mmap(nullptr, kPage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     ASSERT_NE(none, MAP_FAILED);
     store_->register_buffers({static_cast<std::byte*>(none), kPage});
@@ -147,7 +147,7 @@ TEST_F(Announced, memory_that_took_the_place_of_announced_memory_has_its_own_byt
     move(Direction::write, 0, first->of(0, kPages));
     store_->register_buffers({});
     first.reset();
-    const Pages second(50);  // likely at the same address
+    const Pages second(50);  // probably at the address of `first`
     move(Direction::write, 0, second.of(0, kPages));
     const Pages back(0);
     move(Direction::read, 0, back.of(0, kPages));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A bounce buffer behaves as pread and pwrite: the same bytes, counts and errors.
+// A bounce buffer behaves as pread and pwrite do: the same bytes, counts and errors.
 #include "store/bounce_buffer.hpp"
 
 #include <fcntl.h>
@@ -107,7 +107,7 @@ TEST_F(Staged, AWriteThatFindsNoMoreRoomTellsWhatIsThere) {
         const Answer more = stage.move(Direction::write, rest, static_cast<Offset>(room), file);
         return more.error_number == EFBIG ? 0 : 5;
     };
-    // The limit applies to the process, so a child sets it.
+    // The limit on the file size applies to a process, so that a child sets it.
     EXPECT_EXIT(std::exit(end(file_, kRoom, stage_)), ::testing::ExitedWithCode(0), "");
 }
 

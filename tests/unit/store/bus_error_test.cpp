@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bus errors are handled only inside guarded memory, and only while it is guarded.
+// Bus errors are handled only inside guarded memory, and only while the memory is guarded.
 #include "store/bus_error.hpp"
 
 #include <fcntl.h>
@@ -15,7 +15,7 @@
 namespace oratorio {
 namespace {
 
-// Pages behind the end of a file: touching one is a bus error.
+// Mapped pages behind the end of a file; touching one is a bus error.
 class BadPages {
   public:
     BadPages() {
@@ -48,7 +48,7 @@ void leave_with_42(int) {
     ::_exit(42);
 }
 
-// A sanitizer installs a handler of its own.
+// Restores the default handler for each test, because a sanitizer installs a handler of its own.
 class BusError : public testing::Test {
   protected:
     BusError() { std::signal(SIGBUS, SIG_DFL); }

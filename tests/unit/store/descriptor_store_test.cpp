@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What only stores over a file descriptor do: opening, permissions, real locks.
+// Behaviour that only stores over a file descriptor have: opening, permissions, real locks.
 #include "store/descriptor_store.hpp"
 
 #include <fcntl.h>
@@ -109,7 +109,7 @@ TEST_F(DescriptorStoreTest, an_exclusive_lock_holds_others_off_until_it_is_given
     auto theirs = open_posix(path(), kReadWrite);
     ASSERT_TRUE(mine.ok() && theirs.ok());
     ASSERT_TRUE((*mine)->lock({0, 100}, true, true).ok());
-    EXPECT_TRUE((*theirs)->lock({100, 200}, true, true).ok());  // another range
+    EXPECT_TRUE((*theirs)->lock({100, 200}, true, true).ok());  // another range does not conflict
     std::atomic<bool> released = false;
     std::thread other([&] {
         EXPECT_TRUE((*theirs)->lock({50, 60}, true, false).ok());
@@ -136,7 +136,8 @@ TEST_F(DescriptorStoreTest, remove_file_removes_and_says_why_it_can_not) {
     EXPECT_EQ(remove_file(folder_.path()).error().kind, ErrorKind::bad_file);
 }
 
-// Refuses io_uring to the calling thread only, as many containers do to a process.
+// Makes io_uring unavailable to the calling thread, as many containers make it unavailable to a
+// process. Returns false if the kernel has no system call filters.
 bool forbid_io_uring() {
     std::array<sock_filter, 4> filter{{
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),

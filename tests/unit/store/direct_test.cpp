@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Direct I/O: which bytes bypass the page cache, which don't, and what happens where it is refused.
+// Direct I/O: which bytes bypass the page cache, which do not, and what happens where direct I/O is
+// refused.
 #include "store/direct.hpp"
 
 #include <fcntl.h>
@@ -81,7 +82,7 @@ TEST(Direct, alignments_are_those_of_the_direction_asked_for) {
     EXPECT_LE(limits.direct_write.memory, 4096);
 }
 
-// Returns the number of pages of [begin, end) of a file that the page cache holds.
+// Returns the number of pages in this range of a file that are in the page cache.
 std::size_t resident_pages(const std::string& path, Extent range) {
     const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
     const auto length = static_cast<std::size_t>(range.length());
@@ -113,7 +114,7 @@ TEST(Direct, the_middle_of_a_ragged_transfer_goes_past_the_page_cache) {
     }
     const Aligned memory(1 << 20);
     const auto middle = Extent{4096, (1 << 20) - 4096};
-    // The system adds at most these pages at a ragged end.
+    // Greatest number of pages that the system reads ahead at an end that is not aligned.
     constexpr std::size_t kReadAhead = 80;
     for (const Direction direction : {Direction::write, Direction::read}) {
         const auto bytes = memory.bytes().subspan(100, (1 << 20) - 300);
@@ -123,7 +124,8 @@ TEST(Direct, the_middle_of_a_ragged_transfer_goes_past_the_page_cache) {
     }
     EXPECT_EQ(transfer(**store, Direction::read, 101, memory.bytes().first(1 << 19)).bytes,
               1 << 19);
-    EXPECT_GT(resident_pages(path, middle), kReadAhead);  // file and memory aren't congruent
+    EXPECT_GT(resident_pages(path, middle), kReadAhead);  // the alignments of file and memory
+                                                          // differ, so that the page cache is used
 }
 
 TEST(Direct, a_read_across_the_end_of_file_is_short_and_no_error) {
@@ -147,7 +149,8 @@ TEST(Direct, where_opening_is_refused_the_page_cache_serves_and_a_remark_says_so
     EXPECT_GT(transfer(**store, Direction::read, 0, memory.bytes()).bytes, 100);
 }
 
-// Makes transfers by `file` fail with EINVAL in the calling thread, as some file systems do.
+// Makes transfers on descriptor `file` fail with EINVAL in the calling thread, as some file systems
+// do.
 bool refuse_transfers_by(int file) {
     constexpr unsigned kCall = offsetof(seccomp_data, nr);
     constexpr unsigned kFirstArgument = offsetof(seccomp_data, args);
@@ -195,7 +198,7 @@ TEST(Direct, where_the_first_transfer_is_refused_the_page_cache_serves_and_a_rem
     EXPECT_EQ((*store)->limits().direct_write.file, 0);
 }
 
-// The direct descriptor is replaced by one of a file that returns EINVAL.
+// The test replaces the direct descriptor by one whose file returns EINVAL.
 TEST(Direct, uring_repeats_a_refused_request_by_the_page_cache) {
     const test::TemporaryFolder folder;
     auto store = open_uring(folder.file("data"), kDirect, 4);

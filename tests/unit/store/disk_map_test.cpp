@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ExtentMap, with a stand-in for Linux's FIEMAP: the linker sends this program's ioctl here.
+// ExtentMap with a stand-in for Linux's FIEMAP: the linker redirects this program's ioctl to this
+// file.
 #include "store/disk_map.hpp"
 
 #include <gtest/gtest.h>
@@ -14,10 +15,10 @@ namespace {
 struct Simulated {
     std::vector<fiemap_extent> extents;
     int error = 0;
-    bool stuck = false;  ///< every request gets the same answer
+    bool stuck = false;  ///< every request gets all extents, whatever its range
     int calls = 0;
     unsigned most_at_once = 0;
-    std::uint32_t flags = 0;  ///< of all requests
+    std::uint32_t flags = 0;  ///< the flags of all requests so far
 };
 Simulated simulated;
 
@@ -31,7 +32,8 @@ fiemap_extent extent(std::uint64_t logical, std::uint64_t physical, std::uint64_
     return one;
 }
 
-/// Answers as the kernel does: whole extents that touch the range, as many as there is space for.
+/// Answers as the kernel does: with all extents that touch the range, uncut, up to the number that
+/// there is space for.
 int answer(fiemap& map) {
     ++simulated.calls;
     if (simulated.error != 0) {
@@ -52,7 +54,7 @@ int answer(fiemap& map) {
 
 }  // namespace
 
-// The linker makes up the names (--wrap).
+// The linker prescribes the name (--wrap).
 extern "C" int __wrap_ioctl(int, unsigned long request, ...) {
     va_list arguments;
     va_start(arguments, request);

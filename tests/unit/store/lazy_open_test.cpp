@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lazy open: the store that opens its file at its first use.
+// Lazy open: the store that opens its file when it is first used.
 #include "store/lazy_open.hpp"
 
 #include <gtest/gtest.h>
@@ -94,7 +94,7 @@ TEST_F(LateTest, each_call_tries_anew_and_requests_fail_as_the_last_one) {
     EXPECT_EQ(write(100).bytes, 100);
 }
 
-// A request that was refused and has not been reaped must not be reported to another user of the
+// The store must not report a refused request that has not been reaped yet to another user of the
 // store.
 TEST_F(LateTest, two_that_share_it_are_each_refused_once) {
     std::byte byte{7};

@@ -29,7 +29,7 @@ std::unique_ptr<Store> opened(const std::string& path, const OpenMode& mode = kR
     return std::move(*store);
 }
 
-/// Copies in ascending order, as the callers of guarded do; memset and memcpy may use another
+/// Copies in ascending order, as the callers of guarded() do. memset and memcpy may use another
 /// order.
 Result<void> fill(Mapped& mapped, std::byte value) {
     return mapped.guarded([&] {
@@ -176,7 +176,7 @@ TEST(Mapped, holes_of_a_full_disk_read_as_zeros) {
     const auto copied = fetch(*mapped, found);
     ASSERT_TRUE(copied.ok()) << describe(copied.error(), "");
     EXPECT_TRUE(std::equal(found.begin(), found.end(), oracle.begin() + 100, oracle.end()));
-    // The next window shows data that is written afterwards.
+    // A later window shows data that is written after the first window was mapped.
     ASSERT_TRUE(other->resize(0, false).ok());
     ASSERT_EQ(transfer(*store, Direction::write, 10 * kPage, some).bytes, kPage / 2);
     EXPECT_EQ(leading(*store, 10 * kPage, kPage, std::byte{7}), kPage / 2);
@@ -204,9 +204,9 @@ TEST(Mapped, a_disk_without_room_for_the_new_end_is_no_space_and_the_file_stays_
     EXPECT_TRUE(fill(*old, std::byte{1}).ok());
 }
 
-// Acts as one process among several: takes every `count`th window of the file, in ascending order.
+// Does the work of one process: writes windows number, number + count, and so on of the file.
 int write_windows(const std::string& path, int number, int count) {
-    constexpr Bytes kWindow = 10'000;  // so that neighbours share pages
+    constexpr Bytes kWindow = 10'000;  // not whole pages, so that neighbouring windows share pages
     auto store = open_posix(path, {.read = true, .write = true});
     for (int window = number; store.ok() && window < 300; window += count) {
         const Extent range{window * kWindow, (window + 1) * kWindow};
@@ -216,8 +216,8 @@ int write_windows(const std::string& path, int number, int count) {
     return store.ok() ? 0 : 1;
 }
 
-// The file is in memory: on ext4 such stores are sometimes lost, in any program
-// (docs/internals/decisions/stores.md).
+// The file is on a memory file system, because on ext4 stores through such mappings are sometimes
+// lost, in any program (docs/internals/decisions/stores.md).
 TEST(Mapped, processes_that_extend_one_file_at_once_lose_nothing) {
     constexpr int kProcesses = 4;
     const test::TemporaryFolder folder("/dev/shm");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The simulated disk itself: its faults must be real faults, or tests that rely on them prove
-// nothing.
+// Tests of the simulated disk: if its faults were not real faults, tests that rely on them would
+// prove nothing.
 #include "support/memory_store.hpp"
 
 #include <gtest/gtest.h>
@@ -86,7 +86,8 @@ TEST(MemoryStore, queued_requests_move_their_bytes_late_and_in_an_order_of_the_s
         }
         EXPECT_EQ(store.submit({Direction::write, 0, pieces, 9}), Submitted::full);
         EXPECT_EQ(disk.size(), 0);
-        // The caller must not change it yet; a write uses it at its completion.
+        // A caller must not change the bytes before the completion. This test does, to show that a
+        // write reads its memory at completion.
         bytes.fill(std::byte{3});
         std::vector<std::uint64_t> order;
         std::array<IoCompletion, 4> out;

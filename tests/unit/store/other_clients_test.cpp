@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Special behaviour of cluster file system clients: sizes that they don't know yet (CephFS), locks
-// that deny accesses (SMB), locks that a process must not wait for (9p). The linker sends the
-// stores' system calls here (--wrap); the file itself is local.
+// Special behaviour of cluster file systems' clients: sizes that a client does not know yet
+// (CephFS), locks that forbid accesses (SMB), locks for which a process must not wait (9p). The
+// linker redirects the stores' system calls to this file (--wrap); the data is in a local file.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -27,16 +27,21 @@ constexpr long kSmb = 0xFE534D42;
 constexpr long k9p = 0x01021997;
 constexpr OpenMode kReadWrite{.read = true, .write = true, .create = true};
 
-/// Changes what the calls below do to files that are opened while it is set.
+/// A simulated client: while `client` is set, the calls below behave as its file system's client
+/// does.
 struct Client {
     long type = 0;
-    Bytes known_size = 0;          ///< CephFS: the size that the client takes for true
-    bool ends_are_known = false;   ///< CephFS: the client has the right size
-    std::atomic<int> asks = 0;     ///< queries for the size on the server
-    std::atomic<int> waits = 0;    ///< calls that wait for a lock
-    std::atomic<int> refused = 0;  ///< transfers that a lock has denied
+    /// CephFS: the file's size as the client knows it.
+    Bytes known_size = 0;
+    /// CephFS: the client knows the right size.
+    bool ends_are_known = false;
+    std::atomic<int> asks = 0;     ///< number of queries for the size on the server
+    std::atomic<int> waits = 0;    ///< number of calls that wait for a lock
+    std::atomic<int> refused = 0;  ///< number of transfers that a lock has made fail
     bool denies_all = false;
-    int created_elsewhere = 0;  ///< MooseFS: opens that another node's open of a new file overtakes
+    /// MooseFS: number of opens of a new file that fail because another node creates the file
+    /// first.
+    int created_elsewhere = 0;
     int opens = 0;
     std::set<int> sharing;  ///< descriptors that hold a shared lock on data
 };
@@ -52,7 +57,8 @@ class OtherClients : public testing::Test {
         EXPECT_TRUE(store.ok());
         return std::move(*store);
     }
-    /// Makes the file `size` bytes long, all `value`, without the client's knowledge.
+    /// Fills the file's first `size` bytes with `value`, as another node would, without the
+    /// client's knowledge.
     void grow(Bytes size, char value) {
         const std::string text(static_cast<std::size_t>(size), value);
         const Descriptor file(::open(path().c_str(), O_WRONLY | O_CREAT, 0600));
@@ -70,7 +76,8 @@ Transferred read_at(Store& store, Offset at, std::span<std::byte> into) {
 
 TEST_F(OtherClients, AReadBehindTheSizeThatAClientOfCephKnowsGetsTheBytes) {
     client_.type = kCeph;
-    // The client would return EMFILE, EINTR, EAGAIN, EINVAL and no valid errno for these.
+    // For these offsets, the client returns what the C library takes for EMFILE, EINTR, EAGAIN,
+    // EINVAL and twice for no valid errno.
     for (const Offset at : {28, 8, 15, 26, 5000, 100'000}) {
         SCOPED_TRACE(at);
         for (const auto open : {open_posix, open_uncached}) {
@@ -108,7 +115,7 @@ TEST_F(OtherClients, AFileThatWasLongerOnceIsReadToItsNewEnd) {
     auto store = opened();
     std::vector<std::byte> bytes(10'000);
     EXPECT_EQ(read_at(*store, 0, bytes).bytes, 10'000);
-    // Another node has made the file shorter, which this client knows, and longer again.
+    // Another node has shortened the file, which this client knows, and then extended it.
     ASSERT_EQ(::truncate(path().c_str(), 4), 0);
     grow(6000, 'b');
     client_.known_size = 4;
@@ -159,16 +166,16 @@ TEST_F(OtherClients, BytesThatSayAHandleIsThereAreSharedOnSmb) {
     auto two = opened();
     const Extent presence{Offset{1} << 62, (Offset{1} << 62) + 1};
     EXPECT_TRUE(one->lock(presence, true, false).ok());
-    // If the lock were not shared, this call would wait for ever.
+    // If the first lock were exclusive, this call would wait for ever.
     EXPECT_TRUE(two->lock(presence, true, false).ok());
 }
 
-/// Writes or reads while another handle holds a lock that denies it: the access waits and then
-/// succeeds.
+/// Writes or reads while another handle holds a lock that forbids it. The access must wait and then
+/// succeed.
 void move_beside_a_lock(Client& here, Store& holder, Store& store, Direction direction) {
     ASSERT_TRUE(holder.lock({0, 1000}, true, true).ok());
     std::thread ends([&] {
-        // The first wait was the holder's own.
+        // The holder's own lock() has already waited once.
         while (here.waits < 2) std::this_thread::yield();
         EXPECT_TRUE(holder.lock({0, 1000}, false, true).ok());
     });
@@ -235,8 +242,8 @@ TEST_F(OtherClients, NobodyWaitsForALockInThe9pClient) {
     EXPECT_EQ(client_.waits, 0);
 }
 
-/// Reads as a client of CephFS: it returns the size that it knows less the offset, which the C
-/// library takes for an error number if it is one.
+/// Reads as CephFS's client does. Behind the size that it knows, it returns that size minus the
+/// offset, which the C library takes for an error number if it is in the range of one.
 ssize_t read_of_ceph(int descriptor, const iovec& memory, off_t offset) {
     if (offset > client->known_size && !client->ends_are_known) {
         const ssize_t result = client->known_size - offset;
@@ -254,8 +261,8 @@ ssize_t read_of_ceph(int descriptor, const iovec& memory, off_t offset) {
     return moved;
 }
 
-/// Returns true if a client of SMB denies a transfer: another owner holds a lock on the bytes, or,
-/// for a write, this descriptor holds a shared lock.
+/// Returns true if SMB's client refuses a transfer, because another owner holds a lock on the bytes
+/// or, for a write, because this descriptor holds a shared lock.
 bool is_denied(int descriptor, bool writes, std::size_t bytes, off_t offset) {
     if (client->denies_all) {
         ++client->refused;

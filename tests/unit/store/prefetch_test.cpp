@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Prefetch requests to the system for ranges that come next: to the page cache by fadvise, which
-// the linker sends here, and to GPFS by its library, which a stand-in replaces.
+// Prefetch requests for the ranges that come next: to the page cache by fadvise, which the linker
+// redirects to this file, and to GPFS by its library, which a stand-in replaces.
 #include "store/prefetch.hpp"
 
 #include <dlfcn.h>
@@ -26,7 +26,7 @@ std::size_t advice_taken = 1000;
 
 }  // namespace
 
-// The linker makes up the name (--wrap).
+// The linker prescribes the name (--wrap).
 extern "C" int __wrap_posix_fadvise(int, off_t begin, off_t length, int advice) {
     if (advised.size() >= advice_taken) return EBADF;
     advised.push_back({begin, length, advice});
@@ -80,7 +80,7 @@ struct Hint {
     Range wanted[8], released[8];
 };
 
-/// The stand-in for the library, and the hints it got.
+/// Loads the stand-in for the GPFS library and reads the hints that the stand-in has received.
 class GpfsPrefetchTest : public testing::Test {
   protected:
     GpfsPrefetchTest()
@@ -100,7 +100,7 @@ class GpfsPrefetchTest : public testing::Test {
     void* seen_;
 };
 
-/// Returns one range in each block from `first` on.
+/// Returns one range in each of `count` blocks, from block `first` on.
 std::vector<Extent> ranges(int first, int count) {
     std::vector<Extent> all;
     for (int i = first; i < first + count; ++i) all.push_back({i * kBlock + 10, i * kBlock + 110});

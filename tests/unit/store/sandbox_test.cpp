@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sandboxes that forbid some system calls, from the begin or from some later time on.
+// Sandboxes that forbid some system calls, from the beginning or from some later time on.
 #include <gtest/gtest.h>
 #include <sys/syscall.h>
 
@@ -32,7 +32,7 @@ std::vector<iovec> pieces_of(std::span<std::byte> bytes) {
     return pieces;
 }
 
-/// Writes and reads scattered memory, and contiguous memory.
+/// Writes and reads scattered memory and contiguous memory, and expects the right bytes.
 void moves_bytes(Store& store) {
     auto bytes = counted(10'000);
     const auto wrote = Transfer(store).move(Direction::write, 3, pieces_of(bytes));
@@ -77,7 +77,7 @@ TEST(Sandbox, ARingThatIsForbiddenAfterTheOpenIsReplacedByCalls) {
         test::in_sandbox([number] {
             const test::TemporaryFolder folder;
             auto store = open_uring(folder.file("data"), kReadWrite, 4);
-            if (!store) return;  // this kernel has no rings
+            if (!store) return;  // this kernel has no io_uring
             moves_bytes(**store);
             if (!test::forbid({SYS_io_uring_enter}, number)) return;
             moves_bytes(**store);

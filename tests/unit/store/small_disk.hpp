@@ -15,9 +15,9 @@ namespace oratorio::test {
 
 class SmallDisk {
   public:
-    /// Mounts a tmpfs of `size`, in the syntax of mount(8), "1m".
+    /// Mounts a tmpfs of `size`, written as for mount(8), such as "1m".
     explicit SmallDisk(const std::string& size) {
-        // Without root rights it uses a user namespace in which this user is root.
+        // Without root's privileges, this uses a user namespace in which the user is root.
         const auto user = std::to_string(::getuid());
         const auto group = std::to_string(::getgid());
         if (::geteuid() == 0 ? ::unshare(CLONE_NEWNS) : ::unshare(CLONE_NEWNS | CLONE_NEWUSER))
@@ -44,7 +44,7 @@ class SmallDisk {
   private:
     static void write_text(const char* path, const std::string& text) {
         const int file = ::open(path, O_WRONLY | O_CLOEXEC);
-        // A failure needs no handling here: the mount fails then.
+        // A failure needs no handling here, because it makes the mount fail.
         [[maybe_unused]] const auto put = ::write(file, text.data(), text.size());
         ::close(file);
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// In a program without standard error, no file of the library takes its descriptor.
+// In a program without standard input, output and error, no file of the library takes their
+// descriptors.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -15,7 +16,8 @@ constexpr OpenMode kReadWrite{.read = true, .write = true, .create = true};
 
 using Open = Result<std::unique_ptr<Store>> (*)(const std::string&, const OpenMode&);
 
-/// Ends the process: with 0 if the store moved its bytes and left the three descriptors closed.
+/// Closes the standard descriptors and uses a store. Ends the process, with status 0 if the store
+/// moved its bytes and left the three descriptors closed.
 [[noreturn]] void use_without_standard_ones(Open open, const std::string& path) {
     for (const int number : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::close(number);
     OpenMode mode = kReadWrite;

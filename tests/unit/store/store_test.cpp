@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One suite for every store: the contract that the engine relies on, whatever moves the bytes.
+// One suite for every store: the contract on which the engine relies, whatever moves the bytes.
 #include "store/store.hpp"
 
 #include <gtest/gtest.h>
@@ -31,7 +31,7 @@ constexpr OpenMode kReadWrite{.read = true, .write = true, .create = true};
 struct StoreCase {
     const char* kind;
     bool direct = false;
-    bool tmpfs = false;  // in /dev/shm, else in the folder of temporary files
+    bool tmpfs = false;  // the file is in /dev/shm instead of the folder of temporary files
 };
 
 std::string name_of(const StoreCase& one) {
@@ -282,8 +282,8 @@ TEST_P(AnyStore, two_transfers_over_one_store_see_only_their_own_requests) {
     EXPECT_EQ(read(0, bytes.size()), bytes);
 }
 
-// Any offset, length and place in memory, cut into any pieces, leads to the same bytes with every
-// store.
+// Whatever the offset, the length, the place in memory and the pieces, every store must move the
+// same bytes.
 TEST_P(AnyStore, ragged_transfers_keep_every_byte) {
     Random random(14);
     constexpr Bytes kSpace = 300'000;
@@ -293,7 +293,7 @@ TEST_P(AnyStore, ragged_transfers_keep_every_byte) {
     write(0, oracle);
     for (int step = 0; step < 300; ++step) {
         SCOPED_TRACE("step " + std::to_string(step));
-        // Alignments of all kinds, including the same one in file and memory.
+        // Alignments of all kinds occur, also the same alignment in file and memory.
         const Bytes unit = std::array<Bytes, 4>{1, 16, 512, 4096}[random.below(4)];
         const Offset offset = random.between(0, (kSpace - 1) / unit) * unit;
         const Bytes length = std::min(random.between(1, 200'000), kSpace - offset);
@@ -344,7 +344,7 @@ TEST_P(AnyStore, a_mapped_write_is_read_and_a_write_is_seen_in_a_mapping) {
     EXPECT_EQ(read(5'000, 20'000), bytes);
     auto view = store_->map({7'000, 40'000}, Direction::read, Populate::yes);
     ASSERT_TRUE(view.ok());
-    ASSERT_EQ(view->bytes().size(), 8'000U);  // up to the end of file
+    ASSERT_EQ(view->bytes().size(), 8'000U);  // the view ends at the end of the file
     std::vector<std::byte> back(8'000);
     EXPECT_TRUE(view->guarded([&] { std::ranges::copy(view->bytes(), back.begin()); }).ok());
     EXPECT_TRUE(std::ranges::equal(back, std::span(bytes).subspan(2'000)));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The store behind a thread: requests really go to the thread, and no call overtakes them.
+// The store behind an I/O thread: the thread really does the requests, and no call overtakes them.
 #include "store/threaded.hpp"
 
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ using test::MemoryStore;
 using test::MemoryStoreOptions;
 using test::Random;
 
-// What the store saw: calls, and the threads that made them.
+// What a store has seen: its calls, and the threads that made them.
 struct Seen {
     std::vector<std::uint64_t> tokens;
     std::size_t requests_before_call = 0;
@@ -38,8 +38,8 @@ struct Seen {
     bool takes_signals = true;
 };
 
-// Records what it sees, and so do its duplicates. A request takes some time, so that a call that
-// doesn't wait would come first.
+// A store that, like its duplicates, records its calls. A request takes some time, so that a call
+// that does not wait for it would come first.
 class SlowStore final : public Store {
   public:
     explicit SlowStore(Seen& seen) : seen_(seen) {}
@@ -128,7 +128,7 @@ TEST(Threaded, every_other_call_waits_for_what_is_queued) {
         submit(*store, 2 * number + 1);
         calls[number]();
         EXPECT_EQ(seen.requests_before_call, 2 * number + 2);
-        // They are done, so nothing has to be waited for.
+        // The requests are done, so that a reap need not wait.
         EXPECT_EQ(store->reap(out, false), 2U);
     }
 }
@@ -142,14 +142,15 @@ TEST(Threaded, the_end_of_the_store_waits_for_its_requests_and_the_thread_serves
         const auto store = make_threaded(slow, thread, 4);
         for (std::uint64_t token = 0; token < 4; ++token) {
             submit(*stays, 4 + token);
-            submit(*store, token);  // the last of all requests
+            submit(*store, token);  // in the last turn, the last request of all
         }
     }
     EXPECT_EQ(std::ranges::count_if(seen.tokens, [](auto token) { return token < 4; }), 4);
     EXPECT_EQ(*stays->size(), 8);
 }
 
-// The oracle of transfer_test, with a thread in between.
+// This is the test of the same name in transfer_test.cpp, with an I/O thread between the transfer
+// and the store.
 TEST(Threaded, what_it_says_was_moved_was_moved_under_faults_of_all_kinds) {
     for (std::uint64_t seed = 1; seed <= 200; ++seed) {
         SCOPED_TRACE("seed " + std::to_string(seed));
@@ -178,14 +179,15 @@ TEST(Threaded, what_it_says_was_moved_was_moved_under_faults_of_all_kinds) {
         const auto done = transfer(*store, Direction::write, offset, bytes);
         EXPECT_EQ(done.error.kind != ErrorKind::none, stop < end);
         EXPECT_EQ(done.bytes, stop - offset);
-        // Parts after a failed one may have been written.
+        // Parts behind the one that failed may have been written.
         EXPECT_GE(*store->size(), stop > offset ? stop : 0);
         EXPECT_EQ(disk.contents({offset, stop}),
                   std::vector(bytes.begin(), bytes.begin() + done.bytes));
     }
 }
 
-// Makes it impossible for the calling thread to start threads.
+// Makes starting a thread fail in the calling thread. Returns false if the kernel has no system
+// call filters.
 bool forbid_threads() {
     std::array<sock_filter, 5> filter{{
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
@@ -199,7 +201,7 @@ bool forbid_threads() {
            ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 }
 
-// The caller then uses the store that it has.
+// When make_threaded() returns null, the caller uses the store that it has.
 TEST(Threaded, there_is_none_without_a_thread) {
     bool forbidden = false;
     std::unique_ptr<Store> store;
@@ -229,7 +231,7 @@ TEST(Threaded, a_store_of_its_own_does_requests_on_the_caller_where_there_is_no_
     EXPECT_EQ(done.bytes, 1);
 }
 
-// A store that cannot be duplicated.
+// A store that cannot be duplicated cannot be used by a thread.
 TEST(Threaded, there_is_none_without_a_store_for_the_thread) {
     IoThread thread;
     const auto refused = open_lazily([]() -> Result<std::unique_ptr<Store>> {
@@ -241,9 +243,9 @@ TEST(Threaded, there_is_none_without_a_store_for_the_thread) {
     EXPECT_NE(make_threaded(store, thread, 2), nullptr);
 }
 
-// The program's thread uses the file independently while the I/O thread has requests of a
-// collective access: each gets its own completions only. If both used one store, the I/O thread
-// could reap a completed request of the program, and its own would never come.
+// The program's thread accesses the file independently while the I/O thread has requests of a
+// collective access. Each must get its own completions only. If both used one store, the I/O thread
+// could reap a completed request of the program, and the program's own completion would never come.
 class WithTheProgram : public testing::TestWithParam<const char*> {
   protected:
     Result<std::unique_ptr<Store>> open() {
@@ -296,7 +298,7 @@ TEST_P(WithTheProgram, requests_of_both_do_not_mix) {
     EXPECT_TRUE(store.close().ok());
 }
 
-// The I/O thread may write what this handle has locked.
+// The I/O thread may write the ranges that this handle has locked.
 TEST_P(WithTheProgram, a_lock_is_held_for_both) {
     auto opened = open();
     if (!opened.ok()) GTEST_SKIP() << describe(opened.error(), GetParam());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Transfer under faults of every kind: it reports as moved exactly the bytes that were moved.
+// Transfers under faults of every kind: a transfer reports exactly the bytes that were moved.
 #include "store/transfer.hpp"
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ std::vector<std::byte> pattern(std::size_t length, std::uint64_t seed) {
     return bytes;
 }
 
-// Returns the completions of a script, then success.
+// A store that returns the completions of a script, and then success for every request.
 class ScriptedStore final : public Store {
   public:
     explicit ScriptedStore(std::deque<IoCompletion> script, int depth = 1)
@@ -55,7 +55,7 @@ class ScriptedStore final : public Store {
     }
     std::size_t reap(std::span<IoCompletion> out, bool) override {
         if (done_.empty()) return 0;
-        out[0] = done_.back();  // in reverse order
+        out[0] = done_.back();  // completions come in reverse order
         done_.pop_back();
         return 1;
     }
@@ -74,8 +74,8 @@ class ScriptedStore final : public Store {
         limits_.bytes_max = bytes_max;
     }
 
-    std::vector<Offset> offsets;  // of all requests
-    int direct = 0;               // requests that could go past the page cache
+    std::vector<Offset> offsets;  // offsets of all requests
+    int direct = 0;               // number of requests that could bypass the page cache
 
   private:
     std::deque<IoCompletion> script_;
@@ -175,7 +175,8 @@ TEST(Transfer, its_end_waits_for_what_the_store_holds) {
         Transfer transfer(store);
         for (int i = 0; i < 9; ++i) transfer.start(Direction::write, 0, bytes, 1);
     }
-    EXPECT_EQ(disk.counters().writes, 4U);  // those that were only queued here are dropped
+    EXPECT_EQ(disk.counters().writes, 4U);  // requests that only the Transfer had queued are
+                                            // dropped
     std::vector<IoCompletion> out(4);
     EXPECT_EQ(store.reap(out, true), 0U);
 }
@@ -200,7 +201,7 @@ TEST(Transfer, a_read_of_no_bytes_is_the_end_of_file_and_no_error) {
 }
 
 TEST(Transfer, a_later_part_that_went_well_does_not_count_after_an_earlier_failed) {
-    // Three parts of 10 bytes, all in the store at once: the second fails after 0 bytes.
+    // The store holds three parts of 10 bytes at once, of which the second fails after 0 bytes.
     ScriptedStore store({moved(10), fails(EIO), moved(10)}, 3);
     std::vector<std::byte> bytes(30);
     const auto done = transfer(store, Direction::write, 0, bytes);
@@ -275,7 +276,8 @@ struct Split {
     int direct;
 };
 
-// Returns how a write of memory pieces, each (place, length), is split.
+// Returns the requests into which a write of memory pieces is split. A piece is a place in memory
+// and a length.
 Split split_of(Offset offset, std::vector<std::pair<std::size_t, std::size_t>> pieces,
                Bytes bytes_max = 1 << 20, std::deque<IoCompletion> script = {}) {
     alignas(4096) static std::array<std::byte, 1 << 17> memory;
@@ -301,7 +303,7 @@ TEST(TransferDirect, ragged_ends_are_cut_off_when_memory_and_file_are_congruent)
     const Split both = split_of(100, {{100, 20'000}});
     EXPECT_EQ(both.offsets, (Offsets{100, 4096, 16'384}));
     EXPECT_EQ(both.direct, 1);
-    const Split other = split_of(100, {{612, 20'000}});  // congruent to what memory asks for
+    const Split other = split_of(100, {{612, 20'000}});  // same remainder by the memory's alignment
     EXPECT_EQ(other.offsets, (Offsets{100, 4096, 16'384}));
     const Split begin = split_of(8192, {{0, 5'000}});
     EXPECT_EQ(begin.offsets, (Offsets{8192, 12'288}));
@@ -345,8 +347,8 @@ TEST(TransferDirect, what_a_short_transfer_leaves_goes_where_its_alignment_says)
     EXPECT_EQ(even.direct, 1);
 }
 
-// The oracle: with any faults of a seed, bytes reported as moved are there, and only a lasting
-// fault stops a request.
+// With random faults, bytes reported as moved must be in the file, and only a fault that lasts may
+// stop a request.
 TEST(Transfer, what_it_says_was_moved_was_moved_under_faults_of_all_kinds) {
     for (std::uint64_t seed = 1; seed <= 300; ++seed) {
         SCOPED_TRACE("seed " + std::to_string(seed));

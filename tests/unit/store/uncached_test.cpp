@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The uncached store: bytes leave the page cache at once, by direct I/O or page by page.
+// The uncached store: bytes leave the page cache at once, either by direct I/O or page by page.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <linux/filter.h>
@@ -29,7 +29,7 @@ std::vector<std::byte> counted(std::size_t length) {
     return bytes;
 }
 
-// Refuses a system call with that flag in that argument, for the calling thread only.
+// Makes a system call with that flag in that argument fail, for the calling thread only.
 bool forbid(int call, unsigned argument, unsigned flag, unsigned number) {
     const auto offset =
         static_cast<unsigned>(offsetof(seccomp_data, args) + argument * sizeof(std::uint64_t));
@@ -86,7 +86,7 @@ TEST_F(UncachedTest, with_pages_a_lock_behind_the_data_tells_the_client_to_send_
         if (!forbidden) return;
         auto store = open_uncached(path(), kReadWrite);
         auto other = open_uncached(path(), kReadWrite);
-        ASSERT_TRUE(store.ok() && other.ok());  // the lock is shared
+        ASSERT_TRUE(store.ok() && other.ok());  // both succeed, because the lock is shared
         auto file = open_descriptor(path(), kReadWrite);
         struct flock region {};
         region.l_type = F_WRLCK;

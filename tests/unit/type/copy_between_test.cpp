@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// copy_between, compared with the typemap oracle: data byte i of one layout arrives at data byte i
-// of the other, whatever the two trees look like and in whatever portions it is called.
+// copy_between(), compared with the typemap oracle: data byte i of one layout arrives at data byte
+// i of the other, whatever the two layouts' trees are and in whatever portions it is called.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -26,8 +26,8 @@ Buffer counting(Bytes size, unsigned seed) {
     return buffer;
 }
 
-/// Memory for the offsets of `span`, wherever they are, and no byte more, so that a sanitizer
-/// detects any access outside.
+/// Memory for exactly the offsets of `span`, wherever they are, so that a sanitizer detects any
+/// access outside.
 struct Memory {
     Memory(Extent span, unsigned seed) : begin(span.begin), data(counting(span.length(), seed)) {}
     [[nodiscard]] std::byte* base() {
@@ -50,8 +50,8 @@ Typemap typemap_of(const Layout& layout) {
     return bytes;
 }
 
-/// Copies the data bytes [begin, end) in portions of `portion()` bytes and compares every byte of
-/// the target, including those that must not change.
+/// Copies the data bytes [begin, end) in portions of `portion()` bytes. Compares every byte of the
+/// target, including those that must not change.
 template <class Portion>
 void check_copy(Target kind, const LaidOutMap& to, const LaidOutMap& from, Bytes begin, Bytes end,
                 Portion portion) {
@@ -83,8 +83,8 @@ void check_copy(const LaidOutMap& to, const LaidOutMap& from, Bytes begin, Bytes
     check_copy(Target::streamed, to, from, begin, end, portion);
 }
 
-/// Returns a layout without repeated bytes, so that the result doesn't depend on the order of the
-/// stores.
+/// Returns a layout in which no byte occurs twice, so that the result does not depend on the order
+/// of the stores.
 LaidOutMap target_of(TypemapGenerator& generator) {
     for (;;) {
         const LaidOutMap map = generator.layout(4);
@@ -120,7 +120,8 @@ TEST(CopyBetween, RandomShapesOnBothSidesMeetByteForByte) {
     }
 }
 
-/// Returns `count` pieces of `length` bytes: spaced evenly, or listed at uneven places.
+/// Returns a layout of `count` pieces of `length` bytes: evenly spaced, or at uneven offsets if
+/// `listed`.
 Layout pieces(Bytes length, std::int64_t count, bool listed, Offset origin) {
     const Bytes step = length + 3;
     if (!listed) return {Shape::strided(Shape::run(length), count, step), 0, origin, 1};

@@ -67,7 +67,7 @@ TEST(Coverage, InterleavedRanksTogetherTileTheRange) {
 }
 
 TEST(Coverage, AHoleOfTheSizeOfAnOverlapIsSeen) {
-    // Each pair omits one byte and repeats another: sums of lengths can't detect that.
+    // Each pair omits one byte and repeats another, which sums of lengths cannot detect.
     for (Offset hole = 0; hole < 4096; ++hole) {
         const std::uint64_t sum = coverage(Extent{0, hole}) + coverage(Extent{hole + 1, 4097}) +
                                   coverage(Extent{4096 - hole, 4097 - hole});

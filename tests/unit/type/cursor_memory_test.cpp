@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory depends on the depth of a datatype, not on its pieces. This program counts its
-// allocations.
+// The memory that a walk takes depends on the depth of a datatype, not on the number of its pieces.
+// This program counts its own allocations.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -79,7 +79,7 @@ TEST(ShapeMemory, AListOfRunsIsKeptAndNotCopied) {
     }
     const std::size_t before = allocated_bytes;
     const ShapePtr shape = Shape::runs(std::move(offsets), std::move(lengths));
-    // At most one list is moved, to make space for the total.
+    // At most one of the two lists is moved, to make space for the total behind it.
     EXPECT_LE(allocated_bytes - before, (4U * kMillion + 1) * sizeof(Bytes) + 1000);
     EXPECT_EQ(shape->count(), 4 * kMillion);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The number of calls that a cursor takes, and the result of each, for patterns of real programs.
+// The number of calls that a walk by Cursor takes, and the result of each call, for patterns of
+// real programs.
 #include <gtest/gtest.h>
 
 #include "type/cursor.hpp"
@@ -40,7 +41,7 @@ TEST(CursorPieces, TilesAreALevelLikeAnyOther) {
 }
 
 TEST(CursorPieces, BlockOfAThreeDimensionalArrayIsOneStridedRunPerPlane) {
-    // 4 x 5 x 6 elements of 8 bytes out of 10 x 20 x 30.
+    // The block has 4 x 5 x 6 elements of 8 bytes, in an array of 10 x 20 x 30.
     const ShapePtr row = Shape::strided(kRun8, 6, 8);
     const ShapePtr plane = Shape::strided(row, 5, 30 * 8);
     const ShapePtr block = Shape::moved(Shape::strided(plane, 4, 20 * 30 * 8), 4000);

@@ -31,7 +31,8 @@ Offset offset_at(const test::LaidOutMap& map, Bytes at) {
     return map.bytes[static_cast<std::size_t>(at)];
 }
 
-/// Runs `check(generator, map)` for random layouts of both styles; it uses fatal assertions.
+/// Runs `check(generator, map)` for random layouts of both styles. Stops at the first fatal failure
+/// in `check`.
 template <class Check>
 void for_layouts(Check check) {
     for (const Style style : {Style::any, Style::ascending}) {
@@ -47,7 +48,7 @@ void for_layouts(Check check) {
     }
 }
 
-/// Continues the walk from `cursor`, with limits that change at random, and compares with the
+/// Continues the walk from `cursor`, with limits that change at random, and compares it with the
 /// typemap.
 void walk_at_random(TypemapGenerator& generator, const test::LaidOutMap& map, Cursor cursor) {
     const bool limited = map.layout.monotonic();

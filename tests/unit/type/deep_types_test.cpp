@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Datatypes nested to any depth, in a thread with a small stack: trees stay shallow and still
-// describe the datatype.
+// Datatypes that are nested deeply, in a thread with a small stack. Their trees stay shallow and
+// still describe the datatype.
 #include <gtest/gtest.h>
 #include <pthread.h>
 
@@ -35,7 +35,7 @@ void with_small_stack(const std::function<void()>& body) {
     pthread_attr_destroy(&attributes);
 }
 
-/// Uses a shape as every access does.
+/// Does with a shape what accesses do: describes, encodes, decodes, walks and copies it.
 void use(const ShapePtr& shape) {
     const Layout layout{shape, shape->span().end + 8, 0, 2};
     ASSERT_LE(shape->depth(), kShallow);
@@ -60,7 +60,8 @@ void use(const ShapePtr& shape) {
 
 TEST(DeepTypes, AStructOfAStructAndAFieldMoreStaysShallow) {
     with_small_stack([] {
-        std::vector<ShapePtr> kept;  // as datatypes keep the shapes of their parts
+        std::vector<ShapePtr> kept;  // keeps the shapes alive, as datatypes keep those of their
+                                     // parts
         ShapePtr shape = Shape::run(4);
         Bytes end = 4;
         for (int level = 0; level < kLevels; ++level) {
@@ -101,8 +102,8 @@ TEST(DeepTypes, BranchesThatAreEquallyDeepStayShallow) {
     }
 }
 
-/// The pieces of random nests, which are built up from parts repeatedly, are compared with a list
-/// of them.
+/// Builds random nests by adding one part at a time, and compares their pieces with a list of the
+/// pieces.
 TEST(DeepTypes, TakingInPartsKeepsTheOrderOfTheData) {
     for (std::uint64_t seed = 0; seed < 200; ++seed) {
         test::Random random(seed);
@@ -171,11 +172,13 @@ TEST(DeepTypes, ALayoutFromAnotherRankThatIsNestedTooDeeplyIsRefused) {
             encode(Layout{Shape::run(1), 1, 0, 1}, code);
             code.resize(code.size() - 2);  // removes the run
             for (int level = 0; level + 1 < levels; ++level)
-                // The code of two copies, 16 bytes apart, of what follows.
+                // These bytes are the code of two copies, 16 bytes apart, of the shape that
+                // follows.
                 for (const int byte : {2, 4, 32}) code.push_back(static_cast<std::byte>(byte));
             code.push_back(std::byte{1});
             code.push_back(std::byte{2});
-            EXPECT_FALSE(decode(code)) << levels;  // 99: more data than a walk could add up
+            EXPECT_FALSE(decode(code)) << levels;  // 99 levels fail because there is more data than
+                                                   // 64 bits can count
         }
     });
 }

@@ -16,7 +16,7 @@ const Element kLong{ScalarKind::signed_long, 1, 8, 4, 3};
 const Element kComplex{ScalarKind::word4, 2, 8, 8, 4};
 const Element kUnknown{ScalarKind::none, 1, 12, 0, 5};
 
-/// A struct with holes: {short, int, long, float complex}.
+/// A struct with holes, for the datatype {short, int, long, float complex}.
 struct Record {
     std::int16_t small;
     std::int32_t middle;
@@ -69,7 +69,8 @@ TEST(External32, a_struct_is_packed_without_padding) {
     EXPECT_EQ(std::memcmp(file.data(), expected, sizeof expected), 0);
 }
 
-/// There is more data than one stage holds, with elements that don't divide the stage.
+/// The largest amount is more than one stage of the conversion, and the elements don't divide a
+/// stage.
 TEST(External32, what_is_written_is_read_back_whatever_the_amount) {
     for (const std::size_t count : {0U, 1U, 100U, 20'000U}) {
         const auto conversion =
@@ -95,8 +96,8 @@ TEST(External32, a_part_of_the_file_fills_its_whole_elements_and_no_more) {
     const auto conversion = made(layout_of_records(2), signature_of_record());
     const auto out = records(2);
     const auto file = written(*conversion, out.data());
-    const Bytes ends[] = {2, 6, 10, 18, 20, 24, 28, 36};         // of the elements in the file
-    const Bytes memory_ends[] = {2, 6, 14, 22, 24, 28, 36, 44};  // and in memory
+    const Bytes ends[] = {2, 6, 10, 18, 20, 24, 28, 36};         // ends of the elements in the file
+    const Bytes memory_ends[] = {2, 6, 14, 22, 24, 28, 36, 44};  // ends of the elements in memory
     for (Bytes part = 0; part <= 36; ++part) {
         std::vector<Record> in(2);
         std::memset(in.data(), 0xaa, sizeof(Record) * 2);
@@ -116,7 +117,7 @@ TEST(External32, any_part_of_the_file_fills_the_elements_that_lie_wholly_in_it) 
     const auto conversion = made(layout_of_records(3), signature_of_record());
     const auto out = records(3);
     const auto file = written(*conversion, out.data());
-    const Bytes sizes[] = {2, 4, 4, 8};  // of the elements in the file
+    const Bytes sizes[] = {2, 4, 4, 8};  // sizes of the elements in the file
     for (Bytes begin = 0; begin <= 54; ++begin) {
         for (Bytes end = begin; end <= 54; ++end) {
             std::vector<Record> in(3);
@@ -146,7 +147,7 @@ TEST(External32, any_part_of_the_file_fills_the_elements_that_lie_wholly_in_it) 
     }
 }
 
-/// One kind of element, several stages, and memory that isn't contiguous.
+/// The data has one kind of element and takes several stages, and its memory is not contiguous.
 TEST(External32, uniform_data_may_be_strided) {
     constexpr std::size_t kCount = 100'000;
     std::vector<std::int32_t> values(2 * kCount);

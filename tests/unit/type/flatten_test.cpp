@@ -61,7 +61,7 @@ TEST(ListCursor, SeeksByOffsetToTheFirstByteAtOrAfter) {
     EXPECT_GT(sought, 3000);
 }
 
-/// Memory for the offsets of `bytes`.
+/// Memory that covers all offsets in `bytes`.
 struct Memory {
     Memory(const Typemap& bytes, unsigned seed) : span(test::facts_of(bytes).span) {
         for (Bytes i = 0; i < span.length(); ++i)

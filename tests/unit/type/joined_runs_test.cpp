@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// JoinedRuns: one pass over random runs finds what several simple passes find, also where it writes
-// over its input.
+// JoinedRuns: one pass over random runs finds what several simple passes find, also if it
+// overwrites its input.
 #include "type/joined_runs.hpp"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,8 @@
 namespace oratorio::test {
 namespace {
 
-/// Returns the runs without empty ones, each joined to the one it continues.
+/// Returns the runs that are not empty. Each run that continues the one before it is joined to that
+/// one.
 std::vector<Extent> join(const std::vector<Extent>& runs) {
     std::vector<Extent> joined;
     for (const Extent run : runs) {

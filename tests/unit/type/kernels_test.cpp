@@ -19,7 +19,7 @@ Buffer counting(std::size_t size, unsigned seed) {
     return buffer;
 }
 
-/// Returns the offsets of `count` pieces at `step`; uneven when `listed`.
+/// Returns the offsets of `count` pieces, `step` apart; with `listed`, they are uneven.
 std::vector<Offset> offsets_of(std::int64_t count, Bytes step, bool listed) {
     std::vector<Offset> offsets;
     for (std::int64_t i = 0; i < count; ++i)
@@ -28,7 +28,7 @@ std::vector<Offset> offsets_of(std::int64_t count, Bytes step, bool listed) {
 }
 
 TEST(CopyEqual, EveryLengthAndDirectionSpacedAndListedMovesExactlyItsBytes) {
-    constexpr std::int64_t kCount = 6;  // one round of the unrolled loop, and some
+    constexpr std::int64_t kCount = 6;  // more than one round of the unrolled loop
     constexpr std::int64_t kRows = 2;
     for (Bytes length = 1; length <= 70; ++length) {
         for (const Bytes to_step : {length + 1, length + 3, -length - 1}) {
@@ -62,7 +62,8 @@ TEST(CopyEqual, EveryLengthAndDirectionSpacedAndListedMovesExactlyItsBytes) {
 
 TEST(CopyPiece, EveryLengthMovesExactlyItsBytes) {
     for (std::size_t length = 0; length <= 200; ++length) {
-        // No byte more, so that a sanitizer detects an access outside.
+        // The buffers are exactly as long as the piece, so that a sanitizer detects an access
+        // outside.
         const Buffer source = counting(length, 1);
         Buffer target(length);
         copy_piece(target.data(), source.data(), static_cast<Bytes>(length));
@@ -70,13 +71,15 @@ TEST(CopyPiece, EveryLengthMovesExactlyItsBytes) {
     }
 }
 
-/// Returns the ways to move short pieces that this processor supports.
+/// Returns the ways to move short pieces that this processor supports: without masked moves, and
+/// with them.
 std::vector<bool> ways() {
     return has_masked_moves() ? std::vector<bool>{false, true} : std::vector<bool>{false};
 }
 
 TEST(CopyUneven, NoByteBetweenThePiecesIsTouched) {
-    const std::vector<Bytes> prefix{7, 8, 10, 14, 31, 72, 200};  // of a longer list
+    const std::vector<Bytes> prefix{7, 8, 10, 14, 31, 72, 200};  // a section of a longer list of
+                                                                 // sums
     const std::vector<Offset> to{0, 2, 5, 10, 28, 70};
     const Buffer source = counting(2 * 193, 1);
     const Buffer before = counting(2 * 210, 2);
@@ -95,7 +98,7 @@ TEST(CopyUneven, NoByteBetweenThePiecesIsTouched) {
     }
 }
 
-/// Pieces of 1 to 70 bytes with gaps, listed, and the offset of every byte of them.
+/// Listed pieces of 1 to 70 bytes with gaps, and the offset of each of their bytes.
 struct RandomPieces {
     explicit RandomPieces(test::Random& random) {
         Bytes size = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cursor::next_pieces, compared with the typemap oracle, and the number of pieces that it returns
-// at once.
+// Cursor::next_pieces(), compared with the typemap oracle, and the number of pieces that one call
+// returns.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -40,7 +40,7 @@ TEST(NextPieces, WalksTheTypemapFromAnyPositionUnderAnyLimit) {
                                    : generator.between(0, 2) == 0 ? INT64_MAX
                                                                   : generator.between(1, 3000);
                 Typemap taken;
-                if (generator.between(0, 3) == 0) {  // mixes both ways to step
+                if (generator.between(0, 3) == 0) {  // mixes next() and next_pieces()
                     const StridedRun run = cursor.next(most);
                     pieces = {
                         {run.offset, nullptr, nullptr, run.length, run.stride, run.count}, 1, 0};

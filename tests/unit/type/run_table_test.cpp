@@ -36,7 +36,8 @@ TEST(RunTable, WhatIsWrittenIsRead) {
     }
 }
 
-/// Returns the first run of a table with these bytes, for a region of 1000 bytes.
+/// Returns the first run of a table that consists of these bytes, for a region of 1000 bytes from
+/// offset 5000 on.
 StridedRun first_of(std::vector<int> bytes) {
     std::vector<std::byte> table;
     for (const int byte : bytes) table.push_back(static_cast<std::byte>(byte));

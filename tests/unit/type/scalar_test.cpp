@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// external32 of every kind of scalar, compared with bytes computed by hand from MPI-4.1, 14.5.2.
+// Conversions of every kind of scalar to external32, compared with bytes computed by hand from
+// MPI-4.1, 14.5.2.
 #include "type/scalar.hpp"
 
 #include <gtest/gtest.h>
@@ -42,7 +43,7 @@ Converted read(ScalarKind kind, const Bytes8& file) {
     return {fits, memory};
 }
 
-/// Checks that the value is written as these bytes, and that they are read as the value.
+/// Checks that the value is written as these bytes, and that these bytes are read as the value.
 template <class T>
 void expect_both_ways(ScalarKind kind, const T& value, const Bytes8& file) {
     const Converted written = write(kind, bytes_of(value));
@@ -99,7 +100,8 @@ TEST(Scalar, what_has_no_form_is_never_converted) {
     EXPECT_FALSE(to_external32(ScalarKind::none, &byte, &byte, 0));
 }
 
-/// Every length has its own remainder after whole words, and neither side is aligned.
+/// The numbers of words leave all remainders behind groups of eight bytes, which are swapped at
+/// once, and neither side is aligned.
 TEST(Scalar, any_number_of_words_is_swapped_at_any_address) {
     std::mt19937 random(5);
     for (const ScalarKind kind : {ScalarKind::byte, ScalarKind::word2, ScalarKind::word4,
@@ -124,14 +126,15 @@ TEST(Scalar, any_number_of_words_is_swapped_at_any_address) {
 
 using Limits = std::numeric_limits<long double>;
 
-/// Returns 10 bytes of value and 6 of padding, which are read as zero.
+/// Returns the memory of a long double: 10 bytes of value, and 6 of padding, which the conversion
+/// sets to zero when it reads.
 Bytes8 extended(long double value) {
     Bytes8 bytes(16, 0);
     std::memcpy(bytes.data(), &value, 10);
     return bytes;
 }
 
-/// Checks both ways; `head` are the first bytes in the file, and zeros follow.
+/// Checks both directions. `head` holds the first bytes in the file, which are followed by zeros.
 void expect_extended(long double value, Bytes8 head) {
     head.resize(16);
     const Converted written = write(ScalarKind::extended_real, extended(value));
@@ -146,7 +149,7 @@ TEST(Scalar, a_long_double_is_binary128) {
     expect_extended(1.0L, {0x3f, 0xff});
     expect_extended(-2.0L, {0xc0, 0x00});
     expect_extended(1.5L, {0x3f, 0xff, 0x80});
-    // 0.1 in 64 bits of significand: 0x3ffb, 0xcccccccccccccccd.
+    // With 64 bits of significand, 0.1 is 0x3ffb, 0xcccccccccccccccd.
     expect_extended(0.1L, {0x3f, 0xfb, 0x99, 0x99, 0x99, 0x99, 0x99, 0x99, 0x99, 0x9a});
     expect_extended(0.0L, {0x00});
     expect_extended(-0.0L, {0x80});
@@ -154,17 +157,18 @@ TEST(Scalar, a_long_double_is_binary128) {
     expect_extended(-Limits::infinity(), {0xff, 0xff});
     expect_extended(Limits::quiet_NaN(), {0x7f, 0xff, 0x80});
     expect_extended(Limits::min(), {0x00, 0x01});
-    // The smallest denormal: the last of 63 fraction bits is 49 bits before the end of 112.
+    // The smallest denormal has only the last of 63 fraction bits set, which is 49 bits before the
+    // end of 112.
     expect_extended(Limits::denorm_min(), {0, 0, 0, 0, 0, 0, 0, 0, 0, 2});
     expect_extended(Limits::max(), {0x7f, 0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xfe});
 }
 
 TEST(Scalar, forms_of_long_double_that_no_processor_makes_become_numbers_or_nans) {
     Bytes8 memory(16, 0);
-    memory[7] = 0x80;  // exponent 0 with the integer bit: the smallest normal number
+    memory[7] = 0x80;  // exponent 0 with the integer bit set means the smallest normal number
     EXPECT_EQ(write(ScalarKind::extended_real, memory).bytes,
               (Bytes8{0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}));
-    memory[7] = 0x40;  // exponent 1 without it
+    memory[7] = 0x40;  // exponent 1 without the integer bit is no valid number
     memory[8] = 1;
     EXPECT_EQ(write(ScalarKind::extended_real, memory).bytes,
               (Bytes8{0x7f, 0xff, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}));
@@ -181,9 +185,10 @@ long double read_extended(Bytes8 file) {
 
 TEST(Scalar, reading_a_long_double_rounds_to_nearest_even) {
     const long double next = 1.0L + Limits::epsilon();
-    // Bytes 2 to 9 hold 63 bits of the long double and, as the last bit of byte 9, the first of the
-    // 49 that are dropped.
-    EXPECT_EQ(read_extended({0x3f, 0xff, 0, 0, 0, 0, 0, 0, 0, 1}), 1.0L);  // a tie, to even
+    // Bytes 2 to 9 hold 63 fraction bits that the long double keeps. The last bit of byte 9 is the
+    // first of the 49 bits that are dropped.
+    EXPECT_EQ(read_extended({0x3f, 0xff, 0, 0, 0, 0, 0, 0, 0, 1}), 1.0L);  // a tie, which rounds to
+                                                                           // even
     EXPECT_EQ(read_extended({0x3f, 0xff, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 1}), next);
     EXPECT_EQ(read_extended({0x3f, 0xff, 0, 0, 0, 0, 0, 0, 0, 3}), next + Limits::epsilon());
     const Bytes8 nearly_two = {0x3f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
@@ -202,12 +207,12 @@ TEST(Scalar, a_long_double_that_rounds_past_the_largest_is_an_error_and_a_nan_st
     Bytes8 payload(16, 0);
     payload[0] = 0x7f;
     payload[1] = 0xff;
-    payload[15] = 1;  // only in bits that are dropped
+    payload[15] = 1;  // the payload is only in bits that are dropped
     const long double nan = read_extended(payload);
     EXPECT_NE(nan, nan);
 }
 
-/// Compares with the compiler's own conversions.
+/// Compares random values with the compiler's own conversions.
 TEST(Scalar, random_long_doubles_are_what_the_compiler_makes_of_them) {
     std::mt19937_64 random(11);
     for (int i = 0; i < 20000; ++i) {

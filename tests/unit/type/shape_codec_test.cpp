@@ -100,8 +100,8 @@ TEST(ShapeCodec, EveryTruncationIsAnError) {
     }
 }
 
-/// Bytes are changed at random: the result is an error, or a layout that can be walked and encoded
-/// again.
+/// Bytes of the code are changed at random. Decoding must return an error, or a layout that can be
+/// walked and encoded again.
 TEST(ShapeCodec, DamagedBytesNeverDoHarm) {
     std::int64_t accepted = 0;
     std::int64_t refused = 0;
@@ -148,19 +148,19 @@ TEST(ShapeCodec, NumbersThatWouldOverflowAreRefused) {
     }
 }
 
-/// Returns the code of a layout up to its shape, for a shape to be appended.
+/// Returns the code of a layout without its shape, to which a test appends a shape.
 Code before_shape() {
     Code code = encoded({Shape::empty(), 0, 0, 1});
     code.pop_back();
     return code;
 }
 
-/// The check itself must not overflow 64 bits; a sanitizer detects that.
+/// The check that a piece ends within 64 bits must not overflow itself; a sanitizer detects that.
 TEST(ShapeCodec, APieceThatEndsBeyond64BitsIsRefused) {
     Code code = before_shape();
     code.push_back(static_cast<std::byte>(Shape::Kind::runs));
     for (const int byte : {4, 0xee, 0x11, 4, 0xfe}) code.push_back(static_cast<std::byte>(byte));
-    code.insert(code.end(), 8, std::byte{0xff});  // 2^63 - 1 bytes at 1143
+    code.insert(code.end(), 8, std::byte{0xff});  // a run of 2^63 - 1 bytes at offset 1143
     for (const int byte : {1, 4}) code.push_back(static_cast<std::byte>(byte));
     EXPECT_FALSE(decode(code).ok());
 }
@@ -182,7 +182,7 @@ TEST(ShapeCodec, AListLongerThanTheMessageTakesNoMemory) {
     for (const Shape::Kind kind : {Shape::Kind::blocks, Shape::Kind::runs, Shape::Kind::mixed}) {
         Code code = before_shape();
         code.push_back(static_cast<std::byte>(kind));
-        for (int i = 0; i < 8; ++i) code.push_back(std::byte{0xfe});  // count 2^55 and more
+        for (int i = 0; i < 8; ++i) code.push_back(std::byte{0xfe});  // a count of 2^55 or more
         code.push_back(std::byte{1});
         EXPECT_FALSE(decode(code).ok());
     }

@@ -51,7 +51,7 @@ TEST(ShapeTree, NumbersAreCountedAsFarAsOneWantsToKnow) {
     EXPECT_EQ(numbers_of(*Shape::strided(Shape::run(8), 1000, 32), 100), 2);
     EXPECT_EQ(numbers_of(*Shape::blocks(Shape::run(8), {0, 10, 70}), 100), 5);
     EXPECT_EQ(numbers_of(*Shape::runs({0, 10, 30}, {4, 5, 6}), 100), 7);
-    // The tree has 2^40 nodes if each is counted.
+    // Shared subtrees make a tree of 2^40 nodes, if each occurrence is counted.
     ShapePtr shape = Shape::runs({0, 10, 30}, {4, 5, 6});
     for (int i = 0; i < 40; ++i) {
         const Bytes end = shape->span().end;

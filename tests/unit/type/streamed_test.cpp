@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Streamed copies move the same bytes as ordinary ones, and touch no byte next to their pieces.
+// Streamed copies (with non-temporal stores) move the same bytes as ordinary ones, and touch no
+// byte next to their pieces.
 #include "type/streamed.hpp"
 
 #include <gtest/gtest.h>
@@ -25,7 +26,7 @@ Buffer counting(std::size_t size, unsigned seed) {
     return buffer;
 }
 
-/// Returns the first byte of `buffer` on a line boundary.
+/// Returns the first byte of `buffer` that is on a cache line boundary.
 std::byte* aligned(Buffer& buffer) {
     const auto address = reinterpret_cast<std::uintptr_t>(buffer.data());
     return buffer.data() + (kLine - address % kLine) % kLine;
@@ -56,8 +57,8 @@ TEST(StreamPiece, EveryLengthAtEveryAlignmentMovesExactlyItsBytes) {
     }
 }
 
-/// Returns layouts of long pieces with at least `bytes` data bytes: spaced, rows of spaced ones,
-/// listed, listed with any lengths, and one run.
+/// Returns layouts of long pieces with at least `bytes` data bytes. They are evenly spaced, rows of
+/// evenly spaced pieces, listed with one length or with any lengths, or one run.
 Layout long_pieces(test::Random& random, Bytes bytes) {
     const Offset origin = random.between(0, 70);
     const Bytes length = random.chance(50) ? random.between(4, 40) * 64 : random.between(150, 3000);
@@ -117,7 +118,7 @@ TEST(CopyBetweenStreamed, LongPiecesOfAnyLayoutEqualReused) {
     }
 }
 
-/// Returns places `stride` apart in one row, from the line boundary plus `offset` on.
+/// Returns places `stride` apart in one row. The first is `offset` bytes behind a line boundary.
 Places<std::byte> spaced(Buffer& memory, std::size_t offset, Bytes stride) {
     return {aligned(memory) + offset, nullptr, stride, 0};
 }
@@ -132,7 +133,8 @@ TEST(WorthStreaming, WholeLinesPaySoonerThanPackedPiecesAndThoseSoonerThanSpaced
     };
     EXPECT_FALSE(worth(0, 128, 64));
     EXPECT_TRUE(worth(0, 320, 256));
-    EXPECT_FALSE(worth(16, 320, 256));  // base, stride and length each lead to partial lines
+    EXPECT_FALSE(worth(16, 320, 256));  // here and below, the base, the stride or the length leads
+                                        // to partial lines
     EXPECT_FALSE(worth(0, 328, 256));
     EXPECT_FALSE(worth(0, 320, 248));
     EXPECT_FALSE(worth(16, 248, 248));
@@ -146,7 +148,8 @@ TEST(WorthStreaming, ListedPiecesCountByTheirMean) {
     GTEST_SKIP() << "no streaming stores";
 #endif
     Buffer memory(4 * kLine);
-    const std::vector<Bytes> prefix{100, 110, 820};  // of a longer list: 10 and 710 bytes
+    const std::vector<Bytes> prefix{100, 110, 820};  // a section of a longer list of sums; the two
+                                                     // pieces have 10 and 710 bytes
     const std::vector<Offset> offsets{0, 1000};
     EXPECT_FALSE(worth_streaming({memory.data(), offsets.data(), 0, 0}, {prefix.data(), 0}, 2));
     EXPECT_TRUE(worth_streaming({memory.data(), prefix.data(), 0, 0}, {prefix.data(), 0}, 2));
