@@ -9,7 +9,7 @@ namespace oratorio::oracle {
 
 namespace {
 
-constexpr int kValues = 255;  // values of a byte that isn't zero
+constexpr int kValues = 255;  // number of values that a byte can have without being zero
 
 /// Returns a number that differs between nearby offsets, so that the rules notice data at a wrong
 /// offset.
@@ -95,7 +95,7 @@ void Rules::walk() {
     before_all_.begin = before_all_.end = -2;
 }
 
-/// Takes one rank's share of a step on a handle.
+/// Records one rank's share of a step on a handle in the walk's state and in the facts.
 void Rules::take(Walk& walk, const Step& step, std::size_t part, int number) {
     const Part& mine = step.parts[part];
     Walk::Seen& seen = walk.at(step.handle, mine.rank);
@@ -149,7 +149,7 @@ void Rules::take(Walk& walk, const Step& step, std::size_t part, int number) {
     }
 }
 
-/// Marks what this rank has done on the handle as flushed to the file.
+/// Notes the step at which this rank's accesses through the handle have been flushed to the file.
 void Rules::flush(Rank rank, int handle, int number) {
     const auto note = [&](Access& access) {
         if (access.rank == rank && access.handle == handle && access.end < number &&
@@ -226,7 +226,7 @@ void Rules::fail_resize(int step) {
     for (Resize& resize : resizes_) resize.as.failed |= resize.as.step == step;
 }
 
-/// Returns null if no access wrote the byte.
+/// Returns the access that wrote the value `found` at an offset; null if none did.
 const Access* Rules::writer_of(Offset at, std::byte found) const {
     if (found == old_value(at)) return &before_all_;
     if (found == std::byte{0} || at >= data_end()) return nullptr;

@@ -10,7 +10,8 @@ namespace oratorio::oracle {
 
 namespace {
 
-constexpr Bytes kDirectUnit = 512;  // unit of direct I/O on clients that refuse other sizes
+constexpr Bytes kDirectUnit = 512;  // direct I/O on a client that refuses some sizes must be whole
+                                    // units of this many bytes
 constexpr int kNow = 5;  // percent of calls in which the client acts unprompted (see wander)
 
 Bytes length_of(std::span<const iovec> memory) {

@@ -51,7 +51,7 @@ class Client {
     ssize_t write(Connection& by, Offset offset, std::span<const iovec> memory);
     int sync(Connection& by);
     int resize(Connection& by, Bytes bytes, bool allocate);
-    /// Waits until other owners release the range.
+    /// Takes or releases a lock. Taking one waits until no other owner holds a conflicting lock.
     int lock(Connection& by, Extent range, bool lock, bool exclusive);
     /// Returns true, by chance, if another owner holds a lock in the range: the nonblocking lock
     /// call then fails and must be repeated. Once it returns false, the caller waits in lock().
@@ -75,7 +75,7 @@ class Client {
         Offset offset;
         std::vector<std::byte> bytes;
     };
-    /// Lets one call at a time use the pages.
+    /// Gives one call at a time access to the client's pages, for its lifetime.
     class Turn {
       public:
         explicit Turn(Client& client);
@@ -118,7 +118,7 @@ class Client {
     bool attributes_valid_ = false;
     int locks_ = 0;     ///< number of locks on the file held by this node's ranks
     int failures_ = 0;  ///< number of failed write-backs
-    int failure_ = 0;   ///< errno of the last failed write-back
+    int failure_ = 0;   ///< errno of the most recent failed write-back
     bool busy_ = false;
     bool still_ = false;
 };

@@ -40,7 +40,7 @@ struct ClientFacts {
     bool odd_reads = false;
 };
 const ClientFacts& facts_of(ClientKind kind);
-/// Returns ClientKind::none if no kind has that name.
+/// Returns the kind with that name on the command line; ClientKind::none if there is none.
 ClientKind client_of(std::string_view word);
 
 }  // namespace oratorio::oracle

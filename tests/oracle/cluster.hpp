@@ -46,9 +46,10 @@ class Cluster {
     const Program& program_;
     Server server_{storage};
     std::vector<std::unique_ptr<Client>> clients_;      ///< by node
-    std::unique_ptr<System> system_;                    ///< only with clients
+    std::unique_ptr<System> system_;                    ///< null if the ranks' stores are on the
+                                                        ///< file itself
     std::vector<std::unique_ptr<RankLocks>> locks_of_;  ///< by rank
-    std::vector<Fault> faults_;                         ///< by rank
+    std::vector<Fault> faults_;                         ///< storage fault of each rank, by rank
 };
 
 }  // namespace oratorio::oracle

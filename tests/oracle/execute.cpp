@@ -23,7 +23,8 @@ struct Opened {
     /// A call or the helper uses the file now. In the real library, bind/ has a lock for this.
     bool busy = false;
     bool lost = false;  ///< setting its view failed, so that only close is called on it
-    std::map<int, OperationPtr> started;  ///< by id of the step
+    std::map<int, OperationPtr> started;  ///< nonblocking accesses that have not finished, by id of
+                                          ///< their step
 };
 
 class Machine {

@@ -11,7 +11,7 @@ namespace oratorio::oracle {
 struct Verdict {
     /// Empty if everything was allowed; else begins with a word for the kind of fault.
     std::string wrong;
-    long switches = 0;  ///< changes of the running fiber
+    long switches = 0;  ///< how often the running fiber changed
     int overslept = 0;  ///< sleeps at a doorbell that nobody rang
     int job_locks = 0;  ///< number of job locks that were granted
     [[nodiscard]] bool ok() const { return wrong.empty(); }

@@ -98,7 +98,8 @@ void Fibers::change(Place& from, Place& to) {
 
 void Fibers::live() {
 #if defined(__SANITIZE_ADDRESS__)
-    // The first fiber is entered from run()'s stack.
+    // Only the first fiber is entered from the stack of run(), so that this tells where that stack
+    // is.
     const bool first = outside_stack_.ss_sp == nullptr;
     const void* bottom = nullptr;
     __sanitizer_finish_switch_fiber(nullptr, &bottom, first ? &outside_stack_.ss_size : nullptr);

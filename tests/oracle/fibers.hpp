@@ -53,7 +53,7 @@ class Fibers {
     /// Runs all fibers to their end. Returns an explanation of a failure, or "".
     std::string run();
 
-    // Functions that fibers call.
+    // Functions that only fibers call.
 
     /// Lets another fiber run, by chance.
     void maybe();
@@ -86,7 +86,7 @@ class Fibers {
     struct Place {
         ucontext_t context;
         jmp_buf at;
-        bool begun = false;  ///< `at` is set
+        bool begun = false;  ///< `at` has been set, by a switch away from the fiber
     };
     struct Fiber {
         Place place;

@@ -18,10 +18,10 @@ class Generator {
     Program make();
 
   private:
-    /// The state of a handle.
+    /// What the generator knows about a handle at the current end of the program.
     struct State {
         std::vector<Tiles> views;  ///< by member
-        std::vector<Part> shape;   ///< of the last collective access
+        std::vector<Part> shape;   ///< shares of the last collective access, by member
         std::vector<int> starts;   ///< ids of the accesses that have not finished
         bool split = false;
         bool atomic = false;
@@ -75,7 +75,7 @@ class Generator {
     Features features_;
     Program program_;
     std::vector<State> states_;
-    std::vector<Tiles> owned_;  ///< by handle and member
+    std::vector<Tiles> owned_;  ///< the bytes that each member of each handle owns, in that order
     int steps_ = 0;
 };
 

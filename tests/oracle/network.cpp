@@ -177,7 +177,8 @@ Result<Ticket> Network::join(Rank me, Operation operation) {
     return start(me, std::move(operation));
 }
 
-/// A broadcast may end before all ranks have joined, as in MPI; it is no barrier.
+/// Returns true if the operation may be reported as done. A broadcast needs only its root to have
+/// joined: as in MPI, it is no barrier.
 bool Network::ready(const Operation& operation) {
     if (operation.kind == Kind::send || operation.kind == Kind::receive) return operation.matched;
     const Collective& all = collective(operation.collective);

@@ -43,7 +43,8 @@ class Outcomes {
     Rules& rules_;
     std::vector<Done> done_;                             ///< by access
     std::map<int, std::map<Rank, Error>> notes_;         ///< by step
-    std::map<int, std::map<std::size_t, Bytes>> sizes_;  ///< by step of Kind::get_size, and part
+    std::map<int, std::map<std::size_t, Bytes>> sizes_;  ///< sizes reported to ranks, by step of
+                                                         ///< Kind::get_size, and part
 };
 
 }  // namespace oratorio::oracle

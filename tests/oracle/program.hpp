@@ -66,10 +66,10 @@ struct Step {
     Positioning at = Positioning::explicit_offset;
     bool collective = false;
     bool split = false;
-    int refers = -1;  ///< Kind::finish: the id of the start
-    Bytes size = 0;   ///< Kind::size
-    bool on = false;  ///< Kind::atomic
-    Rank from = 0;    ///< Kind::message
+    int refers = -1;  ///< id of the step `start` that a step `finish` ends
+    Bytes size = 0;   ///< the new size of a step `size`
+    bool on = false;  ///< the mode that a step `atomic` sets
+    Rank from = 0;    ///< sender of a message
     Rank to = 0;
     std::vector<Part> parts;  ///< the shares of the ranks; barriers and messages have none
 };
@@ -77,7 +77,7 @@ struct Step {
 struct Handle {
     std::vector<Rank> members;
     HintMap hints;
-    bool log = false;  ///< used with the shared file pointer only
+    bool log = false;  ///< the handle is used with the shared file pointer only
 };
 
 /// What makes nonblocking accesses progress between a rank's calls.
@@ -89,7 +89,7 @@ enum class Beside {
 
 /// Where and how the program runs, apart from its own steps.
 struct Setting {
-    int ranks_per_node = 0;  ///< 0: all on one node
+    int ranks_per_node = 0;  ///< 0: all ranks are on one node
     int cores = 1;
     bool node_memory = true;  ///< collectives within a node use shared memory (NodeTransport)
     /// On several nodes, the inputs of planning are held once per node, in shared memory.
@@ -105,7 +105,8 @@ struct Setting {
     int trouble_percent = 0;
     Scarcity memory;
     Rank fault_rank = -1;
-    Fault fault;  ///< a storage fault of `fault_rank`, which makes errors legal
+    /// A storage fault of `fault_rank`, which allows calls to report errors.
+    Fault fault;
     /// Number of the first of its locks of the job (from 1) that `fault_rank` cannot get; 0: it
     /// gets all.
     int failing_lock = 0;
@@ -123,7 +124,7 @@ struct Program {
     std::vector<Handle> handles;
     std::vector<Step> steps;
 
-    /// Returns true if something fails that a call may report as an error.
+    /// Returns true if the setting contains a failure that a call may report as an error.
     [[nodiscard]] bool faulty() const {
         const Scarcity& memory = setting.memory;
         const bool large = memory.maps || setting.client != ClientKind::none;
@@ -156,7 +157,7 @@ struct Features {
 /// Returns the program of a seed.
 Program make_program(std::uint64_t seed, const Features& features);
 
-/// Returns one line per step, as a person would write it.
+/// Returns the program as text that a person can read, one line per step.
 std::string describe(const Program& program);
 std::string describe(const Program& program, const Step& step);
 const char* name_of(Kind kind);

@@ -20,7 +20,7 @@ using Clock = std::array<int, kRanksMax>;
 
 /// One rank's data access.
 struct Access {
-    int step = 0;  ///< id of the step that starts it
+    int step = 0;  ///< id of the step that starts the access
     std::size_t part = 0;
     Rank rank = 0;
     int handle = 0;
@@ -55,7 +55,7 @@ class Rules {
 
     std::vector<Access> accesses;  ///< in the program's order
 
-    /// Returns -1 if there is no such access.
+    /// Returns the index of the access in `accesses`; -1 if there is none.
     [[nodiscard]] int find(int step, std::size_t part) const;
     /// Returns the byte that an access writes at an offset. All accesses that write an offset write
     /// different values there.
@@ -76,7 +76,7 @@ class Rules {
     /// moment. Returns "" or the fault.
     [[nodiscard]] std::string check_mixed(Offset end,
                                           const std::function<std::byte(Offset)>& found) const;
-    /// Checks that a read may have ended after `bytes` bytes.
+    /// Checks that the access, a read, may have returned `bytes` bytes.
     [[nodiscard]] std::string check_count(int access, Bytes bytes) const;
     [[nodiscard]] std::string check_size(Bytes size) const;
     /// Checks the size that a rank got in a step of Kind::get_size.
@@ -136,8 +136,10 @@ class Rules {
     std::vector<Resize> resizes_;
     /// One entry for each rank and step of Kind::get_size.
     std::vector<Access> size_queries_;
-    std::vector<std::uint32_t> first_;    ///< by offset: index of its first writer in writers_
-    std::vector<std::uint16_t> writers_;  ///< numbers of accesses
+    std::vector<std::uint32_t> first_;    ///< for each offset, the index in writers_ of its first
+                                          ///< writer
+    std::vector<std::uint16_t> writers_;  ///< numbers of the accesses that write an offset, for all
+                                          ///< offsets in turn
     /// Number of accesses that have an order.
     std::size_t ordered_ = 0;
     /// Results of is_before(), by id of the earlier access, then of the later one.

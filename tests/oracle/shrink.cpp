@@ -9,7 +9,7 @@ namespace oratorio::oracle {
 namespace {
 
 constexpr int kRunsMax = 3000;
-constexpr std::uint64_t kSchedules = 12;  // schedules tried for each candidate
+constexpr std::uint64_t kSchedules = 12;  // orders of events that are tried for each candidate
 
 /// Repairs a program after a removal: an access whose end is gone becomes a blocking one, and steps
 /// without ranks and ends of accesses that no longer begin are removed.

@@ -14,7 +14,7 @@ namespace oratorio::oracle {
 
 class System {
   public:
-    /// The file's name.
+    /// The simulated file's name. Calls on any other name go to the operating system.
     static constexpr std::string_view path = "/simulated/file";
 
     /// `connect` returns a store of the server for the rank that opens the file; `here` returns
