@@ -120,7 +120,7 @@ class FreeTransport final : public Transport {
 
     Between& between_;
     Topology topology_;
-    std::map<std::int64_t, Started> started_;  ///< by ticket
+    std::map<std::int64_t, Started> started_;  ///< operations that this rank has started, by ticket
     std::int64_t next_ticket_ = 0;
     std::size_t next_collective_ = 0;
 };

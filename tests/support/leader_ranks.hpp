@@ -18,7 +18,8 @@ namespace oratorio::test {
 
 class LeaderRanks final : public Transport {
   public:
-    /// Returns null on ranks that are not the first of their node.
+    /// Returns the transport of this rank among the nodes' first ranks; null if this rank is not
+    /// one of them.
     static std::unique_ptr<Transport> of(Transport& all) {
         const Topology& topology = all.topology();
         if (first_beside(topology, topology.rank) != topology.rank) return nullptr;

@@ -74,7 +74,8 @@ class MemoryDisk {
 };
 
 struct MemoryStoreOptions {
-    OpenMode mode = {.read = true, .write = true};  ///< the other direction fails with EBADF
+    OpenMode mode = {.read = true, .write = true};  ///< a transfer in a direction that is not open
+                                                    ///< fails with EBADF
     std::uint64_t seed = 1;
     /// Reads of this range fail with EIO, after the bytes before the range have been transferred.
     Extent bad_reads = {};

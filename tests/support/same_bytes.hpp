@@ -39,8 +39,8 @@ std::vector<std::byte> values_of(const Layout& layout, Bytes count, ValueAt valu
     return values;
 }
 
-/// Returns the result of make() for this key, computed at the first use. Each call site has its own
-/// keys.
+/// Returns the result of make() for this key, which is computed only once. Each call site has keys
+/// of its own, because each passes a `make` of its own type.
 template <class Key, class Make>
 const std::vector<std::byte>& made_once(const Key& key, Make make) {
     static std::map<Key, std::vector<std::byte>> known;

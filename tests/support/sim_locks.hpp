@@ -56,7 +56,7 @@ class SimLockService final : public LockService {
     std::set<LockId> mine_;
 };
 
-/// The lock services of one rank.
+/// The library's access to the job's locks on one rank.
 class SimLockServices final : public LockServices {
   public:
     SimLockServices(SimLocks& all, std::function<void()> while_locked)

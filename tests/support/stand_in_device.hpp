@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// StandInDevice: loads a library that stands in for a device driver, and its device memory, which
-// this process cannot touch (tests/unit/device/stand_in_memory.h).
+// StandInDevice: loads a library that stands in for a device driver, and manages the simulated
+// device memory, which this process cannot touch (tests/unit/device/stand_in_memory.h).
 #pragma once
 
 #include <dlfcn.h>

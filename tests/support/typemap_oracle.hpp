@@ -12,7 +12,7 @@
 
 namespace oratorio::test {
 
-/// The offset of every data byte, in data order.
+/// A typemap: the offset of every data byte, in data order.
 using Typemap = std::vector<Offset>;
 
 /// One datatype in two forms: as the shape that the factories build, and as its typemap.
@@ -30,7 +30,7 @@ struct LaidOutMap {
 class TypemapGenerator {
   public:
     enum class Style {
-        any,        ///< negative and zero strides, overlaps, any order
+        any,        ///< strides may be negative or zero, and data may overlap, in any order
         ascending,  ///< strictly increasing offsets, as a file view for writing needs
     };
 
