@@ -19,7 +19,7 @@ namespace {
 
 constexpr int kRanks = 3;
 constexpr Bytes kPiece = 24;
-constexpr Bytes kBytes = 24 * 500;  // per rank and access
+constexpr Bytes kBytes = 24 * 500;  // bytes that a rank moves in one access
 constexpr auto kAt = Positioning::explicit_offset;
 
 using Buffer = std::vector<std::byte>;

@@ -27,7 +27,7 @@ HintMap promised_with(const HintMap& more) {
 
 struct Job {
     int ranks = 8;
-    int ranks_per_node = 0;  ///< 0: one node with shared memory
+    int ranks_per_node = 0;  ///< 0: all ranks are on one node with shared memory
 };
 
 /// Opens a file on all ranks, runs `body` with it, and closes it.

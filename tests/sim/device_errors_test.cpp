@@ -36,7 +36,7 @@ TEST_P(OnDevice, ACopyThatFailsEndsTheAccessWithWhatWasWritten) {
                 EXPECT_EQ(outcome.error.kind, ErrorKind::buffer);
                 EXPECT_EQ(outcome.error.rank, 0);
                 EXPECT_EQ(outcome.bytes, (copy - 1) * kPiece);
-                // The next call succeeds.
+                // The call after the failed one succeeds.
                 device_.counts().fails_at = 0;
                 expect_done(file.access(call(kWriting, out, kPiece, false)), kPiece);
             });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Accesses from device memory, which this process cannot touch: all kinds of calls, in pieces and
-// as a whole.
+// Accesses from device memory, which this process cannot touch. All kinds of calls are made, with
+// memory that moves in pieces and memory that moves as a whole.
 #include <algorithm>
 #include <functional>
 

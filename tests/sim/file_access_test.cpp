@@ -318,7 +318,7 @@ TEST(FileAccess, OnePieceOfAViewWithHolesTakesNoPlan) {
         Buffer part = filled(2, 'b');
         EXPECT_EQ(access(file, at(call_for(Direction::write, part, false), 9)), moved(2));
         EXPECT_EQ(file.stats().plans, 0U);
-        Buffer two = filled(4, 'c');  // the end of one piece and the begin of the next
+        Buffer two = filled(4, 'c');  // spans the end of one piece and the begin of the next
         EXPECT_EQ(access(file, at(call_for(Direction::write, two, false), 14)), moved(4));
         EXPECT_EQ(file.stats().plans, 1U);
         Buffer back = filled(4, 0);

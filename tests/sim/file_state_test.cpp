@@ -139,7 +139,7 @@ TEST(FilePosition, CountsEtypesOfTheView) {
     const Folder folder;
     with_file(2, call_of(folder.make("data", std::string(50, 'x')), kReadWrite),
               [](File& file, Rank rank) {
-                  // Each rank sees 4 of every 8 bytes.
+                  // A rank's view contains 4 of every 8 bytes.
                   EXPECT_EQ(kind_of(file.set_view(view_of(4 * rank, 4, Shape::run(4), 8), {})),
                             ErrorKind::none);
                   EXPECT_EQ(kind_of(file.seek(0, Whence::end)), ErrorKind::none);

@@ -51,7 +51,7 @@ FlatTerms options_of(const std::string& method) {
     options.cb_buffer_size = 8192;
     options.agents = few_agents(100);
     options.mappable = options.coherent = true;
-    if (method == "auto") {  // which sends messages where there are many pieces
+    if (method == "auto") {  // `auto` sends messages if there are many pieces
         options.mappable = false;
         options.ds_read = Toggle::disable;
         options.cb_buffer_size = 1 << 20;
@@ -89,7 +89,9 @@ Report run_steps(const std::string& method, Direction direction, const Steps& st
             access.buffer = memory.data();
             RunContext context{transport, &store, terms_of(options), report.stats[rank], buffers};
             context.sequence = sequence++;
-            if (method != "auto") context.node = &node;  // auto is to send messages
+            if (method != "auto")
+                context.node = &node;  // without node memory, `auto` must send
+                                       // messages
             context.plans = &plans;
             context.io_thread = &thread;
             InlineAgents agents(store, {options.agents.block, 2}, options.agents.message);

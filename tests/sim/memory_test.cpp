@@ -50,7 +50,7 @@ constexpr auto kPointer = Positioning::individual;
 
 struct Setting {
     const char* method;
-    bool node;  ///< the ranks share memory
+    bool node;  ///< the ranks share memory, as on one node
     const char* store = "posix";
 };
 

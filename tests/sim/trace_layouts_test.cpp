@@ -6,7 +6,7 @@
 namespace oratorio::test {
 namespace {
 
-/// Encodes a shape as the trace does.
+/// Returns a shape in the text form that a trace uses.
 std::string base64_of(const ShapePtr& shape) {
     std::vector<std::byte> code;
     encode({shape, 0, 0, 1}, code);
