@@ -14,7 +14,8 @@ HookState* state = nullptr;
 int in_host = 0;  // number of times that the progress function is registered with the host
 int works = 0;    // number of further calls of the function that find work
 bool refuses = false;
-void (*comes_between)() = nullptr;  // called once when no work is left
+// Called once when no work is left, before the progress function is removed.
+void (*comes_between)() = nullptr;
 
 bool start() {
     if (refuses) return false;

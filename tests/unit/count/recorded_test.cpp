@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reading a recorded collective access.
+// Tests of reading a recorded collective access from a file.
 #include "count/recorded.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Piece: a request of one piece, for tests of agents.
+// Piece: the request of a single piece of data, for tests of agents.
 #pragma once
 
 #include <gtest/gtest.h>

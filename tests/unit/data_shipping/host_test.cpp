@@ -20,7 +20,7 @@ namespace {
 struct Used {
     std::int64_t descriptors = 0;
     std::int64_t threads = 0;
-    std::int64_t memory = 0;  ///< bytes of address space
+    std::int64_t memory = 0;  ///< bytes of address space in use
 };
 
 Used used_now() {

@@ -18,9 +18,9 @@ enum stand_in_kind { of_host, of_device, managed };
 struct stand_in_range {
     char* begin;
     size_t bytes;
-    char* bytes_of; /* address of the data */
+    char* bytes_of; /* where the data is: a device's memory itself cannot be touched */
     enum stand_in_kind kind;
-    int home; /* number of the device; -1: it belongs to a pool */
+    int home; /* number of the device; -1: the memory belongs to a pool */
 };
 
 struct stand_in_copy {
@@ -33,8 +33,8 @@ struct stand_in_copy {
 /* Counts of the library's calls, for tests. `bytes` does not include gaps between rows. */
 struct stand_in_counts {
     long copies, row_copies, bytes, waits, streams, pins, retained;
-    long fails_at;  /* this copy, counted from 1, and all later ones; 0: none does */
-    int fails_late; /* fails in the wait instead */
+    long fails_at; /* number (from 1) of the first copy that fails, as all later ones do; 0: none */
+    int fails_late; /* a failing copy fails when it is waited for, not when it starts */
     int uninitialised;
     int version;
 };

@@ -67,7 +67,7 @@ TEST(FileDomains, SlicesOfAllPartsDealEveryByteOnceAlsoWhenMoved) {
         const Offset begin = static_cast<Offset>(random() % 5000);
         const Bytes period = 1 + static_cast<Bytes>(random() % 900);
         const auto parts = 2 + static_cast<std::int64_t>(random() % 6);
-        // The last part may be shorter than the period.
+        // The last part of the hull may be shorter than the period.
         const Bytes last = 1 + static_cast<Bytes>(random()) % period;
         const Extent hull{begin, begin + (parts - 1) * period + std::abs(last) % period + 1};
         const int aggregators = 1 + static_cast<int>(random() % 4);

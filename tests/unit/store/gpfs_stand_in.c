@@ -27,10 +27,10 @@ struct hint {
 };
 
 int stand_in_calls;
-int stand_in_takes = 8; /* ranges that one call accepts */
+int stand_in_takes = 8; /* number of ranges that one call accepts */
 int stand_in_fails;
 int stand_in_descriptor;
-struct hint stand_in_hints[16]; /* in the order of the calls */
+struct hint stand_in_hints[16]; /* the hints of the calls, in their order */
 
 int gpfs_fcntl(int descriptor, void* argument) {
     struct hint* const hint = argument;

@@ -37,7 +37,7 @@ class SmallDisk {
     SmallDisk(const SmallDisk&) = delete;
     SmallDisk& operator=(const SmallDisk&) = delete;
 
-    /// Returns false if mounting isn't allowed.
+    /// Returns false if this process may not mount file systems.
     [[nodiscard]] bool mounted() const { return mounted_; }
     [[nodiscard]] std::string file(const std::string& name) const { return folder_.file(name); }
 

@@ -27,7 +27,7 @@ using test::same_bytes;
 
 constexpr OpenMode kReadWrite{.read = true, .write = true, .create = true};
 
-// A case of the suite: the store to open, and where.
+// A case of the suite: the kind of store, and the place of its file.
 struct StoreCase {
     const char* kind;
     bool direct = false;
@@ -92,7 +92,8 @@ TEST_P(AnyStore, reads_back_what_was_written) {
     write(12'345, bytes);
     EXPECT_EQ(read(12'345, bytes.size()), bytes);
     EXPECT_EQ(*store_->size(), 112'345);
-    EXPECT_EQ(read(0, 12'345), std::vector<std::byte>(12'345));  // the hole
+    EXPECT_EQ(read(0, 12'345), std::vector<std::byte>(12'345));  // the part before the data is a
+                                                                 // hole
 }
 
 TEST_P(AnyStore, offsets_past_32_bits_work) {

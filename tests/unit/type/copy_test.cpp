@@ -21,7 +21,7 @@ Buffer counting(std::size_t size, unsigned seed) {
     return buffer;
 }
 
-/// Memory for a layout with any origin and negative offsets.
+/// Memory for a layout, whose origin may be anywhere and whose offsets may be negative.
 struct Memory {
     explicit Memory(Extent span)
         : begin(span.begin), data(counting(static_cast<std::size_t>(span.length()), 7)) {}

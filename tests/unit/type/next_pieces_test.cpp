@@ -85,7 +85,7 @@ TEST(NextPieces, RowsOfASubarrayComeTogether) {
         EXPECT_EQ(pieces.row.count, 8);
     }
     EXPECT_TRUE(cursor.at_end());
-    cursor.seek_size(64 + 8);  // the second piece of the second row
+    cursor.seek_size(64 + 8);  // the cursor is at the second piece of the second row
     cursor.next_pieces(pieces);
     EXPECT_EQ(pieces.rows, 1);
     EXPECT_EQ(pieces.row.count, 7);
