@@ -89,9 +89,8 @@ Report run_steps(const std::string& method, Direction direction, const Steps& st
             access.buffer = memory.data();
             RunContext context{transport, &store, terms_of(options), report.stats[rank], buffers};
             context.sequence = sequence++;
-            if (method != "auto")
-                context.node = &node;  // without node memory, `auto` must send
-                                       // messages
+            // Without node memory, `auto` must send messages.
+            if (method != "auto") context.node = &node;
             context.plans = &plans;
             context.io_thread = &thread;
             InlineAgents agents(store, {options.agents.block, 2}, options.agents.message);

@@ -65,9 +65,8 @@ TEST(OrderedWrite, AtomicModeAndDataInPiecesGoTheirUsualWay) {
             std::vector<std::byte> spaced(20, std::byte('.'));
             for (std::size_t at = 0; at < 20; at += 4) spaced[at] = std::byte('a' + rank);
             auto call = ordered(Direction::write, spaced);
-            if (rank == 1)
-                call.memory = Layout{Shape::run(1), 4, 0, 5};  // its data is every
-                                                               // fourth byte
+            // The data of rank 1 is every fourth byte of its memory.
+            if (rank == 1) call.memory = Layout{Shape::run(1), 4, 0, 5};
             if (rank != 1) call.memory = Layout{Shape::run(5), 5, 0, 1};
             EXPECT_EQ(file.access(call).bytes, 5);
         });
