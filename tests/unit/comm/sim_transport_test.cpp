@@ -193,8 +193,8 @@ TEST(SimTransport, collectives_give_every_rank_the_result) {
             std::array<std::uint64_t, 2> sum{me, ~std::uint64_t{0}};
             ASSERT_TRUE(reduce(transport, sum, ReduceOp::sum).ok());
             EXPECT_EQ(sum[0], static_cast<std::uint64_t>(ranks * (ranks - 1) / 2));
-            EXPECT_EQ(sum[1], std::uint64_t{0} -
-                                  static_cast<std::uint64_t>(ranks));  // sums are modulo 2^64
+            // Sums are modulo 2^64.
+            EXPECT_EQ(sum[1], std::uint64_t{0} - static_cast<std::uint64_t>(ranks));
             std::array<std::uint64_t, 1> most{me};
             ASSERT_TRUE(reduce(transport, most, ReduceOp::max).ok());
             EXPECT_EQ(most[0], static_cast<std::uint64_t>(ranks - 1));

@@ -157,8 +157,8 @@ TEST_F(TraceFileTest, AfterAFailureItIsWhatItWasBefore) {
     for (const rlim_t room : {rlim_t{200'000}, rlim_t{before.size() + 10}}) {
         const rlimit small{room, old.rlim_max};
         ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
-        const auto added =
-            add(path_, 5, 50'000);  // the library swallows SIGXFSZ, which would end the test
+        // The library swallows SIGXFSZ, which would end the test.
+        const auto added = add(path_, 5, 50'000);
         setrlimit(RLIMIT_FSIZE, &old);
         ASSERT_FALSE(added.ok());
         EXPECT_EQ(added.error().system_errno, EFBIG);

@@ -15,8 +15,8 @@ TEST(Summary, HullBytesPiecesAndCoverageOfPartOfAView) {
     access.from = 12;
     access.memory = {Shape::run(40), 40, 0, 1};
     const AccessSummary summary = summarise(access, true);
-    EXPECT_EQ(summary.hull, (Extent{1036, 1196}));  // the access has data bytes 12 to 51: from the
-                                                    // middle of piece 1 to the middle of piece 6
+    // The access has data bytes 12 to 51: from the middle of piece 1 to the middle of piece 6.
+    EXPECT_EQ(summary.hull, (Extent{1036, 1196}));
     EXPECT_EQ(summary.bytes, 40);
     EXPECT_EQ(summary.flags, 0U);
     EXPECT_EQ(summary.coverage, coverage(access.file, 12, 52));
