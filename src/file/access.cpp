@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From a call to an Access: checks the arguments (describe), finds the place in the view and moves
-// the file pointer (place). An access that is one contiguous piece is moved at once, without a plan
-// (move_one_piece); an access that isn't becomes an Operation (enqueue). In a collective call an
+// Turns a call into an access: describe() checks the arguments, place() finds the place in the view
+// and moves the file pointer. An access that is one contiguous piece is moved at once, without a
+// plan (move_one_piece); any other access becomes an Operation (enqueue). In a collective call an
 // error is recorded in the Access instead of returned early, because the other ranks count on this
-// one.
+// rank.
 #include <algorithm>
 #include <cerrno>
 
@@ -40,12 +40,13 @@ Result<Offset> etypes_of(Bytes bytes, const View& view) {
     return bytes / view.etype_size;
 }
 
-/// Records an error of the access; the first one counts.
+/// Records why the access is refused, unless an earlier error is recorded already.
 void refuse(Access& access, const Error& error) {
     if (access.refused.kind == ErrorKind::none) access.refused = error;
 }
 
-/// True if the data was moved and the system did not refuse to touch the memory (EFAULT).
+/// Returns true if the data was moved. An access counts as not moved if the system refused to touch
+/// its memory (EFAULT), as it refuses memory of a device.
 bool has_moved(bool moved, const Outcome& outcome) {
     return moved && outcome.error.system_errno != EFAULT;
 }
@@ -63,8 +64,8 @@ std::shared_ptr<const Agreed<PlanConfig>> File::State::current_config() {
         PlanConfig made;
         made.options = given.plan;
         if (found.striping.unit > 0) made.options.striping_unit = found.striping.unit;
-        // Prefers collective buffering, so that ranks that aren't aggregators can do without the
-        // file.
+        // With lazy open, collective buffering is preferred, so that ranks that aren't aggregators
+        // needn't open the file.
         if (given.no_independent_access) {
             if (given.plan.cb_read == Toggle::automatic) made.options.cb_read = Toggle::enable;
             if (given.plan.cb_write == Toggle::automatic) made.options.cb_write = Toggle::enable;
@@ -79,8 +80,8 @@ std::shared_ptr<const Agreed<PlanConfig>> File::State::current_config() {
             found.store == StoreChoice::uring || found.store == StoreChoice::thread;
         made.facts.costs = nodes.nodes_of_machine > 1 ? on_one_machine(found.costs) : found.costs;
         made.facts.agents = shipped_to;
-        // Holes can't be read, so only methods that write the pieces and nothing between them will
-        // do.
+        // Some rank can't read its store, so no method may fill holes: data sieving and collective
+        // buffering of writes are off.
         if (!found.holes_readable) {
             made.options.cb_write = made.options.ds_write = Toggle::disable;
             made.options.method = nullptr;
@@ -151,7 +152,8 @@ void File::State::remark(const std::string& sentence) {
 }
 
 /// Returns where the access begins, in etypes. Collective for an ordered access (all ranks with the
-/// shared file pointer); small data may be written on the way.
+/// shared file pointer). With the shared file pointer this call may also write the data, or gather
+/// it, if there is little of it: see Placed::moved.
 Result<Offset> File::start_of(const AccessCall& call, Placed& placed) {
     if (call.at == Positioning::explicit_offset) return call.offset;
     if (call.at == Positioning::individual) return state_->place.position;
@@ -161,9 +163,9 @@ Result<Offset> File::start_of(const AccessCall& call, Placed& placed) {
     return state_->claim_in_order(placed);
 }
 
-/// Sends memory of a device through the host's (a bounce buffer): in pieces if neither conversion
-/// nor atomic mode needs all data at once, else as a whole, like data that is converted. Returns
-/// false, and does nothing, if none of the memory is a device's.
+/// Lets an access with memory of a device go through bounce buffers in the host's memory: in pieces
+/// if neither conversion nor atomic mode needs all data at once, else as a whole, like data that is
+/// converted. Returns false, and does nothing, if none of the memory is a device's.
 bool File::State::stage(AccessCall& call, Placed& placed) {
     Access& access = placed.access;
     if (access.refused.kind != ErrorKind::none) return false;
@@ -184,10 +186,10 @@ bool File::State::stage(AccessCall& call, Placed& placed) {
     return true;
 }
 
-/// Looks for device memory once more if describe() did not. Data that was not moved at once will be
-/// copied by our own code, which must not touch device memory. Data that was moved at once went to
-/// the system as it is, which refuses memory that it can't reach; a driver may have been loaded
-/// since the last look. Returns true if the access is still to be moved.
+/// Looks for device drivers if describe() did not, and stages the access if its memory is a
+/// device's. Returns true if it did so: the access is still to be moved. Called for data that our
+/// own code is about to copy, which must not touch device memory, and for data that the system
+/// refused because it can't reach the memory. A driver may have been loaded since the last look.
 bool File::State::stage_late(AccessCall& call, Placed& placed) {
     if (opened.devices == nullptr || placed.looked || call.conversion || placed.device)
         return false;
@@ -208,7 +210,9 @@ File::Placed File::describe(AccessCall& call, bool may_move) const {
         .may_move = may_move && !call.conversion,
         .moved = {}};
     if (Devices* const devices = state.opened.devices; devices != nullptr) {
-        // stage_late() would be too late here: data may travel while the ranks agree on places.
+        // An access with the shared file pointer, with conversion or of several ranks looks for
+        // drivers here, because its data may travel while the ranks agree on places, before
+        // stage_late().
         placed.looked = call.at == Positioning::shared || call.conversion ||
                         (call.collective && state.transport->topology().size > 1);
         if (placed.looked) devices->look();
@@ -235,7 +239,8 @@ File::Placed File::describe(AccessCall& call, bool may_move) const {
 }
 
 /// Describes a call and finds its place in the file. Writes gathered records first (write-behind),
-/// unless this call adds one. Moves the shared file pointer, and small data with it.
+/// unless this call adds a record to them. Moves the shared file pointer, and may move small data
+/// along with it (Placed::moved).
 File::Placed File::place(AccessCall& call, bool may_move) {
     State& state = *state_;
     const View& view = state.place.view;
@@ -279,7 +284,8 @@ bool File::State::is_one_piece(const Access& access) const {
 /// Returns where a plain access lies in the file, if it is one piece there.
 std::optional<Offset> File::State::place_of_one_piece(const Access& access) const {
     if (is_one_piece(access)) return access.file.origin + access.from;
-    // Not worth a look if the pieces are shorter than half the access.
+    // The search isn't worth its time if the pieces of the view are shorter, on average, than half
+    // the access.
     const Shape& shape = *access.file.shape;
     if (!is_plain(access) || access.bytes() > 2 * (shape.size() / shape.pieces()))
         return std::nullopt;

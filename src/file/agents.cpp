@@ -20,7 +20,8 @@ namespace {
 
 constexpr Bytes kBlockLeast = 256 << 10;
 
-/// Returns the ranks that would aggregate, or as many as the hint oratorio_agents asks for.
+/// Returns the ranks that become agents: the aggregators of a large access, or as many ranks as the
+/// hint oratorio_agents asks for.
 std::vector<Rank> choose_agents(const Nodes& nodes, const PlanOptions& given) {
     PlanOptions options = given;
     if (options.agent_count > 0) options.cb_nodes = options.agent_count;
@@ -40,7 +41,8 @@ AgentFacts facts_of(const Hints& hints, const Nodes& nodes, Bytes file_system_bl
     return facts;
 }
 
-/// Collective. Returns the address of each agent on all ranks.
+/// Collective. Returns the addresses of all agents in order. `mine` is the address of this rank's
+/// agent, which has the number `index`; null if this rank is no agent.
 Result<std::vector<ServiceAddress>> tell_places(Transport& transport, std::size_t agents,
                                                 const ServiceAddress* mine, std::size_t index) {
     using Words = std::array<std::uint64_t, sizeof(ServiceAddress) / sizeof(std::uint64_t)>;
@@ -71,8 +73,8 @@ bool has_agent(const Topology& topology, const AgentFacts& facts) {
 
 }  // namespace
 
-/// Collective. Maps memory for requests, shared by the ranks of each node with an agent. Where
-/// there is none, requests are sent.
+/// Collective. Maps memory for requests, shared by the ranks of each node with an agent. The ranks
+/// of a node without one send their requests as messages.
 Result<void> File::State::share_with_agents(const AgentFacts& facts) {
     const Topology& topology = transport->topology();
     const Bytes each = request_memory(facts);
@@ -90,7 +92,7 @@ Result<void> File::State::share_with_agents(const AgentFacts& facts) {
     return {};
 }
 
-/// Starts the agent that this rank is, with one store for each of its threads.
+/// Starts the agent of this rank, with one store for each of the agent's threads.
 Error File::State::start_server(const OpenCall& call, const AgentFacts& facts, int agent) {
     AgentServer::Options options;
     options.file.binding = {facts.block, static_cast<int>(facts.ranks.size())};
@@ -110,7 +112,8 @@ Error File::State::start_server(const OpenCall& call, const AgentFacts& facts, i
     return {};
 }
 
-/// Collective. Starts the agents and connects to them. A failure on any rank is one on all ranks.
+/// Collective. Starts the agents and connects to them. If one rank fails, all ranks return an
+/// error.
 Result<void> File::State::reach_agents(const OpenCall& call, const AgentFacts& facts) {
     const Rank rank = transport->topology().rank;
     const auto found = std::ranges::find(facts.ranks, rank);
@@ -182,7 +185,7 @@ Result<void> File::State::start_agents(const OpenCall& call) {
 
 Result<void> File::State::end_agents() {
     if (agents == nullptr) return {};
-    // Other ranks may still wait for this rank's agent.
+    // All ranks meet first, because other ranks may still wait for this rank's agent.
     if (auto met = agree_on_error(*transport, {}); !met) return met;
     agents.reset();
     return agent_server != nullptr ? agent_server->close() : Result<void>();

@@ -75,7 +75,8 @@ void DevicePipe::begin_piece() {
     run_ = std::make_unique<Run>(context_, std::move(piece), collective_);
 }
 
-/// Ends a piece. For a read, the copies of the piece before are mostly over by now.
+/// Ends a piece. A read first waits for the copies of the piece before, which are mostly over by
+/// now, and then starts to copy this piece to the device.
 void DevicePipe::end_piece() {
     const Outcome piece = run_->outcome();
     all_go_on_ = run_->goes_on();

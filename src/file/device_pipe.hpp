@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // DevicePipe: an access with memory of a device on this rank. The data goes in pieces through two
-// bounce buffers of the host: one is copied while the other is written or read. Each piece is an
-// access of its own. A collective access goes on until no rank has a piece left; the end of each
-// piece carries what the ranks must agree on for that.
+// bounce buffers of the host: one buffer is copied while the other is written or read. Each piece
+// is an access of its own. A collective access goes on until no rank has a piece left; the ranks
+// agree on that at the end of each piece, in messages that the piece needs anyway.
+//
 // REQUIRES: stepped by one thread at a time.
 #pragma once
 
@@ -22,12 +23,13 @@ class DevicePipe {
     DevicePipe(const DevicePipe&) = delete;
     DevicePipe& operator=(const DevicePipe&) = delete;
 
-    /// Like Run::step(). Reads or writes at most one piece.
+    /// Moves the access on as Run::step() does, by at most one piece. Returns true when it is done.
     bool step(int moves);
     [[nodiscard]] std::optional<WaitHint> waits_for() const;
-    /// Like Run::sends_messages().
+    /// Returns true if the piece under way sends messages between its steps (Run::sends_messages).
     [[nodiscard]] bool sends_messages() const { return run_ && run_->sends_messages(); }
-    /// Valid when done. The bytes of a read are those that have arrived in the device's memory.
+    /// Returns the outcome; valid when done. A read counts the bytes that have arrived in the
+    /// device's memory.
     [[nodiscard]] const Outcome& outcome() const { return outcome_; }
 
   private:
@@ -47,8 +49,8 @@ class DevicePipe {
     bool collective_;
     Cursor cursor_;  ///< position of the copies in the device's memory
     Bytes total_;
-    Bytes copied_ = 0;   ///< data bytes with copies that were started
-    Bytes started_ = 0;  ///< data bytes of the pieces that were begun
+    Bytes copied_ = 0;   ///< data bytes that copies were started for
+    Bytes started_ = 0;  ///< data bytes of the pieces that have begun
     int which_ = 0;      ///< bounce buffer of the next piece
     std::unique_ptr<DeviceQueue> queue_;
     StagingBlocks::Lease block_;

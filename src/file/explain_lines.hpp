@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ExplainLines: explanations as JSON, one object per line, for programs that read them. Each has
-// the text for people, too. The keys are in docs/user/stability.md.
+// ExplainLines: explanations as JSON, one object per line, for programs that read them. Each object
+// also has the text for people. The keys are in docs/user/stability.md.
 #pragma once
 
 #include <cstdint>
@@ -11,31 +11,34 @@
 
 namespace oratorio {
 
-/// The members of an object beside its kind and its text; "" where there are no more.
+/// The members of a JSON object after its kind and its text, as JSON; "" if there are none.
 using JsonMembers = std::string;
 
-/// Returns a line. The kind says what the text is about.
+/// Returns one line: an object with the kind, the text and the other members. The kind says what
+/// the text is about.
 [[nodiscard]] std::string explain_line(std::string_view text, std::string_view kind,
                                        const JsonMembers& members);
 
-/// Describes an access by a plan; `conversion` is "" or a data representation that the file has.
+/// Returns the members for an access that has a plan. `conversion` is the file's data
+/// representation if data is converted, else "".
 [[nodiscard]] JsonMembers plan_members(const Plan& plan, std::string_view conversion);
 
-/// Describes an access that needs no plan.
+/// Returns the members for an access that needs no plan.
 [[nodiscard]] JsonMembers unplanned_members(Direction direction, bool collective,
                                             std::string_view why);
 
-/// Says of which file an access is; `access` is from one of the functions above.
+/// Puts the file's path and the access's number before the members of `access`, which
+/// plan_members() or unplanned_members() returned.
 [[nodiscard]] JsonMembers access_members(std::string_view path, int number,
                                          const JsonMembers& access);
 
-/// Counts how often an access was done again.
+/// Returns the members that say how often an explained access was done again.
 [[nodiscard]] JsonMembers repeated_members(std::string_view path, int number, int times);
 
-/// Says which locks are used, and why.
+/// Returns the members for the choice of locks. `sentence` says which locks are used, and why.
 [[nodiscard]] JsonMembers locks_members(std::string_view path, std::string_view sentence);
 
-/// Says how many accesses to how many files Oratorio saw.
+/// Returns the members that say how many accesses to how many files Oratorio saw.
 [[nodiscard]] JsonMembers end_members(std::string_view version, std::uint64_t accesses,
                                       std::uint64_t files);
 

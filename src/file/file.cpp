@@ -18,7 +18,7 @@ namespace oratorio {
 
 namespace {
 
-/// Hashes a text (FNV-1a): equal on all ranks for equal texts.
+/// Returns a hash of a text (FNV-1a). It is equal on all ranks for equal texts.
 std::uint64_t hash(std::string_view text) {
     std::uint64_t sum = 14695981039346656037u;
     for (const unsigned char c : text) sum = (sum ^ c) * 1099511628211u;
@@ -136,7 +136,8 @@ Result<void> File::close() {
         error = written.error();
     if (auto ended = state_->end_agents(); !ended && error.kind == ErrorKind::none)
         error = ended.error();
-    // A lock shows other handles that this one may write. It goes when no rank of this one does.
+    // A lock shows other handles that this handle may write. A node's first rank holds the lock for
+    // its node, so no rank closes the file before all ranks have finished writing.
     if (state_->opened.found->shown_for_others) {
         if (auto met = agree_on_error(ranks, {}); !met) error = met.error();
     }
@@ -190,7 +191,8 @@ Result<void> File::set_view(const Result<View>& mine, const HintMap& info) {
         !same) {
         return same.error();
     }
-    // All ranks have come, and none goes on before the hints are agreed on.
+    // The shared file pointer may be reset now: all ranks have entered, and no rank leaves before
+    // the hints are agreed on.
     Error error;
     if (ranks.topology().rank == 0) {
         if (auto set = ranks.set_counter(0); !set) error = set.error();
@@ -207,8 +209,9 @@ Result<void> File::set_hints(const HintMap& info) {
     return state_->take_info(info);
 }
 
-/// True if this rank sets the file's size as rank 0 does: it is the first rank of another node with
-/// a client that would keep the old size (MooseFS, SMB). All set the same size, in any order.
+/// Returns true if this rank sets the file's size as rank 0 does: it is the first rank of a node
+/// whose client would keep the old size (MooseFS, SMB). These ranks set the same size, in any
+/// order.
 bool File::State::resizes_for_node() const {
     const Topology& topology = transport->topology();
     return opened.found->keeps_old_size && first_beside(topology, topology.rank) == topology.rank;
@@ -227,7 +230,8 @@ Result<void> File::resize(Bytes bytes, bool allocates, std::string_view what_dif
         error = Error::make(ErrorKind::read_only, "resize: the file is open for reading only");
     if (auto written = state_->write_gathered(); !written) error = written.error();
     if (auto good = agree_on_error(ranks, error); !good) return good.error();
-    // Allocating may rewrite all of the file, so other threads lock what they write during it.
+    // Allocating may rewrite all of the file. Until it is done, other threads must lock what they
+    // write.
     LockPolicy& lock_policy = state_->engine.lock_policy;
     const CollectiveWrite entered(lock_policy);
     if (auto same = agree_on_equal(ranks, static_cast<std::uint64_t>(bytes), what_differs); !same)
@@ -256,9 +260,11 @@ Result<Bytes> File::size() {
     return state_->store->size();
 }
 
-/// True if a rank's own flush doesn't reach everything: its data that a rank of another node wrote
-/// (any other rank with lazy open), and records or sparse data of others with a failure that only
-/// some ranks see. Equal on all ranks.
+/// Returns true if a sync ends in an agreement of all ranks. That is necessary if a rank's own
+/// flush doesn't reach all its data, or if only some ranks see a failure: ranks of other nodes (any
+/// other rank with lazy open) wrote data for this rank in a collective write, data was shipped to
+/// other nodes, records are gathered, or a sparse write was made. The hint romio_synchronized_flush
+/// also asks for it. Equal on all ranks.
 bool File::State::flushes_together() const {
     const bool by_others =
         written_together && (!transport->topology().one_node() || opened.found->deferred);
@@ -269,8 +275,8 @@ bool File::State::flushes_together() const {
 Result<void> File::sync() {
     settle();
     Transport& ranks = *state_->transport;
-    // With the hint (romio_synchronized_flush) no rank flushes before all have written. The same if
-    // ranks ship data to other nodes: a flush there must come after the data.
+    // All ranks meet before the first one flushes if the hint romio_synchronized_flush asks for it,
+    // or if ranks ship data to other nodes, where a flush must come after the data.
     if (state_->hints->synchronized_flush || state_->ships_elsewhere()) {
         if (auto met = agree_on_error(ranks, {}); !met) return met.error();
     }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// File: one open file of a communicator: its view, position and hints, and the way from a call to a
-// Run. Knows no MPI: ranks are reached through the Transport. Functions marked collective must be
-// called by all ranks in the same order, and return the same error kind on all ranks.
+// File: one open file of a communicator. It has the view, the position and the hints, and turns a
+// call into a Run. It calls no MPI: it reaches other ranks through the Transport. Functions marked
+// collective must be called by all ranks in the same order, and return the same error kind on all
+// ranks.
+//
 // REQUIRES: the caller (bind/) holds the file's lock; a File is not thread-safe.
 #pragma once
 
@@ -72,9 +74,10 @@ using Narrator = std::function<void(const std::string&)>;
 
 /// Where to write what the accesses did, when the file is closed (ORATORIO_TRACE).
 struct TraceCall {
-    std::string path;   ///< "": no trace; rank 0's counts, and only if all ranks have one
+    /// "": no trace. There is a trace only if all ranks have a path; it goes to rank 0's path.
+    std::string path;
     Rank who = -1;      ///< number of the process in the trace; -1: the rank
-    int track = 0;      ///< unlike that of any other file that the process has open then
+    int track = 0;      ///< number of the file among those that the process has open
     Narrator complain;  ///< receives the reason if the trace can't be written; may be empty
 };
 
@@ -93,8 +96,9 @@ struct OpenCall {
     /// Receives JSON lines (file/explain_lines.hpp) in place of what `narrate` would; may be empty.
     Narrator record;
     TraceCall trace;
-    Devices* devices = nullptr;         ///< the process's; null: all memory is the host's
-    AgentHosts* agent_hosts = nullptr;  ///< the process's; null: each file has its own
+    Devices* devices = nullptr;  ///< drivers of the process; null: all memory is the host's
+    /// Shared by the process's files; null: each file has its own
+    AgentHosts* agent_hosts = nullptr;
     /// Returns the costs measured for a kind of file system, as text; "" if there are none.
     std::function<std::string(std::string_view file_system)> read_costs;
     /// What the process knows about locks between nodes; null: file-system locks are trusted there.
@@ -169,20 +173,21 @@ class File {
     [[nodiscard]] Offset position() const;  ///< etypes
     Result<Offset> byte_offset(Offset index) const;
 
-    /// Reads or writes, and waits for it. Without an explicit offset it starts at the position and
-    /// moves that by the etypes *asked for*, also at the end of file (MPI-4.1, 14.4.3: to the etype
-    /// after the last one "that will be accessed"); after an error the individual file pointer
-    /// stays. Errors are those of other MPI-IO libraries: writing a file opened read-only is
-    /// `read_only`, reading one opened write-only is `access`. Data that isn't a whole number of
-    /// etypes, a negative offset and one past the largest file offset are `argument`. If the view
-    /// has no data at all, nothing is moved. Collective calls with the shared file pointer place
-    /// the ranks' data by a prefix sum.
+    /// Reads or writes data, and returns when that is done. Without an explicit offset the access
+    /// starts at the file pointer and moves the pointer by the etypes *asked for*, also at the end
+    /// of file (MPI-4.1, 14.4.3: to the etype after the last one "that will be accessed"); after an
+    /// error the individual file pointer stays. Errors are those of other MPI-IO libraries: writing
+    /// a file opened read-only is `read_only`, reading one opened write-only is `access`. Data that
+    /// isn't a whole number of etypes, a negative offset, and an offset past the largest file
+    /// offset are `argument`. If the view has no data at all, nothing is moved. Collective calls
+    /// with the shared file pointer place the ranks' data by a prefix sum.
     Outcome access(AccessCall call);
 
-    /// Starts an access and moves the file pointer; the call's buffer must live until it is done.
-    /// Collective accesses of a file are worked on one at a time in the order they were started,
-    /// which is the same on all ranks. So are the independent accesses of this rank. A small access
-    /// that needs no other rank may be done on return.
+    /// Starts an access and moves the file pointer; the call's buffer must live until the access is
+    /// done. Collective accesses of a file are worked on one at a time in the order they were
+    /// started, which is the same on all ranks. The independent accesses of this rank are also
+    /// worked on one at a time, in their own order. A small access that needs no other rank may be
+    /// done on return.
     OperationPtr start(AccessCall call);
     /// Moves started operations on by a few steps.
     Progress progress(Mover mover);
@@ -192,19 +197,19 @@ class File {
     void settle();
 
     /// Begins a split collective access (MPI-4.1, 14.4.5); its buffer must live until end_split.
-    /// Fails with `other` if one has begun on this file and not ended. Any other failure is an
-    /// outcome of end_split, on all ranks. No other collective access may be made between the two
-    /// (else `other`).
+    /// Fails with `other` if a split collective on this file has begun and not ended. Any other
+    /// failure is an outcome of end_split, on all ranks. No other collective access may be made
+    /// between begin and end (else `other`).
     Result<void> begin_split(const AccessCall& call);
-    /// Waits for the access that has begun and ends it. Fails with `other` if none has begun or one
-    /// of another kind, and with `argument` if the buffer is another one; the access has ended
-    /// then, too.
+    /// Waits for the access that has begun and ends it. Fails with `other` if no access has begun
+    /// or its direction or positioning differs, and with `argument` if its buffer differs. An
+    /// access that doesn't match has ended, too.
     Outcome end_split(Direction direction, Positioning at, const std::byte* buffer);
 
     /// Collective, with equal arguments (else not_same). Like seek(), for the shared file pointer.
     Result<void> seek_shared(Offset offset, Whence whence);
     Result<Offset> position_shared();  ///< etypes
-    /// Returns the byte of the file that the shared file pointer is at.
+    /// Returns the byte offset in the file of the shared file pointer.
     Result<Offset> shared_displacement();
 
   private:

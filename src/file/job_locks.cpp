@@ -32,8 +32,8 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(LockReason::coun
     "not known whether locks are visible on other nodes; this handle fills no holes"};
 static_assert(!kReasons.back().empty());
 
-/// Returns a byte far behind all data, another one each time, so that the lock of another program
-/// there isn't taken for rank 0's.
+/// Returns a byte far behind all data, for rank 0 to lock. Each call returns another byte, so that
+/// a lock that another program takes for the same test isn't taken for rank 0's.
 Offset probed_byte() {
     constexpr Offset kProbes = (Offset{1} << 62) + (Offset{1} << 20);
     const auto now = std::chrono::steady_clock::now().time_since_epoch().count();
@@ -41,8 +41,8 @@ Offset probed_byte() {
     return kProbes + static_cast<Offset>(any % (std::uint64_t{1} << 40));
 }
 
-/// Returns why the job's locks, if there are any, are better than the file system's, even where
-/// other nodes see those.
+/// Returns why the job's locks are better than the file system's even if other nodes see those;
+/// `unknown` if there is no such reason.
 LockReason fault_of(long file_system) {
     if (has_mandatory_locks(file_system)) return LockReason::mandatory;
     if (has_slow_locks(file_system)) return LockReason::slow;
@@ -151,7 +151,7 @@ JobLocks::Listing JobLocks::list(const FileNumber& number, const LockOffer& offe
     return add(number, offer);
 }
 
-/// REQUIRES: mutex_ is held.
+/// Adds a handle to the list. REQUIRES: mutex_ is held.
 JobLocks::Listing JobLocks::add(const FileNumber& number, const LockOffer& offer) {
     job_has_one_node_ = job_has_one_node_ || (offer.covers_job && offer.one_node);
     Listing listing;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// JobLocks: what one process knows about locks between nodes. For each mount: whether a lock taken
-// on one node was seen on another. For each file that the process has open for writing: the
-// handles, and which of them may fill holes under the job's locks.
+// JobLocks: what one process knows about locks between nodes. For each mount it knows whether a
+// lock taken on one node was seen on another. For each file that the process has open for writing
+// it lists the handles, and which of them may fill holes under the job's locks.
 //
 // A handle fills holes under the job's locks only if its communicator has all processes of the job,
-// and none of them had another writable handle on the file. So each process knows from its own
-// list, without a message, whether another handle may be filling holes
+// and no process had another writable handle on the file. So each process knows from its own list,
+// without a message, whether another handle may be filling holes
 // (docs/internals/decisions/holes-and-locks.md).
 #pragma once
 
@@ -20,7 +20,7 @@
 
 namespace oratorio {
 
-/// Why a handle has the locks that it has.
+/// Why a handle uses the file system's locks, or the job's.
 enum class LockReason {
     unknown,
     asked_for_file,   ///< hint oratorio_locks=file
@@ -48,7 +48,7 @@ struct LockOffer {
     bool one_node = false;    ///< all ranks of the handle are on one node
     LockKey file;
     ServiceAddress place;   ///< address of the job's locks; no address: they aren't available
-    int refused_errno = 0;  ///< why they aren't
+    int refused_errno = 0;  ///< why the job's locks aren't available
 };
 
 /// The facts that rank 0 decides by.
@@ -57,19 +57,19 @@ struct LockSituation {
     long file_system = 0;  ///< f_type
     LockChoice wanted = LockChoice::automatic;
     bool one_node = true;     ///< all ranks of the handle are on one node
-    bool one_machine = true;  ///< all their nodes share a kernel
+    bool one_machine = true;  ///< all nodes of these ranks share a kernel
     bool covers_job = true;
 };
 
 /// Describes the choice: "ocfs2: locks are visible on one node only; using the job's locks".
 [[nodiscard]] std::string describe_locks(const LockOffer& offer);
 
-/// Thread-safe.
+/// Chooses the locks of the process's handles. Thread-safe.
 class JobLocks {
   public:
     explicit JobLocks(LockServices& services) : services_(services) {}
 
-    /// A writable handle's entry in the process's list, as long as it lives.
+    /// The entry of a writable handle in the process's list. The destructor removes the entry.
     class Listing {
       public:
         Listing() = default;
@@ -81,11 +81,11 @@ class JobLocks {
         ~Listing();
         /// True if the process had other writable handles on the file.
         [[nodiscard]] bool others() const { return others_; }
-        /// True if one of them may fill holes under the job's locks.
+        /// Returns true if one of those handles may fill holes under the job's locks.
         [[nodiscard]] bool filler() const { return filler_; }
         /// Records what was decided about the handle's locks. Until then a handle that may get the
-        /// job's locks counts as one that may fill holes under them, and the service that it offers
-        /// is withdrawn when it goes.
+        /// job's locks counts as one that may fill holes under them. If the entry is removed before
+        /// that, the service that the handle offers is withdrawn.
         void settle(bool job, bool fills);
 
       private:
@@ -95,23 +95,23 @@ class JobLocks {
         std::uint64_t id_ = 0;
         bool others_ = false;
         bool filler_ = false;
-        bool offers_ = false;  ///< a service that no handle uses yet
+        bool offers_ = false;  ///< this handle offers a service that no handle uses yet
     };
 
     /// Lists the handle and decides on its locks, in one step. Called by rank 0.
     [[nodiscard]] LockOffer offer(const LockSituation& situation, Listing& listing);
-    /// Lists the handle. Called by the other ranks. `number`: the file's on this node.
+    /// Lists the handle. Called by the other ranks. `number` is that of the file on this node.
     [[nodiscard]] Listing list(const FileNumber& number, const LockOffer& offer);
 
-    /// Records the result of a test of the mount's locks.
+    /// Records whether another node saw a lock in a test of the file's mount.
     void remember(const FileNumber& number, bool seen);
-    /// Returns null if the job's locks aren't available.
+    /// Returns the service of the job's locks; null if they aren't available.
     [[nodiscard]] std::shared_ptr<LockService> reach(const LockOffer& offer);
 
   private:
     struct Entry {
         std::uint64_t number;
-        bool may_fill;  ///< under the job's locks
+        bool may_fill;  ///< the handle may fill holes under the job's locks
         LockKey file;
         ServiceAddress place;
     };
@@ -121,8 +121,8 @@ class JobLocks {
 
     LockServices& services_;
     std::mutex mutex_;                     ///< guards all below
-    std::map<std::uint64_t, bool> seen_;   ///< by device
-    bool job_has_one_node_ = false;        ///< as far as this process knows
+    std::map<std::uint64_t, bool> seen_;   ///< for each device, whether another node saw a lock
+    bool job_has_one_node_ = false;        ///< a handle of all the job's processes was on one node
     std::optional<ServiceAddress> known_;  ///< a service that a handle of this process has used
     std::map<std::uint64_t, Entry> entries_;
     std::uint64_t last_ = 0;

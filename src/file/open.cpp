@@ -45,8 +45,8 @@ std::uint64_t bits(const AccessMode& mode) {
     return sum;
 }
 
-/// Collective, the first thing that the ranks agree on: no rank has an error, and all of them want
-/// the same.
+/// Collective. Makes the first agreement of an open. Returns an error unless all ranks are free of
+/// errors and want the same access mode.
 Result<void> agree_to_open(Transport& ranks, const Error& mine, std::uint64_t wanted) {
     const AllEqual same{wanted};
     std::array words{key_of(mine, ranks.topology().rank), same.value, same.turned};
@@ -56,9 +56,9 @@ Result<void> agree_to_open(Transport& ranks, const Error& mine, std::uint64_t wa
     return Error::make(ErrorKind::not_same, "open: the access mode differs between ranks");
 }
 
-/// What rank 0 tells all ranks about the opened file.
+/// What rank 0 reports to all ranks about the file that it has opened.
 struct FileFacts {
-    Sighting seen;  ///< with the error, if there is one
+    Sighting seen;  ///< has the error if rank 0 failed
     FileNumber number;
     Bytes size = 0;
     long file_system = 0;
@@ -108,8 +108,8 @@ FileFacts first_facts(Transport& ranks, const Opening& opening, const std::strin
     }
     facts = facts_of(*opening.store, path, call, warnings);
     facts.seen = {facts.seen.error, opening.readable, opening.store->kind(), opening.number};
-    // A descriptor that can't read can't share a lock. Such a handle behaves as if others were
-    // here.
+    // A descriptor that isn't open for reading can't hold a shared lock. A handle with one behaves
+    // as if other handles had the file open.
     if (call.mode.writable() && !call.mode.unique_open && opening.readable)
         look_for_others(*opening.store, facts);
     if (auto set = ranks.set_counter(call.mode.append ? facts.size : 0); !set)
@@ -130,7 +130,8 @@ Opening open_present(const OpenCall& call, const std::string& path, const Hints&
 }
 
 /// Opens the file on a rank other than 0, after rank 0. The first rank of a node asks the system
-/// for what is the same for all ranks of the node. If it fails, its error is enough for all.
+/// for what is the same for all ranks of the node, and sends it to them. If that rank fails, the
+/// node's other ranks open nothing: its error is enough for all.
 Result<Opening> open_beside(Transport& ranks, const OpenCall& call, const std::string& path,
                             const Hints& hints, const FileFacts& facts) {
     const Topology& topology = ranks.topology();
@@ -205,7 +206,8 @@ Answers answers_of(const Opening& opening, const OpenCall& call, const LockSight
     return answers;
 }
 
-/// Collective. If a rank has failed, no rank keeps the file open.
+/// Collective. Returns the number of ranks that say yes to each question. If a rank has failed to
+/// open the file, no rank keeps the file open.
 Result<Agreed<Answers>> agree_on_answers(Transport& ranks, const Opening& opening,
                                          const Answers& mine) {
     auto answers = agree_on_sums(ranks, mine);
@@ -224,7 +226,7 @@ LockAnswers locks_found(const FileFacts& facts, const Answers& ranks) {
             .seen = ranks[looked] > 0 && ranks[saw] == ranks[looked]};
 }
 
-/// Returns the store that the ranks have opened.
+/// Returns the kind of store that the ranks have opened.
 StoreChoice store_in_use(const Answers& ranks, const Hints& hints) {
     if (ranks[fell_back] > 0) return StoreChoice::posix;
     if (hints.store != StoreChoice::automatic) return hints.store;
@@ -237,7 +239,8 @@ std::string open_on(std::uint64_t now, Rank ranks) {
            " ranks, and on others when they need it (hint romio_no_indep_rw)\n";
 }
 
-/// Returns what the user should know about the stores. `remark`: of this rank's store.
+/// Returns what the user should know about the stores. `remark` is the remark of this rank's store,
+/// or "".
 std::vector<std::string> remarks_on(const Answers& ranks, const Hints& hints, long file_system,
                                     const std::string& remark) {
     std::vector<std::string> remarks;
@@ -264,8 +267,8 @@ Result<std::unique_ptr<Store>> open_again(const OpenCall& call, const std::strin
     return std::move(opening.store);
 }
 
-/// Collective. Rank 0 opens the file, and creates it, before the others: if it can't, no other rank
-/// asks the system. Then all ranks report what they have found.
+/// Collective. Rank 0 opens the file, and creates it, before the other ranks: if rank 0 can't, no
+/// other rank asks the system. Then all ranks report what they have found.
 Result<void> File::State::open_stores(const OpenCall& call) {
     Transport& ranks = *transport;
     const std::string& path = opened.location.path;
@@ -325,7 +328,7 @@ Result<void> File::State::open_stores(const OpenCall& call) {
     return {};
 }
 
-/// Opens the file lazily. The path may have become another file's name.
+/// Opens the file lazily. Fails if the path has become the name of another file.
 Result<std::unique_ptr<Store>> File::State::open_deferred() {
     OpenCall call;
     call.mode = opened.mode;

@@ -13,8 +13,9 @@ Extent byte_at(Offset offset) {
     return {offset, offset + 1};
 }
 
-/// Decides what rank 0 had to leave open, by what the ranks found. If only ranks of one node open
-/// the file now (lazy open), no rank has looked: the job's locks are right in any case.
+/// Completes rank 0's offer by what other nodes found when they looked for the byte that rank 0
+/// holds locked. With lazy open perhaps only ranks of one node open the file now, and no rank has
+/// looked: then the handle uses the job's locks, which are right in any case.
 void conclude(LockOffer& offer, const LockAnswers& found) {
     if (offer.probe == 0) return;
     offer.job = !found.seen;
@@ -58,8 +59,8 @@ LockSight File::State::look_at_locks(const OpenCall& call, const Opening& openin
     return sight;
 }
 
-/// Decides on the locks. The result is the same on all ranks, except for what each keeps about its
-/// own node.
+/// Chooses the file system's locks or the job's. The choice is the same on all ranks. Each process
+/// also remembers, for its own node's mount, what the test has found.
 void File::State::choose_locks(const OpenCall& call, const Opening& opening,
                                const LockAnswers& found) {
     LockPolicy& lock_policy = engine.lock_policy;
@@ -90,8 +91,9 @@ void File::State::tell_locks(const LockOffer& offer) {
     if (opened.explain && !of_one_kernel) opened.messages.say(sentence + "\n", "locks", members);
 }
 
-/// Uses the job's locks. A handle fills holes under them only if it has all processes of the job,
-/// and only while it is the only one: then all processes know of it.
+/// Uses the job's locks. A handle fills holes under them only if its communicator has all processes
+/// of the job and no other handle has the file open, because then all processes know of the handle.
+/// Or the program has promised that (MPI_MODE_UNIQUE_OPEN).
 void File::State::use_job_locks(const OpenCall& call, const LockOffer& offer,
                                 const LockAnswers& found) {
     LockPolicy& lock_policy = engine.lock_policy;

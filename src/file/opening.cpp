@@ -7,8 +7,8 @@ namespace oratorio {
 
 namespace {
 
-/// Chooses the store. Each node decides for its own client: on the server itself the page cache is
-/// coherent.
+/// Chooses the store. Each node decides by its own client of the file system, because on the server
+/// itself the page cache is coherent.
 StoreChoice store_here(const OpenCall& call, const std::string& path, const Hints& hints,
                        const std::optional<FileKind>& known) {
     if (hints.store != StoreChoice::automatic || call.open_store) return hints.store;
@@ -69,8 +69,9 @@ OpenMode mode_of(const OpenCall& call, const Hints& hints) {
 
 }  // namespace
 
-/// A device for direct I/O works in parallel with us, and on many requests at once. Copies to and
-/// from the page cache are made by our own cores either way, and cost less without a ring.
+/// Chooses io_uring for direct I/O, because the device then works in parallel with the CPU, and on
+/// many requests at once. Without direct I/O our own cores copy to and from the page cache either
+/// way, and the copies cost less without a ring.
 StoreChoice store_for(const PlanOptions& options) {
     return options.direct_read || options.direct_write ? StoreChoice::uring : StoreChoice::posix;
 }

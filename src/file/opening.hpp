@@ -23,14 +23,15 @@ struct Opening {
     bool readable = true;
     bool fell_back = false;  ///< uring was chosen, and the kernel refuses it
     bool is_uncached = false;
-    FileNumber number;   ///< the file's on this node, also if another rank has asked for it
+    FileNumber number;   ///< of the file on this node; another rank may have asked for it
     bool leads = false;  ///< this rank asks the system on behalf of its node
     Error unstriped;     ///< on the rank that creates the file: why it isn't striped as hints ask
 };
 
-/// What the rank that opened the file on a node tells the node's other ranks. Fits a message.
+/// What the first rank of a node that opens the file sends to the node's other ranks. Fits a
+/// message.
 struct Sighting {
-    Error error;  ///< why it couldn't open the file
+    Error error;  ///< why that rank couldn't open the file
     bool readable = true;
     FileKind kind;
     FileNumber number;
@@ -40,11 +41,12 @@ struct Sighting {
 /// Returns the store that `auto` means with these hints, where the page cache is coherent.
 [[nodiscard]] StoreChoice store_for(const PlanOptions& options);
 
-/// Opens a file that exists. `seen`: by another rank of this node, so that this one needn't ask.
+/// Opens a file that exists. `seen` is what another rank of this node has found out, so that this
+/// rank needn't ask the system for it.
 [[nodiscard]] Opening open_here(const OpenCall& call, const std::string& path, const Hints& hints,
                                 const std::optional<Sighting>& seen = {});
-/// Does the same on the one rank that creates the file if the call says so. A new file gets its
-/// stripes before any other rank opens it.
+/// Opens the file on rank 0, and creates it if the call says so. A new file gets the stripes that
+/// hints ask for here, before any other rank opens it.
 [[nodiscard]] Opening open_first(const OpenCall& call, const std::string& path, const Hints& hints);
 
 }  // namespace oratorio

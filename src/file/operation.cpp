@@ -71,8 +71,8 @@ bool Operation::stage() {
     return access_.refused.kind == ErrorKind::none;
 }
 
-/// Moves on. If memory runs out, an independent operation ends with an error. A collective one
-/// doesn't end here, because the other ranks count on it.
+/// Moves the operation on. If memory runs out, an independent operation ends with an error. A
+/// collective operation throws instead of ending here, because the other ranks count on it.
 void Operation::step(int moves) {
     try {
         step_on(moves);
@@ -93,8 +93,8 @@ void Operation::step_on(int moves) {
     if (run_->step(moves)) end_run();
 }
 
-/// Ends a run. If other ranks go on with pieces of a device's memory, this rank takes part without
-/// data.
+/// Ends a run. If other ranks go on with pieces of a device's memory, this rank takes part in those
+/// pieces without data.
 void Operation::end_run() {
     outcome_.bytes += run_->outcome().bytes;
     outcome_.error = run_->outcome().error;
@@ -107,8 +107,8 @@ void Operation::end_run() {
     finish(std::move(outcome));
 }
 
-/// Counts the data of the memory in place of the file's, and puts data that was read where it
-/// belongs.
+/// Ends an access with conversion: counts bytes of the user's memory in place of the file's, and
+/// converts data that was read into the user's memory.
 void Operation::give_to_user(Outcome& outcome) {
     if (direction_ == Direction::write) {
         outcome.bytes = conversion_->memory_part({0, outcome.bytes}).length();

@@ -19,23 +19,25 @@ class Operation {
     /// of `access` is one run of the file's data, staged here, and `user` is the program's buffer.
     Operation(RunContext context, Access access, bool collective,
               std::shared_ptr<Conversion> conversion, std::byte* user);
-    /// For memory of a device. The memory of `access` is one run with the length of the data.
+    /// Makes an access with memory of a device. The memory of `access` is one run with the length
+    /// of the data.
     Operation(RunContext context, Access access, bool collective, DeviceMemory device);
 
-    /// True once the outcome is there; it never changes afterwards. Any thread may ask.
+    /// Returns true once there is an outcome, which never changes afterwards. Any thread may ask.
     [[nodiscard]] bool done() const { return done_.load(std::memory_order_acquire); }
-    /// Valid when done. Its bytes count data of the user's memory.
+    /// Returns the outcome, which is valid when done. It counts bytes of the user's memory.
     [[nodiscard]] const Outcome& outcome() const { return outcome_; }
 
     // REQUIRES, for all functions below: called by the file, by one thread at a time.
 
-    /// True if it was refused before it began: nothing is or will be moved.
+    /// Returns true if the operation was refused before it began: no data is or will be moved.
     [[nodiscard]] bool refused() const { return access_.refused.kind != ErrorKind::none; }
-    /// Completes the operation; from outside, without running it.
+    /// Completes the operation. The file also calls this for an access that was moved at once,
+    /// without a step.
     void finish(Outcome outcome);
-    /// Moves on by at most `moves` moves. The first call begins the access.
+    /// Moves the operation on by at most `moves` moves. The first call begins the access.
     void step(int moves);
-    /// Like Run::waits_for().
+    /// Returns what the access waits for, as Run::waits_for() does; nothing before it has begun.
     [[nodiscard]] std::optional<WaitHint> waits_for() const;
     /// True if our helper thread can make the next step without calling MPI or code of the program.
     [[nodiscard]] bool fit_for_helper() const;
@@ -52,7 +54,7 @@ class Operation {
     RunContext context_;
     Access access_;  ///< moved to the run when that begins
     Direction direction_;
-    Layout file_;  ///< the access's, kept for data that is converted
+    Layout file_;  ///< layout of the data in the file, kept for conversion
     Bytes from_ = 0;
     bool collective_;
     std::shared_ptr<Conversion> conversion_;
@@ -62,7 +64,7 @@ class Operation {
     std::unique_ptr<Run> run_;  ///< the access under way, unless `pipe_` is
     std::optional<DeviceMemory> device_;
     std::unique_ptr<DevicePipe> pipe_;
-    Outcome outcome_;  ///< until done: of the runs that are over
+    Outcome outcome_;  ///< until done: that of the runs that have ended
     std::atomic<bool> done_{false};
 };
 

@@ -12,12 +12,12 @@ namespace oratorio {
 
 namespace {
 
-/// What a rank brings to the meeting and takes from it. Its data follows in memory.
+/// What a rank brings to the meeting and takes from it. The rank's data follows in memory.
 struct Part {
     Reservation reservation;  ///< in etypes
     Bytes etype_bytes = 0;
     Offset view_begins = 0;  ///< in bytes
-    Bytes bytes = -1;        ///< of the data; -1: the data isn't here
+    Bytes bytes = -1;        ///< length of the data that follows; -1: the rank brings none along
     bool written = false;
     Bytes moved = 0;
     Error failed;  ///< why writing failed
@@ -29,7 +29,7 @@ class Meeting {
     [[nodiscard]] Part& part(Rank rank) const {
         return *reinterpret_cast<Part*>(all_.of(rank).data());
     }
-    /// False if some rank's data isn't here, or if their views differ.
+    /// Returns false if some rank brought no data along, or if the ranks' views differ.
     [[nodiscard]] bool all_here() const {
         const Part& one = part(0);
         for (Rank rank = 0; rank < all_.ranks; ++rank) {

@@ -22,8 +22,8 @@ struct FixedPath {
 /// the working directory can be opened.
 [[nodiscard]] FixedPath fix_path(const std::string& path);
 
-/// Which of ROMIO's prefixes ("ufs:", "nfs:", "lustre:" ...) are not part of a file's name. Hosts
-/// differ in that, and a file has the name that the host gives it.
+/// Which of ROMIO's prefixes ("ufs:", "nfs:", "lustre:" ...) are not part of a file's name. Host
+/// MPI libraries differ in that, and a file has the name that the host gives it.
 enum class Prefixes { kept, in_small_letters, in_any_letters };
 
 /// Returns `path` without a leading prefix of that kind. Other colons are part of the name.

@@ -8,8 +8,8 @@ namespace oratorio {
 
 namespace {
 
-// Batches, or steps of rounds, that a caller which isn't waiting for the outcome may make before it
-// lets others have the file.
+// How many batches, or steps of rounds, a caller that isn't waiting for the outcome may make before
+// it lets other threads use the file.
 constexpr int kMovesAtOnce = 4;
 
 void drop_done(std::deque<OperationPtr>& queue) {

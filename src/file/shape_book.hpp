@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // ShapeBook: the shapes of the accesses that one rank traces, each kept once, so that an access can
-// be repeated from its trace. Bounded: shapes that don't fit aren't kept. Private to src/file.
+// be repeated from its trace. The book is bounded: shapes that don't fit aren't kept. Private to
+// src/file.
 #pragma once
 
 #include <array>
@@ -16,8 +17,8 @@ class ShapeBook {
   public:
     static constexpr int none = -1;
 
-    /// Has room for `shapes` shapes with `numbers` numbers together; none if there is no memory for
-    /// the book.
+    /// Makes a book with room for `shapes` shapes that have `numbers` numbers together, or with no
+    /// room if there is no memory for it.
     ShapeBook(std::size_t shapes, std::int64_t numbers);
 
     /// Returns the number of the shape, or `none` if it doesn't fit. A shape that was asked for
@@ -33,7 +34,8 @@ class ShapeBook {
     [[nodiscard]] Encoded encoded() const;
 
   private:
-    /// No other shape can have the address as long as this entry is here.
+    /// A shape that was looked up lately. The weak pointer keeps its control block, so no other
+    /// shape can be taken for this one.
     struct Recent {
         std::weak_ptr<const Shape> shape;
         int number = none;

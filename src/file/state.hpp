@@ -26,16 +26,17 @@ namespace oratorio {
 struct LockSight {
     bool others = false;  ///< its process has other writable handles on the file
     bool filler = false;  ///< one of those may fill holes under the job's locks
-    bool looked = false;  ///< from another node, for the byte that rank 0 holds locked
-    bool seen = false;    ///< that byte is locked
+    /// This rank, on another node than rank 0, looked for the byte that rank 0 holds locked.
+    bool looked = false;
+    bool seen = false;  ///< that byte is locked
 };
 
-/// What all ranks found out, with rank 0's offer.
+/// What all ranks found out about a file's locks, with rank 0's offer.
 struct LockAnswers {
     LockOffer offer;
     bool sole = true;      ///< no other handle was seen by the file system's locks
     bool lockable = true;  ///< the file system's locks could be taken
-    bool others = false;   ///< some rank's LockSight says so
+    bool others = false;   ///< the process of some rank has other writable handles on the file
     bool filler = false;
     bool tested = false;  ///< another node has looked for the byte that rank 0 held locked
     bool seen = false;    ///< each node that has looked saw it locked
@@ -46,11 +47,12 @@ struct Opening;
 /// An access with its place in the file.
 struct File::Placed {
     Access access;
-    Offset etypes = 0;                   ///< how far the access moves its file pointer
-    std::optional<DeviceMemory> device;  ///< the user's; the memory of `access` is only as long
-    bool looked = false;                 ///< for drivers that were loaded up to now
-    bool may_move = false;               ///< the caller waits for it, and nothing is converted
-    std::optional<Outcome> moved;        ///< set if the access is done already
+    Offset etypes = 0;  ///< how far the access moves its file pointer
+    /// The user's memory; `access` then has one run of that length.
+    std::optional<DeviceMemory> device;
+    bool looked = false;           ///< describe() has looked for device drivers
+    bool may_move = false;         ///< it may be moved at once: the caller waits, no conversion
+    std::optional<Outcome> moved;  ///< set if the access is done already
 };
 
 struct File::State final : PlanObserver {
@@ -70,14 +72,15 @@ struct File::State final : PlanObserver {
         bool shown_for_others = false;
         bool shown = false;     ///< each rank that asks the system for the file takes that lock
         bool deferred = false;  ///< lazy open: ranks open the file when they need it
-        FileNumber number;      ///< rank 0's
-        /// A node keeps an old size of the file until it changes the size itself.
+        FileNumber number;      ///< number of the file on rank 0's node
+        /// Some node's client keeps an old size of the file until that node changes the size
+        /// itself.
         bool keeps_old_size = false;
     };
     /// The file that was opened.
     struct Opened {
         std::string path;    ///< as the program gave it: for messages
-        FixedPath location;  ///< the same file, wherever the program goes: for the system
+        FixedPath location;  ///< the same file as an absolute path: for the system
         AccessMode mode;
         OpenStoreOf open_store;  ///< the one of the OpenCall; may be empty
         Agreed<Found> found = agreed_from([] { return Found{}; });
@@ -90,7 +93,7 @@ struct File::State final : PlanObserver {
         View view = View::bytes();
         Offset position = 0;  ///< individual file pointer, in etypes
     };
-    /// What accesses leave for the next ones.
+    /// State that an access leaves for later accesses.
     struct Engine {
         explicit Engine(Workspace& workspace)
             : buffers(workspace.buffers),
@@ -103,7 +106,7 @@ struct File::State final : PlanObserver {
         PlanCache plans;
         IoThread io_thread;
         LockPolicy lock_policy;
-        JobLocksOfFile job_locks;  ///< used if `exclusion.job` points to it
+        JobLocksOfFile job_locks;  ///< used if `lock_policy.job` points to it
         UndeliveredErrors undelivered;
     };
     explicit State(std::shared_ptr<Workspace> lent)
@@ -141,15 +144,18 @@ struct File::State final : PlanObserver {
     std::optional<Split> split;
     std::unique_ptr<WriteBehind> write_behind;  ///< null: records are written at once
     Agreed<AgentFacts> agent_facts = agreed_from([] { return AgentFacts{}; });
-    SharedMemory agent_memory;  ///< this node's, for requests; empty if they are sent
+    /// Memory of this node for requests to agents; empty if requests are sent as messages.
+    SharedMemory agent_memory;
     std::unique_ptr<AgentServer> agent_server;  ///< set on a rank that is an agent
     std::unique_ptr<Agents> agents;             ///< null: no agents
-    bool written_together = false;  ///< by a collective write since all ranks flushed together
-    bool written_apart = false;  ///< by a sparse write since all ranks met: some may not have heard
-                                 ///< that it failed; equal on all ranks
+    /// There was a collective write since all ranks flushed together.
+    bool written_together = false;
+    /// There was a sparse write since all ranks met; some ranks may not have heard that it failed.
+    /// Equal on all ranks.
+    bool written_apart = false;
 
-    /// Called before a collective call's first message: too little memory is then an error of all
-    /// ranks.
+    /// Returns an error if this rank has too little memory for a collective call. Called before the
+    /// call's first message, so that the error becomes that of all ranks.
     [[nodiscard]] Error ready() const { return ready_for_collective(transport->topology().size); }
     [[nodiscard]] bool is_plain(const Access& access) const;
     [[nodiscard]] bool is_one_piece(const Access& access) const;
@@ -166,19 +172,19 @@ struct File::State final : PlanObserver {
     [[nodiscard]] bool is_gathered(const AccessCall& call, const Placed& placed) const;
     /// Collective. Opens this rank's store, and agrees on what the ranks found out.
     Result<void> open_stores(const OpenCall& call);
-    /// Returns an error if the path is no longer the opened file's, which must not be deleted then.
-    /// REQUIRES: called by rank 0 while its store is open, because some file systems give a file a
-    /// new number once no process has it open.
+    /// Returns an error if the path now names another file, which must not be deleted. REQUIRES:
+    /// called by rank 0 while its store is open, because some file systems give a file a new number
+    /// once no process has it open.
     [[nodiscard]] Error check_location() const;
-    /// Returns which locks the handle should have; for rank 0. Holds a byte locked if other nodes
-    /// must look for it.
+    /// Returns which locks the handle should have. Keeps a byte locked if other nodes must test
+    /// whether they see that lock. Called by rank 0.
     [[nodiscard]] LockOffer offer_locks(const OpenCall& call, const Opening& opening,
                                         long file_system);
     /// Adds the handle to its process's list, and looks for rank 0's locked byte. Called by each
     /// rank when it has opened the file.
     [[nodiscard]] LockSight look_at_locks(const OpenCall& call, const Opening& opening,
                                           const LockOffer& offer);
-    /// Decides on the locks, once all ranks have looked.
+    /// Decides on the locks, once all ranks have looked for rank 0's locked byte.
     void choose_locks(const OpenCall& call, const Opening& opening, const LockAnswers& found);
     void use_job_locks(const OpenCall& call, const LockOffer& offer, const LockAnswers& found);
     void tell_locks(const LockOffer& offer);
@@ -191,7 +197,8 @@ struct File::State final : PlanObserver {
     void use_shared_memory(RemoteAgents& reached, const AgentFacts& facts) const;
     [[nodiscard]] Error start_server(const OpenCall& call, const AgentFacts& facts, int agent);
     Result<void> reach_agents(const OpenCall& call, const AgentFacts& facts);
-    /// Collective, when no access is under way. An error is this rank's or the transport's.
+    /// Collective. Ends the agents. Returns an error of this rank or of the transport. REQUIRES: no
+    /// access is under way.
     Result<void> end_agents();
     /// True if another node's system may hold data of this rank.
     [[nodiscard]] bool ships_elsewhere() const {
@@ -219,18 +226,20 @@ struct File::State final : PlanObserver {
     Transferred move_now(Direction direction, Offset offset, std::span<const iovec> memory);
     [[nodiscard]] bool stage(AccessCall& call, Placed& placed);
     [[nodiscard]] bool stage_late(AccessCall& call, Placed& placed);
-    /// Returns false, and does nothing, if the access isn't that simple or needs other ranks.
+    /// Moves an access of one contiguous piece at once. Returns false, and does nothing, if the
+    /// access has several pieces or needs a plan or other ranks.
     [[nodiscard]] bool move_one_piece(const Access& access, bool collective, Outcome& outcome);
     [[nodiscard]] RunContext context(const TracedAccess& traced);
     void planned(const Plan& plan) override;
     void remark(const std::string& sentence) override;
     /// Explains an access that needs no plan.
     void tell_moved_at_once(const Access& access, bool collective);
-    /// Returns the terms of the hints in use; made when they are first needed.
+    /// Returns the planner's configuration for the hints in use, which is made when it is first
+    /// needed.
     [[nodiscard]] std::shared_ptr<const Agreed<PlanConfig>> current_config();
     /// Collective. Puts rank 0's hints over those in use; warns about malformed values.
     Result<void> take_hints(const HintMap& mine, const HintOrigins& origins);
-    /// The same with the hints of an info.
+    /// Does what take_hints() does, with the hints of an info object.
     Result<void> take_info(const HintMap& info) {
         return take_hints(info, hint_origins({}, info, ""));
     }

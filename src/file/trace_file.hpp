@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // TraceFile: the file that ORATORIO_TRACE names, a JSON object of the trace-event format. A process
-// with something to add locks it, adds a section of events and unlocks it; between sections the
-// file is complete. Private to src/file.
+// that has something to add locks the file, adds a section of events and unlocks the file; between
+// sections the file is complete. Private to src/file.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace oratorio {
 
-/// A file of this size isn't made larger.
+/// A trace file that is larger than this takes no more sections.
 inline constexpr Bytes kTraceFileMost = Bytes{1} << 30;
 
 class TraceFile {
@@ -27,7 +27,7 @@ class TraceFile {
     [[nodiscard]] Offset number() const { return begin_; }
     /// Adds an event, a JSON object. Does nothing after a failure.
     void add(std::string_view event);
-    /// Marks the section as unfinished: close() takes it back.
+    /// Marks the section as unfinished: close() removes it again.
     void give_up(const Error& error);
     /// Ends the section. Returns the first failure; the file is then what it was before.
     Result<void> close();
@@ -38,7 +38,7 @@ class TraceFile {
 
     Descriptor file_;
     std::int64_t began_;
-    Bytes before_;  ///< length of the file before
+    Bytes before_;  ///< length of the file before this section
     Offset begin_;
     Offset at_;
     std::string text_;   ///< text that isn't written yet

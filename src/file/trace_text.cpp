@@ -12,10 +12,10 @@ namespace oratorio {
 
 namespace {
 
-constexpr int kSlots = 32;  ///< tracks of one lane: the accesses, and the slots
+constexpr int kSlots = 32;  ///< tracks of one lane: one for the accesses, and one for each slot
 constexpr int kLanes = 32;  ///< lanes of one open file
-/// Viewers take thread 0, and the thread with the process's number, for the process's main thread:
-/// two tracks would become one.
+/// The number of the first track. Viewers take thread 0, and the thread with the process's number,
+/// for the process's main thread, so tracks with these two numbers would become one.
 constexpr int kFirstThread = 100'000;
 
 constexpr std::string_view kCounters[] = {

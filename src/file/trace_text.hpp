@@ -21,9 +21,10 @@ class TraceText {
     /// Called first: adds what is the same for all ranks.
     void add_file(const std::string& path, const std::string& location, const HintMap& hints);
     void begin_rank(Rank rank, const TraceHello& hello);
-    /// Adds the shapes of that rank, before its accesses.
+    /// Adds the shapes of the rank that begin_rank() was called for, before its accesses.
     void add_shapes(const ShapeBook::Encoded& shapes);
-    /// Adds accesses of that rank, in parts if need be; all accesses before the first span.
+    /// Adds accesses of that rank, in several calls if necessary; all accesses come before the
+    /// first span.
     void add_accesses(std::span<const AccessRecord> some);
     void add_spans(std::span<const Span> some);
     /// Called last: adds the totals.
@@ -42,15 +43,16 @@ class TraceText {
     std::vector<NodeClock> clocks_;
     std::string name_;       ///< the file's name, without folders
     Nanoseconds unix_ = 0;   ///< how far rank 0's clock is behind the time since 1970
-    std::string number_;     ///< the section's
+    std::string number_;     ///< number of the section, as text
     TraceHello hello_;       ///< the current rank's
     Nanoseconds ahead_ = 0;  ///< how far the rank's clock is ahead of the trace's times
     Rank rank_ = 0;
-    /// The shapes of all ranks, by length and hash, which two of them share only by chance.
+    /// Numbers of all ranks' shapes, by length and hash of their text. Two different shapes have
+    /// the same key only by chance.
     std::map<std::pair<std::size_t, std::size_t>, std::int64_t> shapes_;
-    std::vector<std::int64_t> numbers_;  ///< of the rank's shapes, in `shapes_`
-    std::vector<std::uint8_t> lanes_;    ///< lanes of its accesses
-    std::vector<bool> named_;            ///< which of its tracks have a name
+    std::vector<std::int64_t> numbers_;  ///< numbers in `shapes_` of the current rank's shapes
+    std::vector<std::uint8_t> lanes_;    ///< lanes of the current rank's accesses
+    std::vector<bool> named_;            ///< which tracks of the current rank have a name
     std::uint64_t accesses_ = 0;
     std::uint64_t spans_ = 0;
     std::uint64_t dropped_accesses_ = 0;

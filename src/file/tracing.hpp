@@ -17,14 +17,14 @@ namespace oratorio {
 
 /// A node's clock, compared with the clock of rank 0's node.
 struct NodeClock {
-    Nanoseconds ahead = 0;   ///< of rank 0's clock
+    Nanoseconds ahead = 0;   ///< how far this clock is ahead of rank 0's
     Nanoseconds within = 0;  ///< `ahead` may be wrong by this much; 0: the same clock
 };
 
 /// Header of one rank's part of a trace. Its shapes, its accesses and its spans follow. Sent as
 /// bytes.
 struct TraceHello {
-    std::int32_t who = 0;    ///< the process in the trace
+    std::int32_t who = 0;    ///< number of the process in the trace
     std::int32_t track = 0;  ///< number of the file among those that the process has open
     std::uint64_t accesses = 0;
     std::uint64_t spans = 0;

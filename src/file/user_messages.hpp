@@ -12,7 +12,7 @@
 
 namespace oratorio {
 
-/// Speaks on rank 0 only, and gives each warning once per open file.
+/// Passes messages on to the user at rank 0 only, and each warning once per open file.
 class UserMessages {
   public:
     UserMessages() = default;
@@ -20,7 +20,8 @@ class UserMessages {
         : narrate_(rank == 0 ? call.narrate : Narrator{}),
           record_(rank == 0 ? call.record : Narrator{}) {}
 
-    /// The kind and the members are for programs (file/explain_lines.hpp).
+    /// Passes an explanation on, as text or as a JSON line. Kind and members are for the JSON line
+    /// (file/explain_lines.hpp).
     void say(const std::string& text, std::string_view kind = "remark",
              const JsonMembers& members = {}) const {
         if (record_) return record_(explain_line(text, kind, members));
@@ -36,10 +37,10 @@ class UserMessages {
         std::string fingerprint;
         JsonMembers members;
     };
-    /// Explains what is done with data of the file, under a number. An access with a `likeness`
-    /// that was explained before is only counted.
+    /// Explains an access to data of the file, under a number. An access with a `fingerprint` that
+    /// was explained before is only counted.
     void say_done(const std::string& path, const Access& access);
-    /// Reports how often each was repeated, and forgets them all.
+    /// Reports how often each explained access was repeated, and forgets all explanations.
     void tell_repeated(const std::string& path);
 
   private:
@@ -47,13 +48,14 @@ class UserMessages {
         int number = 0;
         int again = 0;
     };
-    /// Explanations remembered. When there are more, all are forgotten and explained in full again.
+    /// The most explanations remembered. When there are more, all are forgotten, and later accesses
+    /// are explained in full again.
     static constexpr std::size_t kKept = 256;
 
     Narrator narrate_;
     Narrator record_;
     std::set<std::string> said_;
-    std::map<std::string, Done> done_;  ///< keyed by likeness
+    std::map<std::string, Done> done_;  ///< keyed by fingerprint
     int numbers_ = 0;
 };
 

@@ -11,7 +11,8 @@ Error bad_view(std::string_view what) {
     return Error::make(ErrorKind::argument, what);
 }
 
-/// Refuses a layout. MPI names no error class for it; programs that know ROMIO expect this one.
+/// Refuses a filetype for its layout. MPI names no error class for that; programs that know ROMIO
+/// expect this one.
 Error bad_layout(std::string_view what) {
     return Error::make(ErrorKind::io, what);
 }
@@ -39,9 +40,9 @@ View View::bytes() {
     return view;
 }
 
-// The lower bound needs no attention: a typemap repeated n times puts copy k at k * extent
-// (MPI-4.1, 5.1.2), so tile k's data lie at displacement + k * extent + their offsets, wherever the
-// lower bound marker is.
+// The filetype's lower bound has no effect: a typemap repeated n times puts copy k at k * extent
+// (MPI-4.1, 5.1.2), so the data of tile k lies at displacement + k * extent + its offsets, wherever
+// the lower bound marker is.
 Result<View> View::make(Offset displacement, Bytes etype_size, ShapePtr filetype,
                         Bytes filetype_extent, bool writable, std::string representation) {
     if (displacement < 0) return bad_view("set view: the displacement is negative");

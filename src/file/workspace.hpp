@@ -13,12 +13,12 @@
 namespace oratorio {
 
 struct Workspace {
-    /// Most memory kept between two files: of a node's, and of each rank's buffers.
+    /// The most bytes kept between two files: of the node's memory, and of each rank's buffers.
     static constexpr Bytes kept_max = 32 << 20;
 
     explicit Workspace(std::unique_ptr<Transport> ranks) : transport(std::move(ranks)) {}
-    /// Frees memory beyond kept_max, and lets a refused request be made again.
-    /// REQUIRES: called between two files, on all ranks alike.
+    /// Frees memory beyond kept_max, and lets a request for node memory that was refused be made
+    /// again. REQUIRES: called between two files, on all ranks alike.
     void tidy() {
         buffers.trim(kept_max);
         node.tidy(kept_max);
@@ -27,8 +27,9 @@ struct Workspace {
     std::unique_ptr<Transport> transport;
     NodeMemory node;
     BufferPool buffers;
-    /// Collective accesses of all its files so far; equal on all ranks. It isn't reset between
-    /// files, because the control words in `node` hold keys of earlier accesses.
+    /// Number of collective accesses of all files of this workspace so far; equal on all ranks. It
+    /// isn't reset between files, because the control words in `node` hold keys of earlier
+    /// accesses.
     unsigned collectives = 0;
 };
 

@@ -15,8 +15,10 @@ namespace oratorio {
 /// The header, in front of the gathered bytes.
 struct alignas(64) WriteBehind::Head {
     pthread_mutex_t turn;
-    Offset begin = 0;  ///< of the gathered bytes, in the file
-    Bytes bytes = 0;   ///< changed last, so that a rank that dies in its turn leaves whole records
+    Offset begin = 0;  ///< where the gathered bytes begin in the file
+    /// Number of gathered bytes. Changed last, so that a rank that dies in its turn leaves whole
+    /// records.
+    Bytes bytes = 0;
 
     /// The mutex works between processes, and survives the death of a process that holds it.
     Head() {
@@ -48,7 +50,8 @@ std::span<std::byte> WriteBehind::room() const {
     return memory_.span().subspan(sizeof(Head));
 }
 
-/// Tries a while before it sleeps: another rank's turn is mostly shorter than a sleep.
+/// Takes the lock. Tries for a while before it sleeps, because another rank's turn is mostly
+/// shorter than a sleep.
 WriteBehind::Turn::Turn(WriteBehind& all) : all_(all) {
     constexpr int kTries = 100;
     pthread_mutex_t& turn = all_.head().turn;

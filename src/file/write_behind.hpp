@@ -21,7 +21,8 @@ class WriteBehind {
     /// Writes one contiguous range of the file.
     using Write = std::function<Transferred(Offset, std::span<std::byte>)>;
 
-    /// Collective. Null on all ranks if they share no memory.
+    /// Collective. Makes the memory for the records; returns null on all ranks if they share no
+    /// memory.
     static Result<std::unique_ptr<WriteBehind>> make(Transport& transport, Bytes capacity);
 
     /// One rank's turn: it holds the lock of the memory, and the other ranks wait.
