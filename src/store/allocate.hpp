@@ -9,15 +9,16 @@ namespace oratorio {
 /// How the allocating handle was opened.
 struct Allocator {
     bool readable = true;
-    /// This handle may fill holes: all others take a shared lock when they write
-    /// (docs/internals/decisions/holes-and-locks.md).
+    /// True if this handle may fill holes, because all other handles take a shared lock when they
+    /// write (docs/internals/decisions/holes-and-locks.md).
     bool may_fill = true;
     const JobLocksOfFile* job = nullptr;  ///< the source of its locks; null: the file system
 };
 
 /// Gives storage to every byte before `bytes` and makes the file at least that long (MPI 14.2.5):
-/// by the store, or by rewriting the existing bytes, each part under a lock of its own. Refuses the
-/// latter if others may write without a lock at the same time: their bytes would be lost.
+/// by the store, or by rewriting the existing bytes, each part under a lock of its own. Refuses to
+/// rewrite if other handles may write without a lock at the same time, because their bytes would be
+/// lost.
 Result<void> allocate(Store& store, Bytes bytes, const Allocator& allocator);
 
 }  // namespace oratorio

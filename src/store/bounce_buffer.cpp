@@ -17,9 +17,9 @@ namespace {
 
 constexpr std::size_t kTried = 64;
 
-/// Probes the beginning of the user's memory: a system call fails with EFAULT where a read would
-/// crash the program. This call reads a signal set before it looks at the operation, which is
-/// invalid.
+/// Returns true if the user's memory can be read at its beginning. Asks by a system call, which
+/// fails with EFAULT where a read would crash the program: rt_sigprocmask reads a signal set from
+/// there before it checks the operation, which is invalid here, so that nothing changes.
 bool is_readable(const void* memory) {
     constexpr long kNothing = -1;
     constexpr std::size_t kSetBytes = 8;

@@ -78,8 +78,8 @@ void remove_handler() {
     if (ours) ::sigaction(SIGBUS, &handler_before, nullptr);
 }
 
-/// Unblocks SIGBUS in this thread while it lives: the kernel kills a process that blocks the SIGBUS
-/// of its own access.
+/// Unblocks SIGBUS in this thread while this object lives, because the kernel kills a process that
+/// blocks the SIGBUS of its own access.
 class BusErrorUnblocked {
   public:
     BusErrorUnblocked() {

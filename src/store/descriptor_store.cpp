@@ -43,7 +43,7 @@ struct flock lock_of(Extent range, int type) {
 }
 
 /// Returns the write-back errors since the descriptor's last sync, which close(2) doesn't report.
-/// It waits for bytes that no file has, which is no wait at all and still reports them.
+/// Waits for bytes that no file has: that takes no time, and still reports the errors.
 Result<void> failed_writes(int descriptor) {
     constexpr Offset kBehindAll = Offset{1} << 62;
     if (::sync_file_range(descriptor, kBehindAll, 1, SYNC_FILE_RANGE_WAIT_BEFORE) == 0) return {};
@@ -189,8 +189,8 @@ Result<void> DescriptorStore::lock(Extent range, bool lock, bool exclusive) {
         .at(range.begin, range.length());
 }
 
-/// Waits for the lock's holder. A 9p client would sleep for 30 s before it retries, so here it is
-/// asked not to wait, and this function retries.
+/// Changes the lock, and waits for its holder. A 9p client would sleep for 30 s before it retries,
+/// so this function tells such a client not to wait, and retries by itself.
 Answer DescriptorStore::change_lock(struct flock& region) const {
     using namespace std::chrono_literals;
     const int command = kind_.slow_locks ? F_OFD_SETLK : F_OFD_SETLKW;

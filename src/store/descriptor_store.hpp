@@ -33,8 +33,8 @@ std::unique_ptr<Store> make_posix(OpenedFile file, const OpenMode& mode);
 
 class DescriptorStore : public Store {
   public:
-    /// `mode`: as `file` was opened. If direct I/O is requested and refused, limits().remark says
-    /// so.
+    /// `mode` is how `file` was opened. If direct I/O is requested and refused, limits().remark
+    /// says so.
     DescriptorStore(OpenedFile file, const OpenMode& mode);
     Result<Bytes> size() override;
     Result<void> resize(Bytes bytes, bool allocate) override;
@@ -59,7 +59,7 @@ class DescriptorStore : public Store {
     /// Switches all further requests to the page cache, because the system refused an aligned one.
     void give_up_direct();
     /// Calls `move()`, which makes the system call for `request`. If another handle's mandatory
-    /// lock denies it, locks the request's range and calls it again, a few times.
+    /// lock denies the call, locks the request's range and calls `move()` again, a few times.
     template <class Move>
     [[nodiscard]] Answer past_locks(const IoRequest& request, const Move& move) {
         Answer moved = move();
@@ -88,7 +88,7 @@ class DescriptorStore : public Store {
     ExtentMap extents_;
     std::unique_ptr<Prefetch> fetching_;
     Descriptor direct_{-1};
-    int locks_held_ = 0;  ///< on bytes of data
+    int locks_held_ = 0;  ///< number of locks on bytes of data
 };
 
 }  // namespace oratorio

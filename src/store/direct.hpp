@@ -12,9 +12,9 @@
 namespace oratorio {
 
 struct DirectFile {
-    Descriptor file{-1};  ///< none if the system refuses
+    Descriptor file{-1};  ///< no descriptor if the system refuses
     DirectAlignment alignment;
-    std::string refusal;  ///< why there is none
+    std::string refusal;  ///< why there is no direct I/O
 };
 
 /// Opens the file of `descriptor` a second time, for direct I/O.

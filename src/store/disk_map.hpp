@@ -21,7 +21,7 @@ class DiskMap {
     [[nodiscard]] virtual std::vector<DiskExtent> places(Extent range, std::size_t most) const = 0;
 };
 
-/// Asks Linux (FIEMAP).
+/// The DiskMap of Linux file systems: asks the system by ioctl(2) (FIEMAP).
 class ExtentMap final : public DiskMap {
   public:
     /// The caller owns the descriptor.

@@ -20,7 +20,8 @@ namespace oratorio {
 /// Returns true if this machine's kernel knows every lock on a file of the file system: it belongs
 /// to one machine, and no other kernel has it mounted.
 [[nodiscard]] bool has_locks_of_one_machine(long type);
-/// Returns true if a lock denies accesses of all others, and a shared one its owner's writes, too.
+/// Returns true if a lock denies the accesses of all other handles, and a shared lock also the
+/// writes of its owner.
 [[nodiscard]] bool has_mandatory_locks(long type);
 /// Returns true if waiting for a lock takes up to half a minute.
 [[nodiscard]] bool has_slow_locks(long type);

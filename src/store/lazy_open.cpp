@@ -85,7 +85,7 @@ class LazyStore final : public Store {
     Result<void> close() override { return store_ != nullptr ? store_->close() : Result<void>(); }
 
   private:
-    /// A refused transfer may change them.
+    /// Copies the limits of the opened store, which a refused transfer may change.
     void take_over_limits() {
         const StoreLimits& told = store_->limits();
         if (told.direct_read.file != limits_.direct_read.file ||
@@ -96,7 +96,7 @@ class LazyStore final : public Store {
 
     OpenStore opens_;
     std::unique_ptr<Store> store_;  // null until opened
-    int errno_ = EBADF;             // of requests before that
+    int errno_ = EBADF;             // error number of requests before that
     std::deque<std::uint64_t> refused_;
 };
 

@@ -12,10 +12,10 @@ namespace oratorio {
 using OpenStore = std::function<Result<std::unique_ptr<Store>>()>;
 
 /// Makes a store that calls `open` in prepare(), and in every other operation that needs the file
-/// except requests, until `open` succeeds. If it fails, so does that operation. Requests before a
-/// successful prepare() fail with its errno. Operations that have nothing to do on a file that this
-/// store never touched (sync, close, unlock) don't open it. limits() and the like are those of the
-/// opened store; before, they are defaults.
+/// except requests, until `open` succeeds. An operation fails if its call of `open` fails. Requests
+/// before a successful prepare() fail with the error number of the last failed `open`. Operations
+/// that have nothing to do on a file that this store never touched (sync, close, unlock) don't open
+/// it. limits() and the like are those of the opened store; before, they are defaults.
 std::unique_ptr<Store> open_lazily(OpenStore open);
 
 }  // namespace oratorio

@@ -23,9 +23,9 @@ namespace {
 
 constexpr int kPopulateWrite = 23;  // MADV_POPULATE_WRITE, Linux 5.14; older ones return EINVAL
 
-// Populating pays on tmpfs, where writes take 0.7 of the time. For reads, and on file systems with
-// large folios, one fault maps many pages anyway, and populating takes 1.0 to 1.5 times as long
-// (measured on Linux 6.18, ext4).
+// Returns true for tmpfs, where populating a mapping pays: writes take 0.7 of the time. For reads,
+// and on file systems with large folios, one fault maps many pages anyway, and populating takes 1.0
+// to 1.5 times as long (measured on Linux 6.18, ext4).
 bool is_tmpfs(int descriptor) {
     struct statfs system {};
     return ::fstatfs(descriptor, &system) == 0 && system.f_type == TMPFS_MAGIC;
@@ -56,8 +56,9 @@ bool is_full(int descriptor) {
            static_cast<Bytes>(space.f_bavail * space.f_frsize) < kLargePage;
 }
 
-// Returns why a page of the file isn't available: requests it again, by a call that can report an
-// error. That may succeed, if the kernel wanted more room at once than this page needs.
+// Returns why a page of the file isn't available. Requests the page again, by a call that can
+// report an error. The call may succeed, if the kernel wanted more room at once than this page
+// needs.
 int reason_of_fault(int descriptor, Direction direction, Offset page) {
     struct stat status {};
     if (direction == Direction::read || ::fstat(descriptor, &status) != 0) return EIO;
@@ -95,8 +96,8 @@ class FileWindow final : public MappedWindow {
     }
 
   private:
-    /// Supplies zeros for a hole. Reading a hole of a tmpfs allocates a page of it, and a full one
-    /// has none. Private memory of this process does as well, while this window lasts. Runs in a
+    /// Supplies zeros for a hole. Reading a hole of a tmpfs allocates a page, and a full tmpfs has
+    /// none left. Private memory of this process takes its place while this window lasts. Runs in a
     /// signal handler.
     bool give_zeros(std::byte* at) {
         const Offset page = first_ + (at - pages_.data()) / page_bytes() * page_bytes();
@@ -156,7 +157,7 @@ Result<Mapped> map_file(int descriptor, Extent range, Direction direction, Popul
     if (memory == MAP_FAILED) {
         return map_error("map: the file system refuses", errno, range);
     }
-    // A failure is no error: the access itself will meet the cause, and report where.
+    // A failure to populate is no error: the access itself will meet the cause, and report where.
     if (populate == Populate::yes && write && is_tmpfs(descriptor))
         (void)::madvise(memory, length, kPopulateWrite);
     const std::span pages(static_cast<std::byte*>(memory), length);

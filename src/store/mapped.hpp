@@ -45,7 +45,8 @@ class Mapped {
     Mapped(Offset begin, std::span<std::byte> bytes, std::unique_ptr<MappedWindow> window)
         : begin_(begin), bytes_(bytes), window_(std::move(window)) {}
 
-    /// A read's range ends with the file, so it may be shorter than requested, or empty.
+    /// Returns the mapped bytes. The range of a read ends with the file, so it may be shorter than
+    /// requested, or empty.
     [[nodiscard]] std::span<std::byte> bytes() const { return bytes_; }
     [[nodiscard]] Extent range() const {
         return {begin_, begin_ + static_cast<Bytes>(bytes_.size())};

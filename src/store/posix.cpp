@@ -42,7 +42,7 @@ class PosixStore final : public DescriptorStore {
 
   private:
     TransferCalls calls_;
-    IoCompletion completion_;  // of the one request that may be outstanding
+    IoCompletion completion_;  // completion of the one request that may be outstanding
     bool waiting_ = false;
 };
 

@@ -34,17 +34,18 @@ std::unique_ptr<Prefetch> make_page_cache_prefetch(int descriptor);
 
 /// gpfs_fcntl(3) of libgpfs.
 using GpfsCall = int (*)(int descriptor, void* argument);
-/// Makes the prefetch by the multiple access range hint of GPFS. `block`: the file system's.
+/// Makes the prefetch by the multiple access range hint of GPFS. `block` is the file system's block
+/// size.
 std::unique_ptr<Prefetch> make_gpfs_prefetch(int descriptor, Bytes block, GpfsCall call);
 
-/// A library that is loaded at run time.
+/// The library of GPFS, loaded at run time.
 class GpfsLibrary {
   public:
     explicit GpfsLibrary(const char* name);
     ~GpfsLibrary();
     GpfsLibrary(const GpfsLibrary&) = delete;
     GpfsLibrary& operator=(const GpfsLibrary&) = delete;
-    /// Returns null if it isn't available.
+    /// Returns gpfs_fcntl; null if the library or the function isn't available.
     [[nodiscard]] GpfsCall call() const { return call_; }
 
   private:

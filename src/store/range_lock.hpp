@@ -18,16 +18,16 @@ struct JobLocksOfFile {
     std::shared_ptr<LockService> service;  ///< null: not available, and `refused` says why
     LockKey file;
     Error refused;
-    /// Also take the file system's lock while the job's is held: it makes the client discard its
-    /// cached pages of the range, and write back the dirty ones.
+    /// True if the file system's lock is also taken while the job's lock is held. That makes the
+    /// client discard its cached pages of the range, and write back the dirty ones.
     bool revalidates = false;
 };
 
 class RangeLock {
   public:
     RangeLock() = default;  ///< holds nothing
-    /// Takes the lock; waits for holders of any part of `range`. `exclusive`: alone; else shared.
-    /// `job`: null for the file system's locks.
+    /// Takes the lock; waits for holders of any part of `range`. The lock is shared unless
+    /// `exclusive`. `job` is null for the file system's locks.
     [[nodiscard]] static Result<RangeLock> take(Store& store, const JobLocksOfFile* job,
                                                 Extent range, bool exclusive) {
         RangeLock lock;

@@ -95,7 +95,8 @@ struct OpenMode {
     int permissions = 0666;     ///< of a created file, before umask (hint file_perm)
     bool direct_read = false;   ///< bypass the page cache where the alignment allows it
     bool direct_write = false;  ///< likewise; if the system refuses, `remark` says so
-    /// As another store of the file on this machine has found it; saves asking the system again.
+    /// What another store of the file on this machine has found out; then the system isn't asked
+    /// again.
     std::optional<FileKind> known = {};
 };
 
@@ -106,8 +107,8 @@ class Store {
     Store(const Store&) = delete;
     Store& operator=(const Store&) = delete;
 
-    /// Must precede requests and limits(). A lazily opened store (store/lazy_open) opens its file
-    /// now, or returns why it can't.
+    /// Prepares the store for requests and for limits(); must be called before both. A lazily
+    /// opened store (store/lazy_open) opens its file now, or returns why it can't.
     virtual Result<void> prepare() { return {}; }
     [[nodiscard]] bool is_open() const { return open_; }
 
@@ -118,12 +119,12 @@ class Store {
     virtual std::size_t reap(std::span<IoCompletion> out, bool wait) = 0;
     /// Returns the file size; asks the server if other machines may have extended the file.
     virtual Result<Bytes> size() = 0;
-    /// Truncates or extends. `allocate`: makes sure that [0, bytes) has storage, without shrinking
-    /// the file or changing data.
+    /// Truncates or extends the file. With `allocate`, makes sure that [0, bytes) has storage,
+    /// without shrinking the file or changing data.
     virtual Result<void> resize(Bytes bytes, bool allocate) = 0;
     virtual Result<void> sync() = 0;
-    /// Locks the range against other writers (advisory, per open file); waits for it. `lock ==
-    /// false` unlocks.
+    /// Locks the range against other writers (advisory, per open file), and waits until that is
+    /// possible. With `lock == false`, unlocks the range.
     virtual Result<void> lock(Extent range, bool lock, bool exclusive) = 0;
     /// Returns true if another handle holds a lock on any part of the range.
     virtual Result<bool> is_locked_elsewhere(Extent range) = 0;

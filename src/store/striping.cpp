@@ -64,7 +64,7 @@ static_assert(sizeof(LustrePart) == 48);
 /// have no other meaning for a regular file.
 constexpr int kLater = O_NOCTTY | O_ASYNC;
 
-/// Copies a record from the bytes. Returns false if they end before it does.
+/// Copies a record that begins at byte `at`. Returns false if the bytes end before the record does.
 template <class Record>
 bool take(std::span<const std::byte> bytes, std::size_t at, Record& record) {
     if (at > bytes.size() || bytes.size() - at < sizeof record) return false;

@@ -95,7 +95,7 @@ class ThreadedStore final : public Store, private IoThread::Client {
         return store_;
     }
 
-    // A refused transfer may have changed them.
+    // Copies the limits that a refused transfer may have changed.
     void take_over_limits() {
         limits_.direct_read = beside_.limits().direct_read;
         limits_.direct_write = beside_.limits().direct_write;
@@ -108,7 +108,9 @@ class ThreadedStore final : public Store, private IoThread::Client {
     IoThread& thread_;
     std::mutex lock_;
     std::condition_variable changed_;
-    std::size_t queued_ = 0;  // not performed yet; while 0, the I/O thread doesn't use beside_
+    // Number of requests that aren't performed yet. While it is 0, the I/O thread doesn't use
+    // beside_.
+    std::size_t queued_ = 0;
     std::deque<IoCompletion> done_;
 };
 

@@ -34,10 +34,10 @@ class IoThread {
     IoThread(const IoThread&) = delete;
     IoThread& operator=(const IoThread&) = delete;
 
-    /// Starts the thread and gives it a duplicate of `store`; later calls use the same one. Returns
-    /// false if either is not available.
+    /// Starts the thread and gives it a duplicate of `store`; later calls keep the first duplicate.
+    /// Returns false if thread or duplicate is not available.
     [[nodiscard]] bool prepare(Store& store);
-    /// Returns that duplicate; null before prepare().
+    /// Returns the duplicate that prepare() made; null before.
     [[nodiscard]] Store* store() const { return store_.get(); }
     /// Closes the duplicate. REQUIRES: nothing is queued.
     Result<void> close();
@@ -63,10 +63,10 @@ class IoThread {
 };
 
 /// Makes a store that queues at most `queue_depth` requests (at least 1) for `thread`, which
-/// performs them with a duplicate of `store`. All other calls wait until those are done, and then
-/// go to `store`. The caller's thread may use `store` at the same time. Both must outlive the
-/// result. Returns null if there is no thread or no duplicate; the caller then uses `store`
-/// directly.
+/// performs them with a duplicate of `store`. All other calls wait until these requests are done,
+/// and then go to `store`. The caller's thread may use `store` at the same time. `store` and
+/// `thread` must outlive the result. Returns null if there is no thread or no duplicate; the caller
+/// then uses `store` directly.
 std::unique_ptr<Store> make_threaded(Store& store, IoThread& thread, int queue_depth);
 
 }  // namespace oratorio

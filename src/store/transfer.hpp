@@ -33,7 +33,7 @@ class Transfer {
     Transfer& operator=(const Transfer&) = delete;
 
     /// Starts a request of any length and number of iovecs. Copies the iovec list (not the memory).
-    /// Never returns "full": it queues.
+    /// Queues what the store can't take yet.
     void start(Direction direction, Offset offset, std::span<const iovec> memory,
                std::uint64_t token);
     void start(Direction direction, Offset offset, std::span<std::byte> memory,
@@ -42,15 +42,15 @@ class Transfer {
     /// stores that complete requests when they are submitted. poll() doesn't return such a request.
     [[nodiscard]] bool move_or_start(Direction direction, Offset offset,
                                      std::span<const iovec> memory, std::uint64_t token);
-    /// Moves one request from start to end, and counts its bytes. REQUIRES: no others are
+    /// Moves one request from start to end, and counts its bytes. REQUIRES: no other requests are
     /// outstanding.
     Transferred move(Direction direction, Offset offset, std::span<const iovec> memory);
     /// Makes progress; returns at most one finished request per call, or false if none has
     /// finished.
     bool poll(Transferred& out, bool wait);
-    /// Returns the requests started and not yet returned by poll().
+    /// Returns the number of requests that were started and that poll() has not returned yet.
     [[nodiscard]] std::size_t outstanding() const { return outstanding_; }
-    /// Returns the requests passed to the store so far.
+    /// Returns the number of requests passed to the store so far.
     [[nodiscard]] std::uint64_t calls() const { return calls_; }
 
   private:

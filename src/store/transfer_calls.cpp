@@ -8,8 +8,8 @@
 
 namespace oratorio {
 
-// Requests of one piece use the calls without a list: the kernel then copies no list, which is a
-// tenth of the cost of a small write.
+// Moves a request by the calls with a list of pieces. A request of one piece uses the calls without
+// a list: the kernel then copies no list, which is a tenth of the cost of a small write.
 Answer TransferCalls::move(const IoRequest& request, int file) {
     if (request.memory.size() == 1)
         return move_piece(request.direction, request.memory.front(), request.offset, file);

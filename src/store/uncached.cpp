@@ -198,8 +198,8 @@ class UncachedStore final : public DescriptorStore {
         (void)::posix_fadvise(descriptor(), 0, 0, POSIX_FADV_DONTNEED);
     }
 
-    /// A direct write has left the client completely when it returns. Clients other than NFS may
-    /// have a cache of their own behind the system's.
+    /// True if a direct write has left the client completely when it returns. Clients other than
+    /// NFS may have a cache of their own behind the system's.
     const bool sends_at_once_;
     bool direct_ = true;
     std::unique_ptr<std::byte[]> gathered_;

@@ -25,7 +25,8 @@ bool is_transient(int system_errno) {
     return system_errno == EINTR || system_errno == EAGAIN || system_errno == EBUSY;
 }
 
-// Errors of requests that a kernel doesn't support or forbids for rings only; and of locks.
+// Returns true for errors of requests that the kernel doesn't support, or forbids for rings only,
+// and for errors of mandatory locks. Ordinary calls then perform the request.
 bool is_refused_by_ring(int number) {
     return number == EINVAL || number == EOPNOTSUPP || number == ENOSYS || number == EPERM ||
            number == EACCES;
@@ -82,7 +83,7 @@ class UringStore final : public DescriptorStore {
             refused_.push_back(request);
             return Submitted::done;
         }
-        const std::size_t place = free_.back();  // there is a free one, and a ring entry for it
+        const std::size_t place = free_.back();  // there is a free place, and a ring entry for it
         free_.pop_back();
         places_[place] = {request, goes_direct(request)};
         io_uring_sqe* entry = io_uring_get_sqe(ring_->get());
@@ -111,8 +112,8 @@ class UringStore final : public DescriptorStore {
     }
 
     /// Registers the memory with the kernel, which then need not look up and pin its pages for each
-    /// direct request: half of the CPU cost of one. If the kernel refuses (a limit on locked
-    /// memory), requests work as before.
+    /// direct request. That is half of the CPU cost of such a request. If the kernel refuses (a
+    /// limit on locked memory), requests work as before.
     void register_buffers(std::span<std::byte> memory) override {
         if (!registered_.empty()) io_uring_unregister_buffers(ring_->get());
         registered_ = {};
@@ -122,7 +123,7 @@ class UringStore final : public DescriptorStore {
         if (io_uring_register_buffers(ring_->get(), &whole, 1) == 0) registered_ = memory;
     }
 
-    /// Makes a store without a ring: a caller with a thread for it can wait.
+    /// Makes a posix store, without a ring, because its caller has a thread that can wait.
     Result<std::unique_ptr<Store>> duplicate() override {
         auto another = duplicate_file();
         if (!another) return another.error();
@@ -182,8 +183,9 @@ class UringStore final : public DescriptorStore {
         if (sent < 0 && (!is_transient(-sent) || transient_ >= kInterruptionsMax)) give_up_ring();
     }
 
-    /// Stops using the ring, which accepts nothing any more, as in a sandbox entered since.
-    /// Requests that it accepted still complete; ordinary calls perform all others.
+    /// Stops using the ring, because it accepts no more requests, for example in a sandbox that the
+    /// process has entered since. Requests that it accepted still complete; ordinary calls perform
+    /// all others.
     void give_up_ring() {
         broken_ = true;
         limits_.remark = "io_uring: the kernel refuses requests; they are made one by one";
