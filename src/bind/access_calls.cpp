@@ -17,8 +17,8 @@ namespace oratorio::bind {
 
 namespace {
 
-/// Recognises the MPI_BOTTOM of Open MPI's Fortran modules: the address of a variable, which its
-/// routines for files pass on unchanged.
+/// Returns true for the MPI_BOTTOM of Open MPI's Fortran modules. It is the address of a variable,
+/// which Open MPI's Fortran routines for files pass on to C unchanged.
 bool is_fortran_bottom(const void* buffer) {
     static const auto known = [] {
         std::array<void*, 4> addresses{};
@@ -73,7 +73,7 @@ AccessCall call_of(const AccessForm& form, const File& file) {
 struct Moved {
     bool at_start = false;  ///< the call that starts them waits for them
     Helpers helpers;
-    bool all_by_thread = false;  ///< the thread can finish them alone
+    bool all_by_thread = false;  ///< the helper thread alone can finish them
 
     [[nodiscard]] std::string sentence() const {
         if (at_start) return "the call that starts them waits for them";
@@ -85,7 +85,7 @@ struct Moved {
     }
 };
 
-/// True if the program's calls to complete requests come to us.
+/// Returns true if the program's calls that complete requests come to us.
 bool sees_completions() {
     static const bool sees = [] {
         Dl_info theirs{};
@@ -96,11 +96,11 @@ bool sees_completions() {
     return sees;
 }
 
-/// Decides how operations move on. The hint `calls` asks for no thread, and none is used if the
-/// host calls us while it waits, in MPI_Recv as well. The thread is needed with a host that does
-/// not, or that lets threads call it (its hook would call MPI at the same time): a rank that waits
-/// in MPI_Recv would hold up its accesses, and with them the other ranks, for ever. While MPI ends,
-/// the host can have neither.
+/// Decides how operations move on. The hint `calls` asks for no helper thread, and there is none if
+/// the host has a hook: then it calls us while it waits, in MPI_Recv as well. The thread is
+/// necessary with a host that has no hook, or that lets threads call it (the hook would call MPI at
+/// the same time): a rank that waits in MPI_Recv would hold up its accesses, and with them the
+/// other ranks, for ever. While MPI ends, neither hook nor thread is possible.
 Moved moved_how(const OpenFile& open) {
     const ProgressChoice wish = open.file->hints().progress;
     const bool ending = process().engine.is_shut_down();
@@ -115,7 +115,7 @@ Moved moved_how(const OpenFile& open) {
 }
 
 /// Hands started operations to the engine, or waits for them if nothing can move them on later.
-/// `small`: not worth waking a thread.
+/// `small` operations aren't worth waking a thread.
 void keep_moving(const std::shared_ptr<OpenFile>& open, bool small,
                  const OperationPtr& operation = nullptr) {
     const bool explains = process().settings.explain && !open->progress_told;
@@ -156,12 +156,13 @@ int start(const AccessForm& form, MPI_Request* request, MPI_File fh) {
         if (request == nullptr)
             call.refused = missing("nonblocking access: the request is a null pointer");
         const OperationPtr operation = file.file->start(call);
-        // An error here is one of the begin only. MPI_Wait returns what storage refuses.
+        // Only an error of the begin is returned here. MPI_Wait returns the errors of storage.
         const bool refused = operation->refused() && !form.collective;
         const bool small = call.memory.size() <= kSmallAccess;
         if (small && !operation->done() && !Requests::unfinished())
             file.file->progress(Mover::program);
-        // No later call may come to move it on, and the operation needs no other rank.
+        // While MPI ends, perhaps no later call comes to move the operation on. It needs no other
+        // rank, so it is finished now.
         if (!form.collective && process().engine.is_shut_down()) file.file->finish(operation);
         keep_moving(open, small, operation);
         if (request == nullptr || refused)

@@ -14,12 +14,12 @@ namespace oratorio::bind {
 
 namespace {
 
-/// Stands for no `block`: MPI_Test and similar calls.
+/// Used in place of `block` by calls that don't wait, such as MPI_Test.
 struct NoBlocking {};
 
-/// Calls `attempt`, which reports whether it completed what was asked for: once, or, with a
-/// `block`, until it did. `block` is the host's waiting call, used when nothing of ours is under
-/// way any more.
+/// Calls `attempt`, which reports whether it completed the program's requests: once without a
+/// `block`, else until it did. `block` is the host's waiting call, used when no operation of ours
+/// is under way any more.
 template <class Attempt, class Block>
 int complete(const Attempt& attempt, const Block& block) {
     if constexpr (std::is_same_v<Block, NoBlocking>) {
@@ -41,8 +41,8 @@ int complete(const Attempt& attempt, const Block& block) {
     }
 }
 
-/// For calls that ask and leave the requests to be completed later. The call that completes a
-/// failed request raises its error.
+/// Makes a call that asks about requests and leaves them to be completed later. The call that
+/// completes a failed request raises its error.
 template <class Question>
 int look(const Question& question) {
     process().engine.poll();
@@ -50,7 +50,7 @@ int look(const Question& question) {
     return question();
 }
 
-/// For calls that complete one request: the failure's code is the code of the call.
+/// Makes a call that completes one request. The code of a failure becomes the code of the call.
 template <class Attempt, class Block = NoBlocking>
 int complete_one(const Attempt& attempt, const Block& block = {}) {
     FailureWatch watch;
@@ -60,7 +60,7 @@ int complete_one(const Attempt& attempt, const Block& block = {}) {
     return raised;
 }
 
-/// The requests as they were before the host set the completed ones to null.
+/// Keeps the requests as they were before the host set the completed ones to null.
 class Listed {
   public:
     Listed(int count, const MPI_Request* requests) {
@@ -79,9 +79,9 @@ class Listed {
     std::vector<MPI_Request> requests_;
 };
 
-/// For calls that complete several requests. Returns MPI_ERR_IN_STATUS after a failure, with the
-/// codes in the statuses. `statuses` holds `completed` entries; place(i) is the entry of request i,
-/// or negative.
+/// Raises the errors of a call that completes several requests. Returns MPI_ERR_IN_STATUS after a
+/// failure, with the codes in the statuses. `statuses` holds `completed` entries; place(i) is the
+/// entry of request i, or negative.
 template <class Place>
 int raise_all(int code, const FailureWatch& watch, const Listed& listed, MPI_Status* statuses,
               int completed, const Place& place) {

@@ -23,8 +23,8 @@ bool is_external32(const std::string& name) {
     return name == "external32";
 }
 
-/// The representations that the program has registered. None is ever removed, so that references
-/// stay valid.
+/// The representations that the program has registered. No representation is ever removed, so
+/// references to them stay valid.
 class Registry {
   public:
     Error add(const std::string& name, const UserRepresentation& representation) {

@@ -12,21 +12,21 @@
 
 namespace oratorio::bind {
 
-/// Implements MPI_Register_datarep, for functions of any language. Returns the code for the
+/// Implements MPI_Register_datarep for the functions of any language. Returns the code for the
 /// program.
 int register_representation(const char* name, const UserRepresentation& representation);
 
 [[nodiscard]] bool representation_known(const std::string& name);
 
 /// Returns the layout of a datatype in a file. Calls a registered representation's extent function
-/// once for each predefined datatype in it. ErrorKind::conversion if that fails, or if external32
-/// has no form for the datatype.
+/// once for each predefined datatype in it. Returns ErrorKind::conversion if that function fails,
+/// or if external32 has no form for the datatype.
 [[nodiscard]] Result<DecodedType> decode_in_file(const std::string& representation,
                                                  MPI_Datatype type);
 
-/// Returns how `count` of `type` are converted; null for native data. The datatype may be freed
-/// while the conversion lives. ErrorKind::conversion as above, ErrorKind::count for more data than
-/// can be counted.
+/// Returns the conversion of `count` items of `type`; null for native data. The datatype may be
+/// freed while the conversion lives. Returns ErrorKind::conversion for the reasons of
+/// decode_in_file(), and ErrorKind::count for more data than can be counted.
 [[nodiscard]] Result<std::shared_ptr<Conversion>> conversion_for(const std::string& representation,
                                                                  MPI_Datatype type,
                                                                  MPI_Count count);

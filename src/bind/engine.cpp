@@ -18,7 +18,8 @@ namespace {
 using namespace std::chrono_literals;
 
 thread_local bool in_call = false;
-thread_local bool without_mpi = false;  ///< the helper thread, if only the program's may call MPI
+/// Set in the helper thread if only the program's threads may call MPI.
+thread_local bool without_mpi = false;
 
 /// Returns how long to sleep after `fruitless` turns in a row that moved nothing: about as long as
 /// has been waited, up to a millisecond. A thread that wakes every few microseconds next to one
@@ -55,7 +56,7 @@ bool Engine::add(const std::shared_ptr<OpenFile>& open, Helpers helpers) {
     return helped;
 }
 
-/// Starts the helper thread. If the system has none now, the next operation tries again.
+/// Starts the helper thread. If the system refuses now, the next operation tries again.
 bool Engine::start_thread() {
     if (thread_.joinable() || stopping_) return true;
     try {
@@ -66,8 +67,8 @@ bool Engine::start_thread() {
     return true;
 }
 
-/// Moves operations on while the host waits. Completes no requests: the host is in the middle of
-/// something.
+/// Moves operations on while the host waits. Completes no requests, because the host is in the
+/// middle of a call.
 bool Engine::called_by_host() {
     if (in_call) return true;
     const InCall inside;
@@ -171,9 +172,9 @@ bool Engine::move_others() {
     return turn(Mover::program).moved;
 }
 
-/// Waits for work. Returns false at the end. After some work the thread looks for more by itself
-/// for a while, so that it needn't be woken for each of many small accesses, which takes longer
-/// than they do.
+/// Waits for work. Returns false when the thread is to end. After some work the thread looks for
+/// more by itself for a while, so that it needn't be woken for each of many small accesses: waking
+/// it takes longer than such an access.
 bool Engine::work_is_there() {
     constexpr int kLooks = 20;
     const auto there = [this] { return stopping_ || (!files_.empty() && attending_ == 0); };
@@ -198,7 +199,7 @@ void Engine::run() {
     }
 }
 
-/// Ends the helper thread. No other begins until `stopping_` is reset.
+/// Ends the helper thread. No other helper thread starts until `stopping_` is reset.
 void Engine::end_thread() {
     std::thread thread;
     {
@@ -220,8 +221,8 @@ void Engine::retire() {
     unhook_from_host();
     const std::lock_guard lock(mutex_);
     stopping_ = false;
-    // Another thread of the program has added a file since. Without our thread its own calls move
-    // it on.
+    // Another thread of the program has added a file since. If the helper thread can't start again,
+    // the program's own calls move that file on.
     if (!files_.empty()) (void)start_thread();
 }
 

@@ -16,7 +16,8 @@
 
 namespace oratorio::bind {
 
-/// While it lives, this thread is in a call of ours: a host that calls us back is turned away.
+/// Marks this thread as being in a call of ours while the object lives: a callback from the host
+/// then does nothing.
 class InCall {
   public:
     InCall();
@@ -36,7 +37,7 @@ struct Helpers {
     bool full = false;        ///< the thread may call MPI as well
 };
 
-/// While it lives, a file isn't freed, because a thread waits for one of its doorbells.
+/// Keeps a file from being freed while a thread waits for one of the file's doorbells.
 class Resting {
   public:
     Resting() = default;
@@ -55,39 +56,42 @@ class Resting {
     std::shared_ptr<OpenFile> open_;
 };
 
-/// Thread-safe.
+/// Moves the operations of all files on. Thread-safe.
 class Engine {
   public:
-    /// Adds a file that has operations under way. Returns false if the system gives no thread: then
-    /// only the other helpers move them on.
+    /// Adds a file that has operations under way. Returns false if the system provides no thread:
+    /// then only the other helpers move the operations on.
     bool add(const std::shared_ptr<OpenFile>& open, Helpers helpers);
     /// Moves everything on a little, and reports finished operations to the host.
     /// REQUIRES: called in a call of the program, with no file's lock held.
     void poll();
-    /// Moves the other files on, because other ranks may wait for those. Returns true if that moved
-    /// something. Called in a call of the program that waits, which may hold the lock of its own
-    /// file.
+    /// Moves the other files on, because other ranks may wait for them. Returns true if an
+    /// operation moved. Called in a call of the program that waits, which may hold the lock of its
+    /// own file.
     bool move_others();
-    /// For the end of a session: if nothing is under way, ends the thread and takes our function
-    /// back from the host. Both come again with the next operation.
+    /// Ends the thread and takes our function back from the host, if nothing is under way. Called
+    /// at the end of a session. Thread and function return with the next operation.
     void retire();
-    /// For the beginning of MPI_Finalize: finishes everything that is under way, ends the thread,
-    /// and takes our function back from the host. None of it comes again before resume(): until
-    /// then accesses made by callbacks progress only in their own calls.
+    /// Finishes everything that is under way, ends the thread, and takes our function back from the
+    /// host. Called at the beginning of MPI_Finalize. Neither thread nor function returns before
+    /// resume(): until then accesses made by callbacks progress only in their own calls.
     void shut_down();
     /// True from shut_down() to resume().
     [[nodiscard]] bool is_shut_down() const { return shut_down_; }
-    /// For the end of MPI_Finalize: if the program has a session, its files still use MPI.
+    /// Ends the shutdown. Called at the end of MPI_Finalize: if the program has a session, its
+    /// files still use MPI.
     void resume();
-    /// True if the host lets threads call it at any time.
-    /// REQUIRES: called in a call of the program. A thread of ours must not ask, as MPI may be over
-    /// by then (with the last session).
+    /// Returns true if the host lets threads call it at any time. REQUIRES: called in a call of the
+    /// program. The helper thread must not ask, because MPI may have ended by then (with the last
+    /// session).
     [[nodiscard]] static bool full_threads();
-    /// True if this thread may call MPI: it is the program's, or the helper if threads may.
+    /// Returns true if this thread may call MPI: it is a thread of the program, or the helper
+    /// thread if the host lets threads call it.
     [[nodiscard]] static bool may_call_mpi();
 
-    /// While it lives, a call of the program waits and does itself what the helper thread would do:
-    /// two threads that step and wait for the same would only wake each other.
+    /// A call of the program that waits. While this object lives, the call itself does what the
+    /// helper thread would do, because two threads that step and wait for the same operations would
+    /// only wake each other.
     class ForegroundWait {
       public:
         explicit ForegroundWait(Engine& engine);
@@ -112,10 +116,12 @@ class Engine {
         WaitHint rest;
     };
     static bool called_by_host();
-    /// A thread that moves a collective operation on may not stop half way: see unbroken().
+    /// Makes one turn over all files. A thread that moves a collective operation on may not stop
+    /// half way: see abort_on_exception().
     Turn turn(Mover mover);
     void take_turn(Mover mover, Turn& turn);
-    /// Makes a turn for the program. True if something moved, or was reported to the host as done.
+    /// Makes a turn for the program. Returns true if an operation moved, or was reported to the
+    /// host as done.
     bool moves_or_completes(Turn& turn);
     static void wait(const Turn& turn, bool beside, int fruitless);
     /// REQUIRES: mutex_ is held.
@@ -131,8 +137,8 @@ class Engine {
     std::atomic<bool> full_{false};     ///< the helper thread may call MPI, too
     std::atomic<bool> shut_down_{false};
     bool stopping_ = false;         ///< the thread is to end
-    int attending_ = 0;             ///< waiting calls of the program
-    bool looks_by_itself_ = false;  ///< the thread, soon, without being woken
+    int attending_ = 0;             ///< number of waiting calls of the program
+    bool looks_by_itself_ = false;  ///< the helper thread looks for work soon, without being woken
     std::thread thread_;
 };
 

@@ -65,7 +65,7 @@ struct AccessForm {
     MPI_Datatype datatype;
 };
 int access(const AccessForm& form, MPI_Status* status, MPI_File fh);
-/// The request is null if the start fails.
+/// Starts an access with a request, which is null if the start fails.
 int start(const AccessForm& form, MPI_Request* request, MPI_File fh);
 int begin_split(const AccessForm& form, MPI_File fh);
 int end_split(Direction direction, Positioning at, const void* buffer, MPI_Status* status,
@@ -91,9 +91,9 @@ int request_get_status_any(int count, const MPI_Request* requests, int* index, i
 int request_get_status_all(int count, const MPI_Request* requests, int* flag, MPI_Status* statuses);
 int request_get_status_some(int count, const MPI_Request* requests, int* completed, int* indices,
                             MPI_Status* statuses);
-/// MPICH's routine: it returns true or false, not an error code.
+/// Implements MPICH's own routine of this name, which returns true or false, not an error code.
 int request_is_complete(MPI_Request request);
-/// True if an operation of ours isn't done, or its request isn't freed yet.
+/// Returns true if an operation of ours isn't done, or its request isn't freed yet.
 [[nodiscard]] bool requests_of_ours();
 
 int file_create_errhandler(MPI_File_errhandler_function* function, MPI_Errhandler* errhandler);

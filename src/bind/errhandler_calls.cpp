@@ -18,8 +18,8 @@ int file_create_errhandler(MPI_File_errhandler_function* function, MPI_Errhandle
     return MPI_SUCCESS;
 }
 
-// The host doesn't get the destructor: it would run it when the program frees the handle, while
-// files still use the handler.
+// The host doesn't get the destructor, because it would run the destructor when the program frees
+// the handle, while files still use the handler.
 int file_create_errhandler_x(MPIX_File_errhandler_function_x* function,
                              MPIX_Destructor_function* destructor, void* extra_state,
                              MPI_Errhandler* errhandler) {
@@ -47,7 +47,7 @@ int file_set_errhandler(MPI_File fh, MPI_Errhandler errhandler) {
     }
     if (!handler) return raise_default(unknown);
     process().handlers.set_default_handler(*handler);
-    // The host uses it for the files that it opens.
+    // The host uses the handler for the files that it opens.
     return host().File_set_errhandler(fh, errhandler);
 }
 

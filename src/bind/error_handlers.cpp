@@ -9,13 +9,15 @@ namespace oratorio::bind {
 
 namespace {
 
-/// A function for handles that the host makes. The host requires one, and never calls it.
+/// A function for handles that the host makes. The host requires a function, and never calls this
+/// one.
 void never_called(MPI_File*, int*, ...) {}
 
 }  // namespace
 
-// Intel MPI's standard ABI has the values of MPI_ERRORS_RETURN and MPI_ERRORS_ABORT swapped. So
-// this asks for the handler that files begin with: it is MPI_ERRORS_RETURN by definition.
+// Returns the host's MPI_ERRORS_RETURN. Intel MPI's standard ABI has the values of
+// MPI_ERRORS_RETURN and MPI_ERRORS_ABORT swapped. So this function asks for the handler that files
+// begin with, which is MPI_ERRORS_RETURN by definition.
 MPI_Errhandler ErrorHandlers::errors_return() {
     if (!errors_return_) {
         MPI_Errhandler initial = MPI_ERRORS_RETURN;
@@ -53,8 +55,8 @@ std::optional<ErrorHandler> ErrorHandlers::find(MPI_Errhandler handle) {
     return found;
 }
 
-/// Returns the same handle once more, for another owner to free: only getting it from a file counts
-/// it.
+/// Returns the same handle once more, for another owner to free. The host counts an owner only when
+/// a file returns its handler, so this function sets and gets it on MPI_FILE_NULL.
 int ErrorHandlers::counted_handle(MPI_Errhandler wanted, MPI_Errhandler* handle) {
     MPI_Errhandler before = wanted;
     int code = host().File_get_errhandler(MPI_FILE_NULL, &before);
@@ -67,7 +69,7 @@ int ErrorHandlers::counted_handle(MPI_Errhandler wanted, MPI_Errhandler* handle)
     return code == MPI_SUCCESS ? host().Errhandler_free(&before) : code;
 }
 
-/// Returns a predefined handle. Open MPI counts those as well.
+/// Returns a predefined handle. Open MPI counts the owners of predefined handles as well.
 int ErrorHandlers::predefined_handle(MPI_Errhandler predefined, MPI_Errhandler* handle) {
     *handle = predefined;
 #ifdef OPEN_MPI

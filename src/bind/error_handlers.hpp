@@ -13,17 +13,17 @@
 
 namespace oratorio::bind {
 
-/// What a file does on errors. A value: the program may free the MPI_Errhandler that it came from
-/// at any time.
+/// What a file does on errors. It is a value, because the program may free the MPI_Errhandler that
+/// it came from at any time.
 struct ErrorHandler {
     enum class Kind { returns, fatal, aborts, user };
     /// Receives the code, and returns the one that the failed call returns.
     using Function = std::function<int(MPI_File, int)>;
 
     Kind kind = Kind::returns;
-    std::shared_ptr<const Function> function;  ///< of Kind::user only
-    /// User only: the host's handle that it was set by, kept from being freed, so that the program
-    /// gets the same one back.
+    std::shared_ptr<const Function> function;  ///< set for Kind::user only
+    /// For Kind::user only: the host's handle by which the handler was set. It is kept from being
+    /// freed, so that the program gets the same handle back.
     std::shared_ptr<const MPI_Errhandler> handle = {};
 };
 
@@ -42,17 +42,17 @@ class ErrorHandlers {
     void remember(MPI_Errhandler handle, ErrorHandler::Function function);
     /// Returns nothing if the handle is neither predefined nor one of ours.
     [[nodiscard]] std::optional<ErrorHandler> find(MPI_Errhandler handle);
-    /// Makes a handle for the program to keep and free. A file of the host can't use it if it is a
-    /// user's. Returns the code of the host's error, or MPI_SUCCESS.
+    /// Makes a handle for the program to keep and free. The host can't use the handle of a user's
+    /// function for its own files. Returns the code of the host's error, or MPI_SUCCESS.
     int make_handle(const ErrorHandler& handler, MPI_Errhandler* handle);
 
-    /// Returns the handler of MPI_FILE_NULL: for opening and deleting, and the first one of each
-    /// file.
+    /// Returns the handler of MPI_FILE_NULL, which is used for opening and deleting, and which each
+    /// file has at first.
     [[nodiscard]] ErrorHandler default_handler();
     void set_default_handler(ErrorHandler handler);
 
   private:
-    // REQUIRES, for the three: mutex_ is held.
+    // REQUIRES, for the next three functions: mutex_ is held.
     int counted_handle(MPI_Errhandler wanted, MPI_Errhandler* handle);
     int predefined_handle(MPI_Errhandler predefined, MPI_Errhandler* handle);
     [[nodiscard]] MPI_Errhandler errors_return();

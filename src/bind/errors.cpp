@@ -70,8 +70,9 @@ int class_of(ErrorKind kind) {
 
 namespace {
 
-/// True for trouble that isn't the program's fault and has a class that says too little. A buffer
-/// that was found bad on the way names the rank that it is on: a driver refuses to copy it.
+/// Returns true for trouble that isn't the program's fault and has an error class that says too
+/// little. A buffer that a device driver refused to copy during an access counts: its error names a
+/// rank.
 bool worth_telling(const Error& error) {
     const ErrorKind kind = error.kind;
     if (kind == ErrorKind::buffer) return error.rank >= 0;
@@ -87,7 +88,7 @@ bool told_here(const Failure& failure) {
 }
 
 /// Ends the job. A launcher may drop what a rank wrote last (Hydra does so in one of twelve jobs),
-/// and that is why the job ends. So the launcher gets a moment to pass it on.
+/// which is the reason why the job ends. So the launcher gets a moment to pass that text on.
 void abort_job(MPI_Comm comm, int code) {
     const timespec moment{0, 100'000'000};
     nanosleep(&moment, nullptr);
@@ -96,7 +97,7 @@ void abort_job(MPI_Comm comm, int code) {
 
 }  // namespace
 
-/// Allocates no memory.
+/// Ends the job with a line on stderr. Allocates no memory.
 void end_job(const char* why) {
     char line[256] = {};
     const int length = std::snprintf(

@@ -18,7 +18,7 @@ namespace oratorio::bind {
 /// An error of one call.
 struct Failure {
     Error error;
-    std::string path;         ///< the file's; empty if unknown
+    std::string path;         ///< path of the file; empty if unknown
     bool collective = false;  ///< all ranks have this error, so one of them reports it
     Rank rank = 0;            ///< rank of this process in the file's communicator
 };
@@ -37,9 +37,9 @@ int call_handler(const ErrorHandler& handler, MPI_File fh, int code);
 /// Reports why on stderr, and ends the job: other ranks would wait for this one for ever.
 [[noreturn]] void end_job(const char* why);
 
-/// Returns what `body` returns, or the Error of an exception that came out of it. No exception of
-/// ours leaves the library. For calls of one rank, and for what a collective one does before its
-/// first message.
+/// Returns what `body` returns, or the Error of an exception that came out of it, because no
+/// exception of ours may leave the library. Used for calls of one rank, and for what a collective
+/// call does before its first message.
 template <class Body>
 Error catch_to_error(const Body& body) {
     try {
@@ -51,9 +51,9 @@ Error catch_to_error(const Body& body) {
     }
 }
 
-/// Does the same where other ranks count on this one, except that an exception ends the job: it has
-/// left the call half done. Such an exception means that no memory is left at all, as small needs
-/// are met from the reserve (memory/reserve).
+/// Returns what `body` returns, where other ranks count on this rank. An exception ends the job,
+/// because it has left the call half done. Such an exception means that no memory is left at all,
+/// as small needs are met from the reserve (memory/reserve).
 template <class Body>
 auto abort_on_exception(const Body& body) {
     try {

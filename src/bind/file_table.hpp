@@ -13,16 +13,16 @@
 
 namespace oratorio::bind {
 
-/// A handle is a small integer, cast to what mpi.h declares (a pointer that is never followed): the
-/// slot in the low 16 bits, the generation of the slot above it, from 1. So a closed handle is
-/// recognized as dead until its slot was used 32767 times more. All handles are above the reserved
-/// range of the standard ABI and positive as Fortran INTEGER, so the Fortran handle is the same
-/// number.
+/// The open files by handle. A handle is a small integer, cast to what mpi.h declares (a pointer
+/// that is never followed): the slot is in the low 16 bits, and above it the generation of the
+/// slot, from 1. So a closed handle is recognized as dead until its slot was used 32767 times more.
+/// All handles are above the reserved range of the standard ABI and positive as Fortran INTEGER, so
+/// the Fortran handle is the same number.
 class FileTable {
   public:
-    /// Returns MPI_FILE_NULL if 65536 files are open.
+    /// Adds a file and returns its handle; MPI_FILE_NULL if 65536 files are open.
     [[nodiscard]] MPI_File add(std::shared_ptr<OpenFile> file);
-    /// Returns null for a handle that isn't one of ours, or is no longer.
+    /// Returns the file of a handle; null for a handle that isn't one of ours, or no longer.
     [[nodiscard]] std::shared_ptr<OpenFile> find(MPI_File fh) const;
     void remove(MPI_File fh);
 

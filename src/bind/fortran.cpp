@@ -42,7 +42,7 @@ MPI_Fint fortran_handle(MPI_Datatype type) {
 #endif
 }
 
-/// True for MPI_CONVERSION_FN_NULL, which is a routine of the host in Fortran.
+/// Returns true for MPI_CONVERSION_FN_NULL, which is a routine of the host in Fortran.
 bool is_null_function(void (*function)()) {
     for (const char* name :
          {"mpi_conversion_fn_null_", "mpi_conversion_fn_null", "mpi_conversion_fn_null__",

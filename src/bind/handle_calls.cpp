@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Converts handles to integers and back, for Fortran and for the standard ABI. One of ours is the
-// same number; others are the host's to convert.
+// Converts file handles to integers and back, for Fortran and for the standard ABI. The integer of
+// one of our handles is the same number; the host converts its own handles.
 #include <cstdint>
 
 #include "bind/entry.hpp"
@@ -9,7 +9,8 @@ namespace oratorio::bind {
 
 namespace {
 
-/// Returns the host's number. Hosts have c2f and f2c, or toint and fromint, or both; these agree.
+/// Returns the host's number for a handle. Hosts have c2f and f2c, or toint and fromint, or both;
+/// both give the same number.
 int host_number(MPI_File fh) {
     const auto& to_int = ORATORIO_HOST(MPI_File_toint);
     return to_int.present() ? to_int(fh) : ORATORIO_HOST(MPI_File_c2f)(fh);

@@ -12,8 +12,8 @@ using HookFunction = bool (*)();
 
 class HookState {
   public:
-    /// Makes the host call `function`, if it doesn't yet. `start` makes it call called() again and
-    /// again until that returns false. Returns false if the host can't.
+    /// Makes the host call `function`, unless it does so already. `start` makes the host call
+    /// called() again and again until that returns false. Returns false if the host can't.
     bool install(HookFunction function, bool (*start)()) {
         if (function_.exchange(function) != nullptr) return true;
         ++started_;
@@ -23,8 +23,8 @@ class HookState {
         return false;
     }
 
-    /// Called by the host. False: the host never calls again, until the function is installed
-    /// again.
+    /// Called by the host. Returns false if the host is to stop calling until the function is
+    /// installed again.
     bool called() {
         const HookFunction function = function_.load();
         if (function != nullptr) {
@@ -39,7 +39,8 @@ class HookState {
 
     [[nodiscard]] bool wanted() const { return function_.load() != nullptr; }
 
-    /// Takes the function back from the host. `progress` makes the host call what it has to.
+    /// Takes the function back from the host. `progress` makes the host call called(), which then
+    /// ends.
     void withdraw(void (*progress)()) {
         constexpr int kTries = 100;  // other threads may be inside
         function_ = nullptr;
@@ -48,7 +49,7 @@ class HookState {
 
   private:
     std::atomic<HookFunction> function_{nullptr};
-    std::atomic<int> started_{0};  ///< started, and not ended by called()
+    std::atomic<int> started_{0};  ///< number of starts that called() has not ended yet
 };
 
 }  // namespace oratorio::bind

@@ -23,7 +23,7 @@ int called_by_mpich(void*) {
     return host_hook.called() ? kAsyncNoProgress : kAsyncDone;
 }
 
-/// Open MPI calls this for ever, once it is registered.
+/// Called by Open MPI for ever, once it is registered.
 int called_by_open_mpi() {
     if (host_hook.wanted()) (void)host_hook.called();
     return 0;

@@ -12,7 +12,8 @@ namespace oratorio::bind {
 bool hook_into_host(HookFunction function);
 [[nodiscard]] bool host_has_hook();
 
-/// Called before MPI ends, so that it neither ends nor begins again with a function of ours.
+/// Takes our function back from the host. Called before MPI ends, so that MPI neither ends nor
+/// begins again with a function of ours.
 void unhook_from_host();
 
 }  // namespace oratorio::bind

@@ -16,7 +16,7 @@ namespace {
 
 constexpr const char* kHostMethod = "host";
 
-/// Converts an access mode. Sets `unknown` if there are bits that aren't MPI's.
+/// Converts an access mode. Sets `unknown` if it has bits that MPI doesn't define.
 AccessMode mode_of(int amode, bool& unknown) {
     const auto has = [&amode](int bit) {
         const bool set = (amode & bit) != 0;
@@ -37,7 +37,7 @@ AccessMode mode_of(int amode, bool& unknown) {
     return mode;
 }
 
-/// True if the hints ask for the host's own MPI-IO.
+/// Returns true if the hints ask for the host's own MPI-IO.
 bool wants_host(const HintMap& info, const std::string& path) {
     const HintMap all = merge_hints(process().settings.hints, info, path);
     const auto method = all.find("oratorio_method");
@@ -52,7 +52,8 @@ struct OpenArguments {
     MPI_File* fh;
 };
 
-/// Returns which prefixes the host drops. Tried with MPICH 4.0 and 5.0, and Open MPI 4 and 5.
+/// Returns which prefixes the host drops from paths. Tested with MPICH 4.0 and 5.0, and Open MPI 4
+/// and 5.
 Prefixes find_prefixes() {
     const std::string version = library_version();
     if (version.find("Open MPI") != std::string::npos) return Prefixes::kept;
@@ -73,11 +74,11 @@ struct Opening {
     std::shared_ptr<OpenFile> open = std::make_shared<OpenFile>();
     MPI_File handle = MPI_FILE_NULL;
     bool to_host = false;     ///< the host opens it instead
-    bool collective = false;  ///< an error is one of all ranks
+    bool collective = false;  ///< an error is that of all ranks
     Rank rank = 0;
 };
 
-/// Fills in the parts of the call that may be wrong, and returns what is wrong.
+/// Fills in the parts of the call that may be wrong. Returns an error if one of them is.
 Error describe(const OpenArguments& arguments, OpenCall& call) {
     bool unknown_bits = false;
     call.path = arguments.filename != nullptr ? arguments.filename : "";
@@ -92,7 +93,8 @@ Error describe(const OpenArguments& arguments, OpenCall& call) {
     return {};
 }
 
-/// Makes the call. Errors go into it: File::open reports them to the other ranks.
+/// Makes the call for File::open. An error of the arguments becomes part of the call, so that
+/// File::open reports it to the other ranks.
 OpenCall call_of(const OpenArguments& arguments) {
     OpenCall call;
     call.sources = process().settings.hints;
@@ -117,7 +119,7 @@ TraceCall trace_of(const Opening& opening) {
             [](const std::string& text) { tell_troubles({text}); }};
 }
 
-/// Prints the values in force, as MPI_File_get_info returns them (ROMIO_PRINT_HINTS).
+/// Prints the hints in use, as MPI_File_get_info returns them (ROMIO_PRINT_HINTS).
 void print_hints(const OpenFile& open) {
     std::string text = open.path + ": hints";
     for (const auto& [key, value] : open.file->reported_hints())
@@ -210,7 +212,7 @@ Error close_here(OpenFile& open) {
 int file_open(MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI_File* fh) {
     if (disabled()) {
         tell_that_it_is_off();
-        // Oratorio may be on for the other ranks, and they would wait.
+        // Oratorio may be on for the other ranks, which would wait for this rank.
         Lending none;
         if (host_if_loaded() != nullptr)
             none = abort_on_exception([&] { return process().workspaces.stand_aside(comm); });
@@ -244,7 +246,8 @@ int file_close(MPI_File* fh) {
         return raise_default(
             Error::make(ErrorKind::file_handle, "close: this is not the handle of an open file"));
     const std::optional<PendingError> pending_error = attempt(*open, Scope::all_ranks, close_here);
-    // The handler may still ask for the handle's error handler, but no more: the file is gone.
+    // The error handler may still ask for the handler of this handle, but for nothing else: the
+    // file is gone.
     const int code =
         pending_error ? raise(pending_error->handler, handle, pending_error->failure) : MPI_SUCCESS;
     process().files.remove(handle);

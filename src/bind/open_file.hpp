@@ -34,8 +34,8 @@ class HeldType {
     ~HeldType();
 
     [[nodiscard]] MPI_Datatype get() const { return type_; }
-    /// Copies it for the program: the type itself if predefined, else a duplicate that the program
-    /// frees. Returns the host's code.
+    /// Copies the datatype for the program: returns the type itself if it is predefined, else a
+    /// duplicate that the program frees. Returns the host's code.
     int copy_to(MPI_Datatype* copy) const;
 
   private:
@@ -63,8 +63,8 @@ class FileMutex {
         owner_.store({}, std::memory_order_relaxed);
         mutex_.unlock();
     }
-    /// For a thread that can come again later. Fails as well if this thread has the mutex already,
-    /// and waits in a call on this file.
+    /// Locks the mutex for a thread that can come again later. Fails also if this thread has the
+    /// mutex already, and waits in a call on this file.
     bool try_lock() {
         const auto me = std::this_thread::get_id();
         if (owner_.load(std::memory_order_relaxed) == me || waiting_ != 0 || !mutex_.try_lock())
@@ -80,8 +80,8 @@ class FileMutex {
 };
 
 struct OpenFile {
-    /// Frees what the host has to take back, in the call that closes the file. The rest may be
-    /// freed later by a thread of ours, which must not call the host.
+    /// Frees what only the host can free, in the call that closes the file. A thread of ours, which
+    /// must not call the host, may free the rest later.
     void give_back_to_host() {
         handler = {};
         etype = {};
@@ -92,7 +92,7 @@ struct OpenFile {
     std::string path;  ///< as the program gave it; never changes
     std::atomic<int> resting{0};  ///< how many threads wait for a doorbell of the file, without the
                                   ///< mutex
-    LentWorkspace workspace;      ///< the file's; returned when the file is gone
+    LentWorkspace workspace;      ///< of the file; returned when the file is gone
     std::unique_ptr<File> file;
     ErrorHandler handler;
     int amode = 0;

@@ -88,8 +88,8 @@ int copy_nothing(MPI_Comm, int, void*, void*, void*, int* flag) {
     return MPI_SUCCESS;
 }
 
-/// Explains something once for all ranks, if explanations are on: the reader can then tell success
-/// from inactivity.
+/// Explains something once for all ranks, if explanations are on, so that the reader can tell
+/// success from inactivity.
 void narrate_of_all(const std::string& text, std::string_view kind,
                     const JsonMembers& members = {}) {
     int rank = 0;
@@ -98,8 +98,8 @@ void narrate_of_all(const std::string& text, std::string_view kind,
     if (process().settings.explain && known && rank == 0) narrate(text, kind, members);
 }
 
-/// Runs at the beginning of MPI_Finalize. Files may still be closed later: by other callbacks of
-/// MPI_Finalize, or by a program that has a session.
+/// Finishes what is under way, at the beginning of MPI_Finalize. Files may still be closed later,
+/// by other callbacks of MPI_Finalize or by a program that has a session.
 int on_finalize(MPI_Comm, int, void*, void*) {
     process().engine.shut_down();
     for (const auto& open : process().files.open_files()) {
@@ -112,8 +112,8 @@ int on_finalize(MPI_Comm, int, void*, void*) {
     return MPI_SUCCESS;
 }
 
-/// Warns of files that were written and never closed; closing is collective, and MPI is over by
-/// now. Says nothing about a program that ends while MPI is in use: it has reported that itself.
+/// Warns of files that were written and never closed: closing is collective, and MPI has ended by
+/// now. Does nothing if the program ends while MPI is in use, because the host has reported that.
 [[gnu::destructor]] void tell_open_files() {
     const auto files =
         made == nullptr ? std::vector<std::shared_ptr<OpenFile>>() : process().files.open_files();
@@ -124,9 +124,10 @@ int on_finalize(MPI_Comm, int, void*, void*) {
                  " was never closed: its last data may be missing; call MPI_File_close");
 }
 
-/// Calls `ask`. Its host calls may find that `type` is no datatype: an error of this call, not of
-/// MPI_COMM_SELF. A datatype that is among the last ones that this thread has found valid is not
-/// guarded, because the guard takes longer than the answer where threads may call MPI.
+/// Calls `ask`. Its host calls may find that `type` is no datatype; that is then an error of this
+/// call and doesn't reach the handler of MPI_COMM_SELF. The guard against that takes longer than
+/// the answer where threads may call MPI, so it is left out for the last datatypes that this thread
+/// has found valid.
 template <class Ask>
 auto of_valid(MPI_Datatype type, const Ask& ask) {
     thread_local std::array<MPI_Datatype, 16> last{};

@@ -42,8 +42,8 @@ struct Settings {
     std::vector<std::string> troubles;  ///< sentences about what of all this is of no use
 };
 
-/// Serves other ranks, as far as this thread may. A thread that waits for a lock of the job calls
-/// it repeatedly.
+/// Serves other ranks, as far as this thread may. Called repeatedly by a thread that waits for a
+/// lock of the job.
 void while_locked();
 
 /// What this rank has done with files, for the last line of explanations. Counts nothing if
@@ -54,7 +54,7 @@ class Account {
     void add(const File& file);
     /// Returns "2 accesses to 1 file". A file that is opened again counts once.
     [[nodiscard]] std::string text() const;
-    /// Returns the same for programs.
+    /// Returns the members of the JSON line for programs, with the same numbers.
     [[nodiscard]] JsonMembers members() const;
 
   private:
@@ -72,8 +72,8 @@ struct Process {
     Requests requests;
     Engine engine;
     Workspaces workspaces;
-    /// The service that this process may offer lasts until the process ends: other ranks may still
-    /// use it while this one is in MPI_Finalize, and its thread never calls MPI.
+    /// The lock service that this process may offer lasts until the process ends, because other
+    /// ranks may still use it while this rank is in MPI_Finalize. Its thread never calls MPI.
     TcpLocks lock_services{while_locked};
     JobLocks locks{lock_services};
     Devices devices;
@@ -83,12 +83,13 @@ struct Process {
 
 [[nodiscard]] Settings read_environment();
 
-/// Thread-safe.
+/// Returns what this process knows for all files, made at the first call. Thread-safe.
 [[nodiscard]] Process& process();
 
-/// True if the library is off: every call is the host's.
+/// Returns true if the library is off: the host answers every call.
 [[nodiscard]] bool disabled();
-/// True if the host answers calls on this file: the library is off, or the host opened the file.
+/// Returns true if the host answers calls on this file: the library is off, or the host opened the
+/// file.
 [[nodiscard]] bool belongs_to_host(MPI_File fh);
 
 /// Writes a sentence for the user to stderr; with ORATORIO_QUIET only an urgent one.
@@ -110,7 +111,8 @@ void tell_troubles(const std::vector<std::string>& troubles);
 /// any machine; "" if nothing was measured.
 [[nodiscard]] std::string read_costs(std::string_view file_system);
 
-/// Return the layout of a datatype, and what its data consists of; both are kept on the datatype.
+/// Returns the layout of a datatype (decode) or what its data consists of (signature). Both are
+/// kept on the datatype as an attribute.
 [[nodiscard]] Result<DecodedType> decode(MPI_Datatype type);
 [[nodiscard]] Result<SignaturePtr> signature(MPI_Datatype type);
 /// Returns the memory for the lists of datatypes. While a caller holds it, the memory is kept from

@@ -7,7 +7,8 @@ namespace oratorio::bind {
 
 namespace {
 
-/// Reads the environment again: programs may still change it before their first file.
+/// Returns true if the hint asks for MPI_THREAD_MULTIPLE. Reads the environment again, because
+/// programs may still change it before their first file.
 bool wants_full_threads() {
     const Settings settings = read_environment();
     if (settings.disabled) return false;
@@ -29,9 +30,10 @@ int init_thread(int* argc, char*** argv, int required, int* provided) {
     return ORATORIO_HOST(MPI_Init_thread)(argc, argv, level, provided);
 }
 
-/// MPICH stops taking locks and calling us when it begins to finalize, and calls the program's
-/// callbacks afterwards. A thread of ours that is inside a call then would never release the lock
-/// that it holds, and a function of ours that the host receives from then on is a failed assertion.
+/// Implements MPI_Finalize; finishes our operations first. MPICH stops taking locks and calling us
+/// when it begins to finalize, and calls the program's callbacks afterwards. A thread of ours that
+/// is inside a call then would never release its lock, and MPICH fails an assertion if it gets a
+/// function of ours from then on.
 int finalize() {
     process().engine.shut_down();
     const int code = ORATORIO_HOST(MPI_Finalize)();

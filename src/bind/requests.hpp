@@ -25,19 +25,19 @@ struct PendingRequest {
 };
 using PendingPtr = std::shared_ptr<PendingRequest>;
 
-/// One per process. Thread-safe.
+/// The pending requests of this process. Thread-safe.
 class Requests {
   public:
     /// Makes a request for an operation that has been started, done or not. Returns the host's
     /// code.
     int add(const PendingRequest& pending, MPI_Request* request);
-    /// True if there are requests that the program hasn't completed or freed, or operations under
-    /// way.
+    /// Returns true if there are requests that the program hasn't completed or freed, or operations
+    /// under way.
     [[nodiscard]] static bool any() { return known_count_.load(std::memory_order_relaxed) > 0; }
     /// Reports finished operations to the host. Returns true if there were some. REQUIRES: this
     /// thread may call MPI.
     bool complete_done();
-    /// True if there are operations that the host doesn't know to be done.
+    /// Returns true if there are operations that the host doesn't know to be done.
     [[nodiscard]] static bool unfinished() {
         return unfinished_count_.load(std::memory_order_relaxed) > 0;
     }
@@ -50,18 +50,18 @@ class Requests {
 
     std::mutex mutex_;  ///< guards all below but the counts
     std::uintptr_t last_id_ = 0;
-    // By number, because hosts may query the state of a request after it was freed, or free it
-    // twice.
+    // Requests are known by number, because hosts may query the state of a request after it was
+    // freed, or free it twice.
     std::map<std::uintptr_t, PendingPtr> known_;
     std::vector<PendingPtr> unfinished_;
-    // Read by every MPI_Wait, also before anything of ours is in use.
+    // Every MPI_Wait reads the counts, also before anything of ours is in use.
     static inline std::atomic<int> known_count_{0};
     static inline std::atomic<int> unfinished_count_{0};
 };
 
-/// While it lives, it keeps the failures of operations that this thread's calls complete, so that
-/// the file's error handler runs after the host's call has returned. Without one the host gets the
-/// failure's code and does with it what its communicators' handlers say.
+/// Keeps the failures of operations that this thread's calls complete while the object lives, so
+/// that the file's error handler runs after the host's call has returned. Without a FailureWatch
+/// the host gets the failure's code and does with it what its communicators' handlers say.
 class FailureWatch {
   public:
     FailureWatch();

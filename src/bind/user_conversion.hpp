@@ -16,10 +16,10 @@
 
 namespace oratorio::bind {
 
-/// A conversion function of the program, with its extra state; empty (MPI_CONVERSION_FN_NULL):
-/// native data. Receives the user's buffer, the datatype, the number of items, the file's data, and
-/// the number of the first item; returns an MPI error code. Never called for more items than fit an
-/// int.
+/// A conversion function of the program, with its extra state. It is empty for native data
+/// (MPI_CONVERSION_FN_NULL). It receives the user's buffer, the datatype, the number of items, the
+/// file's data, and the number of the first item, and returns an MPI error code. It is never called
+/// for more items than fit an int.
 using ConversionFunction = std::function<int(void*, MPI_Datatype, std::int64_t, void*, MPI_Offset)>;
 
 struct UserRepresentation {
@@ -28,8 +28,9 @@ struct UserRepresentation {
     std::function<int(MPI_Datatype, MPI_Aint*)> extent;
 };
 
-/// Returns sizes by the extent function, which is called once for each predefined datatype as long
-/// as the result lives. ErrorKind::conversion if the function fails or returns no positive extent.
+/// Returns a function that finds sizes by the representation's extent function, which is called
+/// once for each predefined datatype as long as the result lives. That function returns
+/// ErrorKind::conversion if the extent function fails or returns no positive extent.
 /// `representation` outlives the result.
 [[nodiscard]] FileSize sizes_in(const UserRepresentation& representation);
 

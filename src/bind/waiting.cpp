@@ -25,8 +25,9 @@ struct Routine {
 };
 thread_local Routine routine;
 
-/// Tells the user that this rank has waited for long. Ranks speak one after the other, so that a
-/// job that hangs doesn't drown in sentences, and a job with late ranks gets a single one.
+/// Tells the user that this rank has waited for long. The higher ranks wait longer before they
+/// report, so that a job that hangs doesn't print many sentences at once, and a job with late ranks
+/// prints a single one.
 void notice() {
     const int seconds = process().settings.wait_notice;
     if (seconds <= 0 || routine.told || routine.name == nullptr) return;
@@ -63,8 +64,8 @@ bool while_waiting() {
     return process().engine.move_others();
 }
 
-/// Serves other ranks while this one waits for a lock of the job. Probing for a message that no
-/// rank sends gives the host its turn.
+/// Serves other ranks while this rank waits for a lock of the job. The probe for a message that no
+/// rank sends lets the host make progress.
 void while_locked() {
     if (!Engine::may_call_mpi()) return;
     notice();

@@ -7,8 +7,8 @@
 
 namespace oratorio::bind {
 
-/// While it lives, this thread is in this routine, called by the program. If routines of ours call
-/// each other, the outer one counts.
+/// Records, while the object lives, that this thread is in a routine called by the program. If
+/// routines of ours call each other, the outer one counts.
 class InRoutine {
   public:
     explicit InRoutine(const char* name);
@@ -24,8 +24,8 @@ class InRoutine {
 /// routine runs.
 void routine_uses(const std::string& path, int rank);
 
-/// For transports: called again and again by a rank that waits. Returns true if other files moved
-/// on.
+/// Moves other files on. Transports call it again and again on a rank that waits. Returns true if
+/// an operation moved.
 bool while_waiting();
 
 }  // namespace oratorio::bind

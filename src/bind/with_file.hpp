@@ -58,13 +58,12 @@ int with_file(MPI_File fh, Scope scope, const Body& body) {
     return result ? Error{} : result.error();
 }
 
-/// Returns an Error for a host's code. `what` says what failed, because bind/ asks the host for
-/// little.
+/// Returns an Error for a host's code. `what` says what failed.
 [[nodiscard]] inline Error error_of(int host_code, const char* what) {
     return host_code == MPI_SUCCESS ? Error{} : Error::make(ErrorKind::other, what);
 }
 
-/// Returns the error of an output argument that isn't there.
+/// Returns the error for an output argument that is a null pointer.
 [[nodiscard]] inline Error missing(const char* what) {
     return Error::make(ErrorKind::argument, what);
 }

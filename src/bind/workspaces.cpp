@@ -36,7 +36,7 @@ int drop_slot(MPI_Comm, int, void* cache_slot, void*) {
     return MPI_SUCCESS;
 }
 
-/// Copies the mark: a duplicate has the same ranks as the communicator that was checked.
+/// Copies the mark of a checked communicator to its duplicate, which has the same ranks.
 int copy_checked(MPI_Comm, int, void*, void* mark, void* copy, int* flag) {
     *static_cast<void**>(copy) = mark;
     *flag = 1;
@@ -47,8 +47,8 @@ int drop_checked(MPI_Comm, int, void*, void*) {
     return MPI_SUCCESS;
 }
 
-/// Compares with MPI_COMM_WORLD. Returns MPI_UNEQUAL as well for a session's communicator, which
-/// Open MPI refuses to compare with the world: an error that isn't the program's.
+/// Compares a communicator with MPI_COMM_WORLD. Returns MPI_UNEQUAL as well for a session's
+/// communicator, which Open MPI refuses to compare with the world: that error isn't the program's.
 int difference_from_world(MPI_Comm program) {
     if (program == MPI_COMM_WORLD) return MPI_IDENT;
     const ErrorsReturned returned(program);
@@ -78,9 +78,9 @@ int rank_in(MPI_Comm comm) {
     return rank;
 }
 
-/// What the ranks tell each other before anything else. Each word is combined by MPI_MAX.
+/// What the ranks report to each other before anything else. MPI_MAX combines each word.
 struct OpenHandshake {
-    AllEqual number{};          ///< of the kept workspace
+    AllEqual number{};          ///< number of the kept workspace
     std::uint64_t off = 0;      ///< 1: the library is off on this rank
     std::uint64_t speaker = 0;  ///< size - rank if the library is on
     std::uint64_t unready = 0;  ///< key_of this rank's error; 0: none
@@ -98,7 +98,7 @@ Result<Agreed<OpenHandshake>> handshake(MPI_Comm program, OpenHandshake mine) {
     return Agreed<OpenHandshake>::vouch(mine);
 }
 
-/// Encodes a number of ranks of a node for MPI_MAX. The word 0 is for ranks that bring none.
+/// Encodes the number of ranks of a node for MPI_MAX. Ranks that don't count leave the word 0.
 std::uint64_t nodes_word(int ranks_per_node) {
     return static_cast<std::uint64_t>(std::max(ranks_per_node, 0)) + 1;
 }
@@ -159,8 +159,8 @@ std::shared_ptr<CacheSlot> Workspaces::slot_on(MPI_Comm program) {
     return *made.release();
 }
 
-/// Checks a communicator unless its ranks were found to have the library before. The attribute that
-/// remembers it is set and copied by collective calls alone, so all ranks decide alike.
+/// Checks that all ranks of a communicator have the library, unless that was found before. Only
+/// collective calls set and copy the attribute that remembers it, so all ranks decide alike.
 LibraryCheck Workspaces::check_once(MPI_Comm program) {
     if (size_of(program) == 1) return {};
     {
@@ -224,13 +224,14 @@ Result<Lending> Workspaces::lend(MPI_Comm program, int ranks_per_node) {
             return make(std::move(*own), nodes, ranks_per_node, home);
         }
     }
-    // Before the ranks of the new file agree on anything. If there is no counter, its first use
-    // reports that.
+    // The counter is reset before the ranks of the new file agree on anything. If there is no
+    // counter, its first use reports that.
     if (kept.rank() == 0) (void)kept.workspace->transport->set_counter(0);
     return Lending{std::move(kept), {}, {}};
 }
 
-/// Returns a kept workspace; empty except for its home if there is none.
+/// Takes a kept workspace out of its cache slot. If there is none, returns an empty workspace that
+/// has only its home set.
 LentWorkspace Workspaces::take(MPI_Comm program) {
     const std::lock_guard lock(mutex_);
     LentWorkspace kept;

@@ -22,8 +22,8 @@
 
 namespace oratorio::bind {
 
-/// True if the communicator has all processes of the job: those of MPI_COMM_WORLD, unless another
-/// job has started them. Local.
+/// Returns true if the communicator has all processes of the job: those of MPI_COMM_WORLD, unless
+/// another job has started them. Local.
 [[nodiscard]] bool covers_job(MPI_Comm program);
 
 /// Holds the workspaces of a communicator while no file uses them.
@@ -33,9 +33,9 @@ struct CacheSlot;
 struct LentWorkspace {
     std::shared_ptr<Workspace> workspace;
     MpiTransport* messages = nullptr;  ///< the MPI part of its transport
-    std::uint64_t number = 0;          ///< by which all its ranks know it; no other has it
-    /// No rank of it is MPI_THREAD_MULTIPLE. So files come and go in the same order on all of them,
-    /// and a rank that keeps the workspace knows that all do.
+    std::uint64_t number = 0;          ///< number by which all its ranks know it, and no other
+    /// True if no rank of the workspace is MPI_THREAD_MULTIPLE. Then files come and go in the same
+    /// order on all of its ranks, and a rank that keeps the workspace knows that all do.
     bool ordered = false;
     std::weak_ptr<CacheSlot> home;
 
@@ -59,15 +59,16 @@ class Workspaces {
     /// Collective with the other ranks' lend(), for a rank where the library is off. Returns an
     /// empty workspace.
     Lending stand_aside(MPI_Comm program);
-    /// Collective over its ranks, when no file uses it any more; does nothing for an empty one.
-    /// After an error of the transport on any rank it isn't kept.
+    /// Collective over the workspace's ranks, when no file uses it any more. Keeps the workspace
+    /// for the next file, unless the transport had an error on some rank. Does nothing for an empty
+    /// one.
     void give_back(LentWorkspace lent);
     /// Local, at the beginning of MPI_Finalize. Nothing is kept from now on.
     void close();
     /// Local, at the end of MPI_Finalize: ends the thread that serves counters, if files that were
     /// never closed still have some.
     void stop_counters() { counters_.stop(); }
-    /// Local, with an MPI session: ends that thread if no file has a counter.
+    /// Local, with an MPI session: ends the thread that serves counters if no file has a counter.
     void retire_counters() { counters_.retire(); }
     /// Forgets the keys of our attributes, which MPI has forgotten.
     void forget_key();

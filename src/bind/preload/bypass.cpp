@@ -95,7 +95,7 @@ bool has_moved_file_data(void* library) {
     const auto* const all = reinterpret_cast<const ElfW(Rela)*>(calls.table);
     for (std::size_t i = 0; i < calls.bytes / sizeof *all; ++i) {
         const ElfW(Sym)& symbol = calls.symbols[ELF64_R_SYM(all[i].r_info)];
-        // The entry of the library's own symbol leads to itself, bound or not.
+        // The entry of a symbol that the library itself defines leads to the library, bound or not.
         if (symbol.st_shndx != SHN_UNDEF) continue;
         const std::string_view name = calls.names + symbol.st_name;
         bool wanted = false;

@@ -3,13 +3,13 @@
 // MPI-IO.
 #pragma once
 
-/// True if a library has called pread or pwrite so far; of today's MPI libraries only their own
-/// MPI-IO does. Returns false as well if the library's calls were bound before it made them,
-/// because nothing can be known then.
+/// Returns true if a library has called pread or pwrite so far; of today's MPI libraries only their
+/// own MPI-IO does so. Returns false as well if the library's calls were bound before it made them,
+/// because then nothing can be known.
 [[nodiscard]] bool has_moved_file_data(void* library);
 
-/// True if this process reports what concerns the whole job: it is the first rank's, and the user
-/// hasn't asked for silence (ORATORIO_QUIET).
+/// Returns true if this process reports what concerns the whole job: it is the first rank, and the
+/// user hasn't asked for silence (ORATORIO_QUIET).
 [[nodiscard]] bool speaks_for_job();
 
 /// Reports on stderr, once per job, that Oratorio was bypassed.

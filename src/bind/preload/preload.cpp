@@ -114,8 +114,8 @@ const Host& host() {
     return found;
 }
 
-/// Warns of a profiler that is searched after us. Calls go from a profiler to us, never back, so
-/// that one sees no call.
+/// Warns of a profiler that is searched after us. A profiler calls us and we never call a profiler,
+/// so that one sees no call.
 void warn_of_profiler_behind() {
     const std::string next = library_of(dlsym(RTLD_NEXT, "MPI_File_open"));
     const std::string mpi = library_of(find_mpi().address);
@@ -166,7 +166,8 @@ Routine routine_at(void* address) {
 }
 
 /// Returns the host's own routine. A C routine is looked up by its profiling name and in the MPI
-/// itself: the others may be a profiler's, which calls us.
+/// library itself, because routines of other names or libraries may be a profiler's, which calls
+/// us.
 Routine host_routine(const char* name) {
     if (std::strncmp(name, "MPI_", 4) != 0) return routine_at(find_definition({name}).address);
     const Definition mpi = find_mpi();
@@ -180,8 +181,8 @@ Routine find_routine(const char* name) {
     return library != nullptr ? routine_at(dlsym(library, name)) : host_routine(name);
 }
 
-/// Finds our routine or else the host's. Calls that aren't of the chapter work without us as well,
-/// and Fortran names that the flavour doesn't answer are those of routines that call C.
+/// Returns our routine, or else the host's: calls outside the chapter work without us as well, and
+/// a Fortran routine that our library doesn't define calls C, which comes to us.
 Routine find_own_or_host_routine(const char* name) {
     const Routine found = find_routine(name);
     return found != fail ? found : host_routine(name);
@@ -207,7 +208,8 @@ class Slot {
     std::atomic<Routine> target_{nullptr};
 };
 
-/// Runs when the process ends. Only opens count: other calls come to us from the host itself.
+/// Reports at the end of the process if Oratorio was bypassed. Only opens count as calls to us,
+/// because the host itself makes other calls to us.
 [[gnu::destructor]] void look_for_bypass() {
     if (opens_here) return;
     const Definition mpi = find_mpi();
