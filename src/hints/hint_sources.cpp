@@ -40,8 +40,8 @@ HintMap romio_file(std::string_view text) {
     return hints;
 }
 
-/// Returns whether a pattern, a glob, matches the path. One without a slash is also tried on the
-/// last part of the path.
+/// Returns whether a pattern, a glob, matches the path. A pattern without a slash is also tried on
+/// the last part of the path.
 bool matches(std::string_view pattern, std::string_view path) {
     const std::string glob(pattern);
     if (fnmatch(glob.c_str(), std::string(path).c_str(), 0) == 0) return true;
@@ -84,7 +84,7 @@ std::array<Source, 5> by_strength(const HintSources& sources, const HintMap& inf
              {"the program's info", info}}};
 }
 
-/// Returns the keys that `key` sets: itself, or what it stands for.
+/// Returns the keys that `key` sets: those that it stands for, or else itself.
 std::set<std::string_view> targets_of(std::string_view key) {
     std::set<std::string_view> targets;
     for (const HintMeaning& meaning : hint_meanings()) {
@@ -94,8 +94,8 @@ std::set<std::string_view> targets_of(std::string_view key) {
     return targets;
 }
 
-/// Puts stronger hints over weaker ones. A stronger key also replaces weaker ones that set the same
-/// by another name.
+/// Puts stronger hints over weaker ones. A stronger key also replaces weaker keys that set the same
+/// hint by another name.
 void overlay(HintMap& hints, const HintMap& stronger) {
     for (const auto& [key, value] : stronger) {
         const auto targets = targets_of(key);
@@ -111,7 +111,8 @@ void add_text(std::string& all, std::string_view text) {
     all.append(reinterpret_cast<const char*>(&length), sizeof length).append(text);
 }
 
-/// Removes and returns the next text that add_text() has added; nothing if it isn't all there.
+/// Removes and returns the next text that add_text() has added; returns nothing if the text is
+/// incomplete.
 std::optional<std::string> take_text(std::string_view& all) {
     std::uint64_t length = 0;
     if (all.size() < sizeof length) return std::nullopt;
@@ -123,7 +124,8 @@ std::optional<std::string> take_text(std::string_view& all) {
     return text;
 }
 
-/// Added by a rank that can't read the hints; more than there can be ranks.
+/// A number that a rank adds if it can't read the hints; it is larger than the number of ranks can
+/// be.
 constexpr std::uint64_t kUnreadable = std::uint64_t{1} << 32;
 
 }  // namespace

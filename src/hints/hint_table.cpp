@@ -9,7 +9,7 @@ namespace oratorio {
 
 namespace {
 
-// The kinds, as hints.def names them.
+// The kinds of values, as hints.def names them.
 constexpr std::int64_t TiB = std::int64_t{1} << 40;
 constexpr HintKind bytes(std::int64_t low, std::int64_t high) {
     return {HintSyntax::number, low, high};
@@ -58,7 +58,7 @@ constexpr std::array kRows{
 #undef HINT
 #define HINT(key, kind, member, initial, role, doc)
 
-/// Each choice has a name for every value of its enum.
+/// Returns true if each choice has a name for every value of its enum.
 consteval bool choices_are_complete() {
     return std::ranges::all_of(kRows, [](const HintRow& row) {
         return std::visit(

@@ -40,8 +40,8 @@ struct HintRow {
     HintRole role;
 };
 
-/// `key` with this value stands for `target` with that value. A synonym has empty values: any
-/// value, passed on as it is.
+/// Says that `key` with this value stands for `target` with that value. A synonym has empty values:
+/// it stands for `target` with any value, which is passed on as it is.
 struct HintMeaning {
     std::string_view key;
     std::string_view value;
@@ -49,11 +49,11 @@ struct HintMeaning {
     std::string_view target_value;
 };
 
-/// Describes to the user which values are allowed.
+/// Returns a text for the user that describes which values are allowed.
 [[nodiscard]] std::string allowed_values(const HintKind& kind);
-/// Returns the words that a value may be; none if its values aren't words.
+/// Returns the words that a value may be; none if the values aren't words.
 [[nodiscard]] std::vector<std::string_view> hint_words(const HintKind& kind);
-/// The value that asks for no method in particular.
+/// The value of oratorio_method that asks for no particular method.
 inline constexpr std::string_view kAnyMethod = "auto";
 
 [[nodiscard]] std::span<const HintRow> hint_rows();

@@ -68,7 +68,7 @@ Verdict assign(const HintKind&, std::string_view text, bool& member) {
     return Verdict::good;
 }
 
-/// Assigns a choice. The names are in the order of the enum.
+/// Assigns a choice by its name. The names are in the order of the enum.
 template <class Choice>
 requires std::is_enum_v<Choice> Verdict assign(const HintKind& kind, std::string_view text,
                                                Choice& member) {
@@ -143,7 +143,7 @@ HintWarning warning(std::string_view key, std::string_view given, std::string_vi
             "hint " + std::string(key) + ": '" + std::string(given) + "' " + std::string(what)};
 }
 
-/// Suggests what a value was meant to be, or lists the allowed values.
+/// Returns a text that suggests what a value was meant to be, or lists the allowed values.
 std::string allowed_instead(const HintKind& kind, std::string_view given) {
     if (const std::string_view instead = meant(given, hint_words(kind)); !instead.empty())
         return " (did you mean " + std::string(instead) + "?)";
@@ -160,7 +160,8 @@ HintWarning warning(const HintRow& row, Verdict verdict, std::string_view given,
                    what + "; " + (used.empty() ? "it is ignored" : used + " is used"));
 }
 
-/// Adds to `given` what synonyms and other stand-ins mean. Records the valid ones as accepted.
+/// Returns `given` with the hints that synonyms and other keys stand for. Records the valid ones of
+/// these keys as accepted.
 HintMap expand(const HintMap& given, Hints& hints, std::vector<HintWarning>& warnings) {
     HintMap expanded = given;
     HintMap misunderstood;
@@ -183,7 +184,8 @@ HintMap expand(const HintMap& given, Hints& hints, std::vector<HintWarning>& war
     return expanded;
 }
 
-/// Bounds the number of messages by their length: their memory is the product of both.
+/// Reduces the number of messages in flight to what their length allows, because their memory is
+/// the product of both.
 void bound_messages(Hints& hints, std::vector<HintWarning>& warnings, Bytes buffer_most) {
     const Bytes together = 4 * message_bytes_of(hints.plan);
     const auto most = static_cast<int>(std::clamp<Bytes>(buffer_most / together, 1, INT_MAX));

@@ -20,7 +20,7 @@ namespace oratorio {
 
 using HintMap = std::map<std::string, std::string>;  ///< as given: key -> value text
 
-// Choices. Their values are in the order of their names in hints.def.
+// The choices: enums with values in the order of their names in hints.def.
 
 /// How bytes reach the file.
 enum class StoreChoice { automatic, posix, uring, thread, uncached, count };
@@ -76,7 +76,7 @@ using HintOrigins = std::map<std::string, std::string_view>;
 /// Merges all sources for `path`, weakest first. Pure.
 [[nodiscard]] HintMap merge_hints(const HintSources& sources, const HintMap& info,
                                   std::string_view path);
-/// A warning for the user.
+/// A warning about a hint, for the user.
 struct HintWarning {
     std::string key;
     std::string sentence;
@@ -85,8 +85,8 @@ struct HintWarning {
 
 struct ParsedHints {
     Hints hints;
-    /// One per malformed value, and one if buffers would be larger than `buffer_most` and are made
-    /// smaller.
+    /// One warning for each malformed value, and one if buffers would be larger than `buffer_most`
+    /// and are made smaller.
     std::vector<HintWarning> warnings;
 };
 
@@ -105,12 +105,13 @@ struct ParsedHints {
                                         const Hints& in_use);
 /// Returns the warning's sentence, with the origin of the value.
 [[nodiscard]] std::string explain_warning(const HintWarning& warning, const HintOrigins& origins);
-/// Collective. Returns rank 0's hints on all ranks; an error on all if one can't read them.
+/// Collective. Returns rank 0's hints on all ranks; an error on all ranks if one of them can't read
+/// the hints.
 Result<Agreed<AgreedHints>> agree_on_hints(Transport& transport, const GivenHints& mine);
 
 /// Encodes hints for the message that rank 0 sends.
 [[nodiscard]] std::string encode_hints(const HintMap& hints);
-/// Decodes such a message; returns nothing if the text ends inside a key or a value.
+/// Decodes a message of encode_hints(). Returns nothing if the text ends inside a key or a value.
 [[nodiscard]] std::optional<HintMap> decode_hints(std::string_view text);
 
 }  // namespace oratorio

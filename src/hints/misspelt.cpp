@@ -19,7 +19,8 @@ constexpr std::array<std::string_view, 10> kVariables{
     "oratorio_method",      "oratorio_preload",       "oratorio_quiet",   "oratorio_trace",
     "oratorio_wait_notice", "oratorio_ranks_per_node"};
 
-/// Returns how many letters to insert, remove or change (Levenshtein distance).
+/// Returns how many letters to insert, remove or change to get from one word to the other
+/// (Levenshtein distance).
 std::size_t distance(std::string_view a, std::string_view b) {
     std::vector<std::size_t> row(b.size() + 1);
     std::iota(row.begin(), row.end(), std::size_t{0});

@@ -12,8 +12,8 @@
 
 namespace oratorio {
 
-/// Returns the one of `known` that `word` was probably meant to be, in upper or lower case; "" if
-/// there is none.
+/// Returns the known word that `word` was probably meant to be, in upper or lower case; "" if there
+/// is none.
 [[nodiscard]] std::string_view meant(std::string_view word,
                                      std::span<const std::string_view> known);
 
