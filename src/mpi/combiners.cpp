@@ -12,12 +12,12 @@
 namespace oratorio {
 namespace {
 
-/// Returns `count` elements, one after the other.
+/// Returns `count` elements of a type, one after the other.
 ShapePtr repeat(const DecodedType& type, std::int64_t count) {
     return Shape::strided(type.shape, count, type.extent);
 }
 
-/// True if an element is one run and the next element follows it at once.
+/// Returns true if an element is one run and the next element follows it at once.
 bool dense(const DecodedType& type) {
     return type.shape->kind() == Shape::Kind::run && type.extent == type.size;
 }
@@ -33,13 +33,14 @@ List<Offset> numbers(const DatatypeContents& contents, std::int64_t first, std::
     return list;
 }
 
-/// Arguments: count, blocklength, stride. `scale` is the unit of the stride in bytes.
+/// Returns the shape of MPI_Type_vector or hvector. Arguments: count, blocklength, stride. `scale`
+/// is the unit of the stride in bytes.
 ShapePtr vector_shape(const DatatypeContents& contents, const DecodedType& type, Bytes scale) {
     return Shape::strided(repeat(type, contents.number(1)), contents.number(0),
                           product(contents.number(2), scale));
 }
 
-/// Returns blocks of different lengths, of a type with dense elements.
+/// Returns the shape of blocks of different lengths, for a type with dense elements.
 template <class Length>
 ShapePtr indexed_runs(const DatatypeContents& contents, const Length* length, Bytes size,
                       Bytes scale, const Memory& memory) {
@@ -56,7 +57,8 @@ ShapePtr indexed_runs(const DatatypeContents& contents, const Length* length, By
     });
 }
 
-/// Arguments: count, blocklengths[], displacements[].
+/// Returns the shape of MPI_Type_indexed or hindexed. Arguments: count, blocklengths[],
+/// displacements[].
 ShapePtr indexed_shape(const DatatypeContents& contents, const DecodedType& type, Bytes scale,
                        const Memory& memory) {
     const std::int64_t count = contents.number(0);
@@ -77,14 +79,16 @@ ShapePtr indexed_shape(const DatatypeContents& contents, const DecodedType& type
     });
 }
 
-/// Arguments: count, blocklength, displacements[].
+/// Returns the shape of MPI_Type_create_indexed_block or hindexed_block. Arguments: count,
+/// blocklength, displacements[].
 ShapePtr indexed_block_shape(const DatatypeContents& contents, const DecodedType& type, Bytes scale,
                              const Memory& memory) {
     return Shape::blocks(repeat(type, contents.number(1)),
                          numbers(contents, 2, contents.number(0), scale, memory));
 }
 
-/// Arguments: count, blocklengths[], displacements[], and one type for each block.
+/// Returns the shape of MPI_Type_create_struct. Arguments: count, blocklengths[], displacements[],
+/// and one type for each block.
 ShapePtr struct_shape(const DatatypeContents& contents, std::span<const DecodedType> types,
                       const Memory& memory) {
     const std::int64_t count = contents.number(0);
@@ -95,7 +99,7 @@ ShapePtr struct_shape(const DatatypeContents& contents, std::span<const DecodedT
     return Shape::mixed(std::move(parts), numbers(contents, 1 + count, count, 1, memory));
 }
 
-/// Returns the dimensions of an array, the one that varies fastest first.
+/// Returns the indices of an array's dimensions, the one that varies fastest first.
 std::vector<std::int64_t> fastest_first(std::int64_t dimensions, std::int64_t order) {
     std::vector<std::int64_t> list(static_cast<std::size_t>(dimensions));
     for (std::int64_t i = 0; i < dimensions; ++i)
@@ -103,7 +107,8 @@ std::vector<std::int64_t> fastest_first(std::int64_t dimensions, std::int64_t or
     return list;
 }
 
-/// Arguments: ndims, sizes[], subsizes[], starts[], order.
+/// Returns the shape of MPI_Type_create_subarray. Arguments: ndims, sizes[], subsizes[], starts[],
+/// order.
 ShapePtr subarray_shape(const DatatypeContents& contents, const DecodedType& type) {
     const std::int64_t dimensions = contents.number(0);
     ShapePtr shape = type.shape;
@@ -117,8 +122,8 @@ ShapePtr subarray_shape(const DatatypeContents& contents, const DecodedType& typ
     return shape;
 }
 
-/// One dimension of a distributed array: `size` elements over `processes` processes; this
-/// one is number `place`.
+/// One dimension of a distributed array: `size` elements over `processes` processes, of which this
+/// process is number `place`.
 struct Distribution {
     std::int64_t kind = MPI_DISTRIBUTE_NONE;
     std::int64_t argument = MPI_DISTRIBUTE_DFLT_DARG;
@@ -148,8 +153,8 @@ struct Distribution {
     }
 };
 
-/// Arguments: size, rank, ndims, gsizes[], distribs[], dargs[], psizes[], order. The process grid
-/// is always row-major.
+/// Returns the shape of MPI_Type_create_darray. Arguments: size, rank, ndims, gsizes[], distribs[],
+/// dargs[], psizes[], order. The process grid is always row-major.
 ShapePtr darray_shape(const DatatypeContents& contents, const DecodedType& type) {
     const std::int64_t dimensions = contents.number(2);
     std::vector<Distribution> distributions(static_cast<std::size_t>(dimensions));

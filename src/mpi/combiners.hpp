@@ -10,7 +10,7 @@
 
 namespace oratorio {
 
-/// Multiplies. A product that doesn't fit becomes INT64_MAX, which shapes refuse.
+/// Returns a product. One that doesn't fit becomes INT64_MAX, which shapes refuse.
 [[nodiscard]] inline Offset product(std::int64_t a, std::int64_t b) {
     Offset made = 0;
     return __builtin_mul_overflow(a, b, &made) ? INT64_MAX : made;
@@ -22,8 +22,8 @@ namespace oratorio {
                                        std::span<const DecodedType> members,
                                        const std::shared_ptr<BlockCache>& memory = nullptr);
 
-/// Returns the shape of a predefined datatype of `size` data bytes. The pair types of MINLOC have a
-/// hole.
+/// Returns the shape of a predefined datatype of `size` data bytes. The pair types of MINLOC may
+/// have a hole between their two values.
 [[nodiscard]] ShapePtr predefined_shape(MPI_Datatype type, Bytes size);
 
 }  // namespace oratorio

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Comm: the owner of a communicator of our own. Also the one place where results of the host become
-// errors.
+// Comm: the owner of a communicator of our own. This file is also the one place where the host's
+// error codes become Errors.
 #pragma once
 
 #include <optional>
@@ -21,8 +21,8 @@ namespace oratorio {
 /// ranks.
 [[nodiscard]] Result<void> agree_on_error(MPI_Comm comm, const Error& mine, std::string_view what);
 
-/// Move-only. Frees the communicator unless MPI has been finalized. Errors are returned, never
-/// fatal.
+/// A communicator of our own. Frees it unless MPI has been finalized. Errors on it are returned,
+/// never fatal. Move-only.
 class Comm {
   public:
     /// Fails with `communicator` unless `comm` is an intracommunicator.
@@ -31,12 +31,14 @@ class Comm {
     /// same order. It has neither the program's attributes nor its assertions (such as
     /// mpi_assert_no_any_source), which is why this isn't MPI_Comm_dup.
     static Result<Comm> duplicate(MPI_Comm of);
-    /// Does the same in one call of the host, so that an error may be this rank's alone.
+    /// Does what duplicate() does in one call of the host, so that an error may be this rank's
+    /// alone.
     static Result<Comm> duplicate_unagreed(MPI_Comm of);
-    /// Collective. Returns the ranks that share memory with this one, ordered by rank.
+    /// Collective. Returns a communicator of the ranks that share memory with this rank, ordered by
+    /// rank.
     [[nodiscard]] Result<Comm> split_by_node() const;
-    /// Collective. Returns the ranks of `of` that pass `in_it`, in their order; nothing on other
-    /// ranks.
+    /// Collective. Returns a communicator of the ranks of `of` that pass `in_it`, in their order;
+    /// returns nothing on the other ranks.
     static Result<std::optional<Comm>> some(MPI_Comm of, bool in_it);
 
     Comm(Comm&& other) noexcept;
@@ -62,9 +64,10 @@ class Comm {
 
 /// Returns the text of MPI_Get_library_version, which tells which MPI the host is.
 [[nodiscard]] std::string library_version();
-/// True if MPI_COMM_WORLD and MPI_COMM_SELF exist or have existed: not so with sessions alone.
+/// Returns true if MPI_COMM_WORLD and MPI_COMM_SELF exist or have existed, which isn't so in a
+/// program that uses sessions alone.
 [[nodiscard]] bool world_exists();
-/// True if MPI has been shut down: handles can be neither used nor freed.
+/// Returns true if MPI has been shut down: handles can be neither used nor freed.
 [[nodiscard]] bool mpi_finalized();
 /// Returns the program's level of thread support (MPI-4.1, 11.6); `unknown` if the host doesn't
 /// say.

@@ -15,15 +15,15 @@ namespace oratorio {
 /// Returns how a datatype was made (MPI-4.1, 5.1.13), with large counts or not.
 [[nodiscard]] Result<int> combiner_of(MPI_Datatype type);
 
-/// True for a type predefined by MPI: named, or a Fortran type of a given precision. Such a type
-/// has no members and is never freed.
+/// Returns true for a type predefined by MPI: named, or a Fortran type of a given precision. Such a
+/// type has no members and is never freed.
 [[nodiscard]] Result<bool> is_predefined(MPI_Datatype type);
 
-/// Move-only.
+/// The constructor's arguments of one datatype. Move-only.
 class DatatypeContents {
   public:
-    /// For types made by a constructor. A predefined type has a combiner and nothing else.
-    /// Long lists come from `memory`, which may be null.
+    /// Reads how a datatype was made. A predefined type has a combiner and nothing else. Long lists
+    /// come from `memory`, which may be null.
     static Result<DatatypeContents> of(MPI_Datatype type,
                                        const std::shared_ptr<BlockCache>& memory = nullptr);
 
@@ -36,9 +36,9 @@ class DatatypeContents {
     /// for get_contents: integers, then addresses. The large counts of a large-count constructor
     /// are put where the ordinary one has them.
     [[nodiscard]] std::int64_t number(std::int64_t at) const;
-    /// Calls `use` with a pointer to number `first` and returns its result. The numbers that follow
-    /// it in the same list of the constructor follow in memory. Their type differs from list to
-    /// list.
+    /// Calls `use` with a pointer to number `first` and returns the result. The later numbers of
+    /// the same list of the constructor follow in memory. The type of the numbers differs from list
+    /// to list.
     template <class Use>
     auto with_numbers(std::int64_t first, const Use& use) const;
     [[nodiscard]] const std::vector<MPI_Datatype>& members() const { return members_; }
@@ -47,7 +47,7 @@ class DatatypeContents {
     DatatypeContents() = default;
     Result<void> read(MPI_Datatype type, const std::shared_ptr<BlockCache>& memory);
     Result<void> read_large(MPI_Datatype type, const std::shared_ptr<BlockCache>& memory);
-    /// How many integers come before the counts.
+    /// Returns how many integers come before the counts.
     [[nodiscard]] std::size_t integers_before() const;
 
     int combiner_ = 0;

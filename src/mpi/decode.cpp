@@ -17,8 +17,8 @@ Result<Bytes> size_of(MPI_Datatype type) {
     return Bytes{size};
 }
 
-/// Returns everything but the shape. Bounds come from the host, which knows the alignment rules
-/// that it applied.
+/// Returns the size and the bounds of a datatype, without its shape. The bounds come from the host,
+/// which knows the alignment rules that it has applied.
 Result<DecodedType> bounds_of(MPI_Datatype type) {
     MPI_Count lower_bound = 0, extent = 0;
     const auto size = size_of(type);
@@ -64,7 +64,8 @@ Result<DecodedType> Decoder::decode(MPI_Datatype type) {
 /// Returns the layout of a predefined datatype or of one that was decoded before; else nothing.
 Result<std::optional<DecodedType>> Decoder::known_layout(MPI_Datatype type) {
     if (is_null(type)) return null_type();
-    // Predefined types carry no attribute of ours and are never freed, so the last one will do.
+    // Predefined types carry no attribute of ours and are never freed, so the layout of the last
+    // one looked up is kept, per thread.
     struct Last {
         MPI_Datatype type{};
         DecodedType decoded;

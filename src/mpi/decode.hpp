@@ -35,7 +35,7 @@ class Decoder {
     /// for data further than kOffsetLimit from the origin.
     [[nodiscard]] Result<DecodedType> decode(MPI_Datatype type);
     /// Returns the elements that the data of `type` consists of. File sizes are those of
-    /// external32, names as in elements.hpp. Errors as above.
+    /// external32, names as in elements.hpp. Fails as decode() does.
     [[nodiscard]] Result<SignaturePtr> signature(MPI_Datatype type);
     /// Returns the memory for the lists of datatypes. While a caller holds it, the memory is kept
     /// from one datatype to the next.

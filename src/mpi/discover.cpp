@@ -27,8 +27,8 @@ Result<Rank> node_leader(const Comm& comm) {
     return comm.first_of(*node);
 }
 
-/// Collective. Returns for each rank the lowest rank on its node. A rank that can't find it sends
-/// the kind of its error, negative, in place of a rank.
+/// Collective. Returns for each rank the lowest rank on its node. A rank that can't find its node
+/// sends the negative kind of its error in place of a rank.
 Result<std::vector<Rank>> node_leaders(const Comm& comm) {
     const auto found = node_leader(comm);
     const int mine = found ? *found : -static_cast<int>(found.error().kind);
@@ -45,8 +45,8 @@ Result<std::vector<Rank>> node_leaders(const Comm& comm) {
         .on(static_cast<Rank>(failed - leaders.begin()));
 }
 
-/// Numbers nodes by first appearance. A leader is the lowest rank of its node, so it appears there
-/// first.
+/// Numbers the nodes in the order of their first ranks. A leader is the lowest rank of its node, so
+/// it comes before the node's other ranks.
 RankMap number_nodes(const std::vector<Rank>& leaders) {
     RankMap placement;
     for (std::size_t rank = 0; rank < leaders.size(); ++rank) {
@@ -57,7 +57,8 @@ RankMap number_nodes(const std::vector<Rank>& leaders) {
 }
 
 /// A node's name, and the name of its machine, which is the same for all nodes that one kernel
-/// runs, so that containers are recognized. Empty: a machine that no other node shares.
+/// runs, so that containers are recognized. An empty machine name means that no other node shares
+/// the machine.
 struct NodeName {
     char name[MPI_MAX_PROCESSOR_NAME + 1] = {};
     char machine[40] = {};
@@ -105,7 +106,8 @@ int most_of_one_machine(const std::vector<NodeName>& names) {
     return most;
 }
 
-/// Collective. Returns the cores of the machine with the fewest, so that all ranks plan alike.
+/// Collective. Returns the number of cores of the machine with the fewest, so that all ranks plan
+/// alike.
 Result<int> fewest_cores(const Comm& comm) {
     int cores = static_cast<int>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
     auto reduced = check(host().Allreduce(MPI_IN_PLACE, &cores, 1, MPI_INT, MPI_MIN, comm.get()),

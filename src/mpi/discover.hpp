@@ -8,9 +8,9 @@
 
 namespace oratorio {
 
-/// Collective. Nodes are the shared-memory domains of the host, named by its processor names.
-/// ranks_per_node > 0 pretends nodes of that many consecutive ranks, named "<host>-<node>", so that
-/// one machine can stand for several.
+/// Collective. Returns the nodes of the ranks: the shared-memory domains of the host, named by its
+/// processor names. With ranks_per_node > 0 each node is pretended to have that many consecutive
+/// ranks, and is named "<host>-<node>", so that one machine can stand for several.
 [[nodiscard]] Result<Topology> discover(const Comm& comm, const Agreed<int>& ranks_per_node);
 
 }  // namespace oratorio

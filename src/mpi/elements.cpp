@@ -88,13 +88,14 @@ const PairRow* find_pair(MPI_Datatype type) {
     return nullptr;
 }
 
-/// Returns the external32 size of integers of `range` decimal digits (MPI-4.1, 19.1.9); 0:
+/// Returns the external32 size of integers of `range` decimal digits (MPI-4.1, 19.1.9); 0 if
 /// undefined.
 Bytes integer_size(int range) {
     return range > 38 ? 0 : range > 18 ? 16 : range > 9 ? 8 : range > 4 ? 4 : range > 2 ? 2 : 1;
 }
 
-/// Does the same for reals. MPI_UNDEFINED is negative and asks for nothing.
+/// Returns the external32 size of reals of these decimal digits and this range; 0 if undefined. A
+/// value of MPI_UNDEFINED is negative and asks for nothing.
 Bytes real_size(int precision, int range) {
     if (precision > 33 || range > 4931) return 0;
     if (precision > 15 || range > 307) return 16;

@@ -15,7 +15,8 @@ namespace oratorio {
 /// A type without an external32 form in the standard is one element without a form.
 [[nodiscard]] Result<SignaturePtr> predefined_signature(MPI_Datatype type);
 
-/// Predefined datatypes live as long as MPI, so their handles, numbers or pointers, can be names.
+/// Returns a name for a predefined datatype: its handle, a number or a pointer, because predefined
+/// datatypes live as long as MPI.
 [[nodiscard]] inline std::uintptr_t name_of(MPI_Datatype type) {
     return (std::uintptr_t)type;
 }

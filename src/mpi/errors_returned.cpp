@@ -47,9 +47,10 @@ class Handlers {
     }
 
   private:
-    /// MPICH has no handler on MPI_COMM_SELF until the program sets one: it reports
-    /// MPI_ERRORS_ARE_FATAL and uses the handler of MPI_COMM_WORLD. A handler set there once, even
-    /// MPI_ERRORS_ARE_FATAL, would be used instead of that.
+    /// Returns true if perhaps no handler is set on a communicator. MPICH has no handler on
+    /// MPI_COMM_SELF until the program sets one: it reports MPI_ERRORS_ARE_FATAL and uses the
+    /// handler of MPI_COMM_WORLD. Once set on MPI_COMM_SELF, even MPI_ERRORS_ARE_FATAL would be
+    /// used instead of the world's handler.
     static bool may_be_unset([[maybe_unused]] MPI_Comm comm,
                              [[maybe_unused]] MPI_Errhandler handler) {
 #ifdef OPEN_MPI

@@ -8,20 +8,20 @@
 
 namespace oratorio {
 
-/// While it lives, errors on the program's communicator are returned and not passed to its handler.
-/// The last object for a communicator, on any thread, sets the program's handler again. Until then
-/// errors of other threads' calls are returned as well.
+/// While an object lives, errors on the program's communicator are returned and not passed to its
+/// handler. The last object for a communicator, on any thread, sets the program's handler again.
+/// Until then errors of other threads' calls are returned as well.
 class ErrorsReturned {
   public:
-    /// For calls that name no communicator, such as those on datatypes and infos: their errors go
-    /// to the handler of MPI_COMM_SELF (since MPI 4.0) or MPI_COMM_WORLD. Does nothing if MPI has
-    /// neither, as with sessions alone.
+    /// Makes an object for calls that name no communicator, such as those on datatypes and infos:
+    /// their errors go to the handler of MPI_COMM_SELF (since MPI 4.0) or MPI_COMM_WORLD. Does
+    /// nothing if MPI has neither communicator, as with sessions alone.
     ErrorsReturned();
     explicit ErrorsReturned(MPI_Comm comm);
     ~ErrorsReturned();
     ErrorsReturned(const ErrorsReturned&) = delete;
     ErrorsReturned& operator=(const ErrorsReturned&) = delete;
-    /// True if the host has replaced the handler.
+    /// Returns true if errors are returned: the program's handler was replaced.
     [[nodiscard]] bool holds() const { return replaced_[0] != MPI_COMM_NULL; }
 
   private:

@@ -11,8 +11,8 @@
 namespace oratorio {
 namespace {
 
-/// A lower or upper bound. A bound that a constructor has set outweighs those that follow from
-/// data, however deep it lies.
+/// A lower or upper bound of a datatype. A bound that a constructor has set outweighs bounds that
+/// follow from data, however deep in the type it was set.
 struct Bound {
     bool known = false;  ///< a type without entries has none
     bool set = false;
@@ -35,8 +35,9 @@ struct Placed {
     }
 };
 
-/// Returns the outermost of the members' bounds, of those set or those not set, where the
-/// constructor puts them. The rules for data find it: each bound is made a byte of its own.
+/// Returns the outermost bound of the members where the constructor puts them, among the bounds
+/// with this value of `set`. Each bound becomes a byte of its own, so that the rules for data find
+/// the outermost one.
 Result<Bound> outermost(const DatatypeContents& contents, const std::vector<Placed>& members,
                         Side side, bool set) {
     const Bytes inside = side == Side::lower ? 0 : 1;
@@ -70,8 +71,8 @@ Offset sum(Offset a, Bytes b) {
     return __builtin_add_overflow(a, b, &made) ? INT64_MAX : made;
 }
 
-/// Returns the elements of the whole array: the product of the `dimensions` sizes from number
-/// `first`.
+/// Returns the number of elements of a whole array: the product of its `dimensions` sizes, which
+/// begin at number `first` of the contents.
 std::int64_t volume(const DatatypeContents& contents, std::int64_t first, std::int64_t dimensions) {
     std::int64_t elements = 1;
     for (std::int64_t i = 0; i < dimensions; ++i)

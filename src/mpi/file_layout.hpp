@@ -9,7 +9,7 @@
 namespace oratorio {
 
 /// Returns size, bounds and shape in the file. Bounds follow the markers of resized types and
-/// arrays (MPI-4.1, 5.1.6 and 5.1.7). The result isn't kept on the datatype. Errors: those of
+/// arrays (MPI-4.1, 5.1.6 and 5.1.7). The result isn't kept on the datatype. Returns errors of
 /// `size` and of decoding.
 [[nodiscard]] Result<DecodedType> file_layout(MPI_Datatype type, const FileSize& size);
 

@@ -24,8 +24,8 @@ const link_map* map_of_symbol(const void* address) {
     return static_cast<const link_map*>(map);
 }
 
-/// Returns a symbol that the library itself defines. dlsym also searches the library's
-/// dependencies; for the main program that is everything, us included.
+/// Returns the address of a symbol that the library itself defines, else null. dlsym also searches
+/// the library's dependencies, which for the main program are all libraries, ours included.
 void* defined_by(const Library& library, const char* name) {
     void* address = dlsym(library.handle, name);
     return address && map_of_symbol(address) == library.map ? address : nullptr;
@@ -42,7 +42,7 @@ std::vector<std::string> loaded_libraries() {
     return names;
 }
 
-/// Finds the host. Its handle is kept, so that the library can't be unloaded while we hold its
+/// Finds the host. Keeps its handle open, so that the library can't be unloaded while we hold its
 /// functions.
 Library find_library() {
     for (const std::string& name : loaded_libraries()) {

@@ -51,10 +51,10 @@ void wait_for(MPI_Request& request) {
     while (!completes(request, 1s)) continue;
 }
 
-/// Each present rank sends a word to every rank, in one MPI_Ialltoallv that never completes if a
-/// rank is absent. The words are read before it is complete, for which MPI gives no guarantee:
-/// MPICH and Open MPI send each word as a message of its own, and only the text of an error depends
-/// on it. The object must never be freed, because the host may still write into it.
+/// A roll call: each present rank sends a word to every rank, in one MPI_Ialltoallv that never
+/// completes if a rank is absent. The words are read before it is complete, for which MPI gives no
+/// guarantee: MPICH and Open MPI send each word as a message of its own, and only the text of an
+/// error depends on it. The object must never be freed, because the host may still write into it.
 struct RollCall {
     explicit RollCall(const Comm& comm)
         : words(static_cast<std::size_t>(comm.size()), 1),
@@ -115,8 +115,8 @@ LibraryCheck name_absent(const Comm& comm, std::chrono::milliseconds patience) {
     return found;
 }
 
-/// What MPICH's own comparison of access modes yields for modes that differ. As a mode it makes the
-/// comparison fail on every rank.
+/// The value that MPICH's own comparison of access modes yields for modes that differ. A rank with
+/// this value as its mode makes the comparison fail on every rank.
 constexpr int kModesDiffer = ~0777;
 
 void compare_modes(void* in, void* inout, int* count, MPI_Datatype* /*type*/) {
@@ -154,7 +154,7 @@ LibraryCheck check_with_mpich(MPI_Comm program) {
         found.error = comm.error();
         return found;
     }
-    // Left to MPI, because the roll call goes on there.
+    // The communicator is never freed, because the roll call goes on in it.
     Comm& kept = *new Comm(std::move(*comm));
     found = name_absent(kept, 700ms);
     refuse_open(kept);

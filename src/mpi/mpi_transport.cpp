@@ -35,7 +35,8 @@ MPI_Op op_of(ReduceOp op) {
     return MPI_SUM;
 }
 
-/// False for a counter that was never reached: another file wouldn't reach one either.
+/// Returns false for the error of a counter that was never reached, because a later try wouldn't
+/// reach it either.
 bool is_failure(const Error& error) {
     return error.kind != ErrorKind::unsupported_operation;
 }
@@ -145,7 +146,7 @@ Result<Ticket> MpiTransport::receive(Rank from, Tag tag, const ReceiveMemory& in
     return keep(request, Kind::receive);
 }
 
-/// Looks for a message from any rank. If there is one, the slot receives it.
+/// Looks for a message from any rank. If there is one, starts to receive it in the slot.
 Result<void> MpiTransport::seek(Slot& slot) {
     int found = 0;
     MPI_Message message = MPI_MESSAGE_NULL;
@@ -280,9 +281,9 @@ void MpiTransport::idle(const WaitHint& wait_hint) {
     std::this_thread::sleep_for(std::min<std::chrono::microseconds>(1us * (1 << step), kLongest));
 }
 
-/// Drives what others may wait for, while this rank waits: acknowledgements that the host couldn't
-/// send at once, the program's own messages, other files. Looking for the alarm of another rank
-/// gives the host its turn.
+/// Gives others their turn while this rank waits: moves acknowledgements that the host couldn't
+/// send at once, the program's own messages, and other files. Looking for the alarm of another rank
+/// lets the host make progress.
 bool MpiTransport::see_to_others() {
     look_for_alarm();
     const Chores chores = chores_;
@@ -308,9 +309,9 @@ Error MpiTransport::losing(const Error& error) {
     return error.on(topology_.rank);
 }
 
-/// Gives up: an operation of this rank has failed, so it takes no part in what follows. Tells all
-/// other ranks, by messages that are small enough to go with no help of the receiver. If that
-/// fails, nothing more can be done.
+/// Gives up after an operation of this rank has failed: the rank takes no part in what follows.
+/// Sends an alarm to all other ranks, in messages that are small enough to arrive without help of
+/// the receiver. If that fails, nothing more can be done.
 void MpiTransport::lose(const Error& error) {
     failed_ = true;
     if (is_lost()) return;
@@ -368,8 +369,8 @@ MpiTransport::~MpiTransport() {
     if (is_lost()) comm_.leave();
 }
 
-/// Ends what is in flight: its memory may be gone afterwards. Receives are cancelled, and all
-/// operations have some time to end.
+/// Ends the operations in flight, because their memory may be gone afterwards. Cancels receives,
+/// and gives all operations some time to end.
 void MpiTransport::give_up() {
     cancel_receives();
     const auto end = std::chrono::steady_clock::now() + 1s;
@@ -381,7 +382,7 @@ void MpiTransport::cancel_receives() {
         if (slot.kind == Kind::receive) host().Cancel(&slot.request);
 }
 
-/// Ends what is complete. Returns true when nothing is in flight any more.
+/// Releases the operations that are complete. Returns true when nothing is in flight any more.
 bool MpiTransport::settle() {
     for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
         if (slots_[slot].kind == Kind::free) continue;

@@ -3,8 +3,8 @@
 //
 // If an operation fails on a rank, that rank sends an alarm to all others, on a tag that no other
 // message uses (lose). A waiting rank looks for alarms (look_for_alarm, hear). From then on every
-// operation of both ranks fails with an error of that kind, so that no rank waits for one that gave
-// up.
+// operation of both ranks fails with an error of that kind, so that no rank waits for a rank that
+// gave up.
 #pragma once
 
 #include <atomic>
@@ -20,7 +20,7 @@
 
 namespace oratorio {
 
-/// Counts of messages as MPI sees them: what was started, whether or not it is done.
+/// Counts of messages that were started, whether or not they are done, as the host's MPI sees them.
 struct MessageCounters {
     std::int64_t sends = 0;
     std::int64_t receives = 0;
@@ -29,20 +29,22 @@ struct MessageCounters {
     Bytes bytes_received = 0;  ///< by receives that are done
 };
 
-/// Sends and broadcasts may have any length; the blocks of a gather and the values of a reduction
-/// are limited to INT_MAX (ErrorKind::count beyond). REQUIRES: used by one thread at a time.
+/// The Transport over messages of the host. Sends and broadcasts may have any length; the blocks of
+/// a gather and the values of a reduction are limited to INT_MAX (ErrorKind::count beyond).
+/// REQUIRES: used by one thread at a time.
 class MpiTransport final : public Transport {
   public:
-    /// `chunk`: longer messages are sent as one element of a type made of chunks; tests make it
-    /// small.
+    /// Messages longer than `chunk` are sent as one element of a type made of chunks; tests make
+    /// `chunk` small.
     MpiTransport(Comm comm, Topology topology, Bytes chunk = INT_MAX);
     /// Collective over `program`. Makes the communicator, discovers the nodes, and makes the
     /// transport. See discover() for ranks_per_node.
     static Result<std::unique_ptr<MpiTransport>> open(
         MPI_Comm program, const Agreed<int>& ranks_per_node = agreed_from([] { return 0; }));
-    /// Collective; one broadcast. Rank 0 serves the counter to the other ranks by `service`. If it
-    /// can't, rank 0 keeps the counter to itself, which is enough for all collective use (`claim`);
-    /// on other ranks independent use of the counter is then an error that says so.
+    /// Collective; one broadcast. Rank 0 serves the counter to the other ranks by `service`. If
+    /// rank 0 can't, it keeps the counter to itself, which is enough for all collective use
+    /// (`claim`); on other ranks independent use of the counter then returns an error that says
+    /// why.
     void share_counter(CounterService& service);
     /// Local. If operations are still in flight (of a file closed after an error), receives are
     /// cancelled; sends and collectives have a second to complete, then they are left to MPI. The
@@ -61,12 +63,12 @@ class MpiTransport final : public Transport {
     Result<void> set_counter(std::int64_t to) override;
     [[nodiscard]] bool quiet() const override { return !failed_ && free_.size() == slots_.size(); }
     /// Yields the core a few times, then sleeps for growing times up to 0.1 ms, or with a doorbell
-    /// until it rings, up to 1 ms. A completion starts over. Before each sleep the host and the
-    /// chores get a turn.
+    /// until it rings, up to 1 ms. A completion starts the sequence over. Before each sleep the
+    /// host and the chores get a turn.
     void idle(const WaitHint& wait_hint) override;
     using Transport::idle;
-    /// Called by any rank that waits in `idle`, of any transport. Returns true if something moved
-    /// on, so that there may be more to do.
+    /// A function that any rank calls while it waits in `idle`, of any transport. Returns true if
+    /// something moved on, so that there may be more to do.
     using Chores = bool (*)();
     static void while_waiting(Chores chores) { chores_ = chores; }
 

@@ -9,8 +9,8 @@ namespace oratorio {
 
 namespace {
 
-/// Collective. Opens a transport of the nodes' first ranks (the leaders), in the nodes' order; null
-/// on other ranks.
+/// Collective. Opens a transport of the first ranks (the leaders) of all nodes, in the nodes'
+/// order; returns null on other ranks.
 Result<std::unique_ptr<Transport>> open_leaders(const MpiTransport& all) {
     const Topology& topology = all.topology();
     const bool leads = first_beside(topology, topology.rank) == topology.rank;

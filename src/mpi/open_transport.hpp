@@ -11,12 +11,13 @@ namespace oratorio {
 
 struct OpenedTransport {
     std::unique_ptr<Transport> transport;
-    MpiTransport* messages;  ///< `transport` itself, or the one beneath it
+    MpiTransport* messages;  ///< `transport` itself, or the MPI part of it
 };
 
-/// Collective over `program`. Ranks of a node share memory for collectives, and on one node for the
-/// counter; between nodes rank 0 serves the counter by `counters`. Everything else goes through the
-/// host. See discover() for ranks_per_node, NodeTransport::over for listed_from.
+/// Collective over `program`. Opens a transport in which the ranks of a node share memory for
+/// collectives, and on one node for the counter; between nodes rank 0 serves the counter by
+/// `counters`. Everything else goes through the host. See discover() for ranks_per_node,
+/// NodeTransport::over for listed_from.
 [[nodiscard]] Result<OpenedTransport> open_transport(
     MPI_Comm program, CounterService& counters, const Agreed<int>& ranks_per_node,
     const Agreed<std::size_t>& listed_from = NodeBoards::usually_listed_from());

@@ -34,12 +34,13 @@ class TypeAttribute {
         const Value* value = known(type);
         return value ? std::optional<Value>(*value) : std::nullopt;
     }
-    /// Keeps a value. Returns the one that is kept: another thread may have been faster.
+    /// Keeps a value on a datatype. Returns the value that is kept, which may be that of a faster
+    /// thread.
     Value keep(MPI_Datatype type, const Value& value) {
         const std::lock_guard lock(using_);
         if (const Value* already = known(type)) return *already;
         auto holder = std::make_unique<Value>(value);
-        // Only a cache: a host without room for an attribute costs time, not correctness.
+        // The attribute is only a cache: a host without room for it costs time, not correctness.
         if (host().Type_set_attr(type, keyval_, holder.get()) == MPI_SUCCESS)
             (void)holder.release();
         return value;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Type walk: computes a value of a datatype from the values of its member types, without recursion:
-// programs nest datatypes as deeply as they like, and threads' stacks may be small.
+// Type walk: computes a value of a datatype from the values of its member types. It uses no
+// recursion, because programs nest datatypes as deeply as they like, and threads' stacks may be
+// small.
 #pragma once
 
 #include <optional>
@@ -11,10 +12,10 @@
 
 namespace oratorio {
 
-/// Returns the value of `type`. `known(type)` returns a Result of an optional value: none for a
-/// datatype with members that must be looked at first. `make(type, contents, values)` then receives
-/// the values of the members, in the order of contents.members(), and returns a Result of a value.
-/// Long lists come from `memory`, which may be null.
+/// Returns the value of `type`. `known(type)` returns a Result of an optional value, which is empty
+/// for a datatype with members that must be looked at first. `make(type, contents, values)` then
+/// receives the values of the members, in the order of contents.members(), and returns a Result of
+/// a value. Long lists come from `memory`, which may be null.
 template <class Value, class Known, class Make>
 Result<Value> walk_datatype(MPI_Datatype type, const Known& known, const Make& make,
                             const std::shared_ptr<BlockCache>& memory = nullptr) {
