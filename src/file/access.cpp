@@ -276,7 +276,7 @@ bool File::State::is_plain(const Access& access) const {
            hints->plan.method == nullptr && queues.independent.empty();
 }
 
-/// True if the access is plain and one contiguous piece of the file, wherever it begins.
+/// Returns true if the access is plain and one contiguous piece of the file, wherever it begins.
 bool File::State::is_one_piece(const Access& access) const {
     return is_plain(access) && access.is_one_piece();
 }

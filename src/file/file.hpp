@@ -45,7 +45,7 @@ enum class Positioning { explicit_offset, individual, shared };
 /// One data access call.
 struct AccessCall {
     Direction direction = Direction::read;
-    bool collective = false;  ///< with the shared file pointer: ordered by rank
+    bool collective = false;  ///< an access with the shared file pointer is then ordered by rank
     Positioning at = Positioning::individual;
     Offset offset = 0;  ///< in etypes, relative to the view; for explicit offsets only
     std::byte* buffer = nullptr;

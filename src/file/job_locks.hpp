@@ -29,7 +29,7 @@ enum class LockReason {
     one_machine,      ///< the file system belongs to one machine: its kernel has all locks
     seen,             ///< a lock was seen on another node
     unseen,           ///< a lock was not seen on another node
-    no_locks,         ///< the file system has none
+    no_locks,         ///< the file system has no locks
     mandatory,        ///< locks deny accesses, also of their owner
     slow,             ///< a wait for a lock takes tens of seconds
     filled_by_other,  ///< another handle of the job fills holes under the job's locks
@@ -79,7 +79,7 @@ class JobLocks {
             return *this;
         }
         ~Listing();
-        /// True if the process had other writable handles on the file.
+        /// Returns true if the process had other writable handles on the file.
         [[nodiscard]] bool others() const { return others_; }
         /// Returns true if one of those handles may fill holes under the job's locks.
         [[nodiscard]] bool filler() const { return filler_; }

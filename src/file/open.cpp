@@ -176,7 +176,7 @@ enum Question {
     silent,
     untraced,
     uncached,
-    has_others,  ///< see LockSight
+    has_others,  ///< its process has other writable handles on the file, see LockSight
     has_filler,
     looked,
     saw,

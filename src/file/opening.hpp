@@ -23,9 +23,9 @@ struct Opening {
     bool readable = true;
     bool fell_back = false;  ///< uring was chosen, and the kernel refuses it
     bool is_uncached = false;
-    FileNumber number;   ///< of the file on this node; another rank may have asked for it
+    FileNumber number;   ///< number of the file on this node; another rank may have asked for it
     bool leads = false;  ///< this rank asks the system on behalf of its node
-    Error unstriped;     ///< on the rank that creates the file: why it isn't striped as hints ask
+    Error unstriped;     ///< why a file that this rank created isn't striped as hints ask
 };
 
 /// What the first rank of a node that opens the file sends to the node's other ranks. Fits a

@@ -39,7 +39,8 @@ class Operation {
     void step(int moves);
     /// Returns what the access waits for, as Run::waits_for() does; nothing before it has begun.
     [[nodiscard]] std::optional<WaitHint> waits_for() const;
-    /// True if our helper thread can make the next step without calling MPI or code of the program.
+    /// Returns true if our helper thread can make the next step without calling MPI or code of the
+    /// program.
     [[nodiscard]] bool fit_for_helper() const;
 
   private:
@@ -61,7 +62,7 @@ class Operation {
     std::byte* user_;
     BufferPool::Lease staging_;
     std::optional<CollectiveWrite> entered_;
-    std::unique_ptr<Run> run_;  ///< the access under way, unless `pipe_` is
+    std::unique_ptr<Run> run_;  ///< the access under way; null if `pipe_` has it
     std::optional<DeviceMemory> device_;
     std::unique_ptr<DevicePipe> pipe_;
     Outcome outcome_;  ///< until done: that of the runs that have ended

@@ -16,7 +16,7 @@ namespace {
 struct Part {
     Reservation reservation;  ///< in etypes
     Bytes etype_bytes = 0;
-    Offset view_begins = 0;  ///< in bytes
+    Offset view_begins = 0;  ///< the view's displacement in bytes
     Bytes bytes = -1;        ///< length of the data that follows; -1: the rank brings none along
     bool written = false;
     Bytes moved = 0;

@@ -82,7 +82,7 @@ struct File::State final : PlanObserver {
         std::string path;    ///< as the program gave it: for messages
         FixedPath location;  ///< the same file as an absolute path: for the system
         AccessMode mode;
-        OpenStoreOf open_store;  ///< the one of the OpenCall; may be empty
+        OpenStoreOf open_store;  ///< opens stores in place of src/store; may be empty
         Agreed<Found> found = agreed_from([] { return Found{}; });
         bool explain = false;
         UserMessages messages;
@@ -129,7 +129,7 @@ struct File::State final : PlanObserver {
     };
 
     std::shared_ptr<Workspace> workspace;
-    Transport* transport;  ///< the workspace's
+    Transport* transport;  ///< owned by the workspace
     std::unique_ptr<Store> store;
     Opened opened;
     JobLocks::Listing listing;  ///< this handle's entry in the process's list; none if it only
@@ -200,7 +200,7 @@ struct File::State final : PlanObserver {
     /// Collective. Ends the agents. Returns an error of this rank or of the transport. REQUIRES: no
     /// access is under way.
     Result<void> end_agents();
-    /// True if another node's system may hold data of this rank.
+    /// Returns true if another node's system may hold data of this rank, which was shipped there.
     [[nodiscard]] bool ships_elsewhere() const {
         return agents != nullptr && !transport->topology().one_node();
     }
@@ -211,7 +211,7 @@ struct File::State final : PlanObserver {
         return tracing == nullptr ? TracedAccess() : record(call, started);
     }
     [[nodiscard]] TracedAccess record(const AccessCall& call, bool started);
-    /// Called at open, if all ranks want a trace.
+    /// Starts to record accesses for a trace. Called at open, if all ranks want a trace.
     void start_tracing(const TraceCall& call);
     [[nodiscard]] bool flushes_together() const;
     [[nodiscard]] bool resizes_for_node() const;

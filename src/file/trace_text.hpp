@@ -18,7 +18,7 @@ class TraceText {
     /// `clocks`: one for each node. `file` and `nodes` outlive it.
     TraceText(TraceFile& file, const Nodes& nodes, std::vector<NodeClock> clocks);
 
-    /// Called first: adds what is the same for all ranks.
+    /// Adds what is the same for all ranks. REQUIRES: called first.
     void add_file(const std::string& path, const std::string& location, const HintMap& hints);
     void begin_rank(Rank rank, const TraceHello& hello);
     /// Adds the shapes of the rank that begin_rank() was called for, before its accesses.
@@ -27,7 +27,7 @@ class TraceText {
     /// first span.
     void add_accesses(std::span<const AccessRecord> some);
     void add_spans(std::span<const Span> some);
-    /// Called last: adds the totals.
+    /// Adds the totals. REQUIRES: called last.
     void end();
 
   private:
@@ -44,7 +44,7 @@ class TraceText {
     std::string name_;       ///< the file's name, without folders
     Nanoseconds unix_ = 0;   ///< how far rank 0's clock is behind the time since 1970
     std::string number_;     ///< number of the section, as text
-    TraceHello hello_;       ///< the current rank's
+    TraceHello hello_;       ///< header of the current rank
     Nanoseconds ahead_ = 0;  ///< how far the rank's clock is ahead of the trace's times
     Rank rank_ = 0;
     /// Numbers of all ranks' shapes, by length and hash of their text. Two different shapes have

@@ -32,7 +32,7 @@ struct TraceHello {
     std::uint64_t dropped_spans = 0;
     std::uint64_t dropped_layouts = 0;  ///< collective accesses with a layout that wasn't kept
     std::uint64_t shapes = 0;
-    std::uint64_t shape_bytes = 0;  ///< of all shapes together
+    std::uint64_t shape_bytes = 0;  ///< total length of all encoded shapes
 };
 
 class Tracing {
