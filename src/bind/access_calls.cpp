@@ -71,7 +71,7 @@ AccessCall call_of(const AccessForm& form, const File& file) {
 
 /// How the operations of a file are moved on.
 struct Moved {
-    bool at_start = false;  ///< the call that starts them waits for them
+    bool at_start = false;  ///< the call that starts operations waits for them
     Helpers helpers;
     bool all_by_thread = false;  ///< the helper thread alone can finish them
 

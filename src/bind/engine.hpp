@@ -32,7 +32,7 @@ class InCall {
 /// What moves operations on, besides the program's calls that complete requests or use files.
 struct Helpers {
     bool thread = false;
-    bool hook = false;        ///< the host, wherever it waits
+    bool hook = false;        ///< the host moves operations on, wherever it waits
     bool at_leisure = false;  ///< the thread may wait until it looks for work by itself
     bool full = false;        ///< the thread may call MPI as well
 };
@@ -136,7 +136,7 @@ class Engine {
     std::atomic<std::size_t> busy_{0};  ///< how many files are in files_
     std::atomic<bool> full_{false};     ///< the helper thread may call MPI, too
     std::atomic<bool> shut_down_{false};
-    bool stopping_ = false;         ///< the thread is to end
+    bool stopping_ = false;         ///< the helper thread is to end
     int attending_ = 0;             ///< number of waiting calls of the program
     bool looks_by_itself_ = false;  ///< the helper thread looks for work soon, without being woken
     std::thread thread_;

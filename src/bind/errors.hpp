@@ -28,7 +28,7 @@ struct Failure {
 /// REQUIRES: no lock is held, and no try block is around the call: the handler is the program's
 /// code, and may call MPI or throw.
 int raise(const ErrorHandler& handler, MPI_File fh, const Failure& failure);
-/// Does the same with the handler of MPI_FILE_NULL.
+/// Raises an error with the handler of MPI_FILE_NULL, as raise() does.
 int raise_default(const Error& error, const std::string& path = {});
 /// Runs the handler for a code of the program's own choice (MPI_File_call_errhandler). Returns the
 /// code that the handler leaves.

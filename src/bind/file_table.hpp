@@ -33,7 +33,7 @@ class FileTable {
 
     [[nodiscard]] std::vector<std::shared_ptr<OpenFile>> open_files() const;
 
-    /// True if a number can be a handle of ours, alive or not.
+    /// Returns true if a number can be a handle of ours, alive or not.
     [[nodiscard]] static bool in_range(std::intptr_t number);
     [[nodiscard]] static std::intptr_t number_of(MPI_File fh) {
         return reinterpret_cast<std::intptr_t>(fh);

@@ -23,7 +23,7 @@ int called_by_mpich(void*) {
     return host_hook.called() ? kAsyncNoProgress : kAsyncDone;
 }
 
-/// Called by Open MPI for ever, once it is registered.
+/// Moves operations on while Open MPI waits. Once registered, it is called for ever.
 int called_by_open_mpi() {
     if (host_hook.wanted()) (void)host_hook.called();
     return 0;

@@ -73,7 +73,7 @@ Prefixes prefixes_of_host() {
 struct Opening {
     std::shared_ptr<OpenFile> open = std::make_shared<OpenFile>();
     MPI_File handle = MPI_FILE_NULL;
-    bool to_host = false;     ///< the host opens it instead
+    bool to_host = false;     ///< the host opens the file instead
     bool collective = false;  ///< an error is that of all ranks
     Rank rank = 0;
 };

@@ -92,14 +92,15 @@ struct OpenFile {
     std::string path;  ///< as the program gave it; never changes
     std::atomic<int> resting{0};  ///< how many threads wait for a doorbell of the file, without the
                                   ///< mutex
-    LentWorkspace workspace;      ///< of the file; returned when the file is gone
+    LentWorkspace workspace;      ///< lent to this file; returned when the file is gone
     std::unique_ptr<File> file;
     ErrorHandler handler;
     int amode = 0;
     HeldType etype;
     HeldType filetype;
-    std::shared_ptr<BlockCache> list_memory;  ///< for lists of datatypes; kept while a file is open
-    bool progress_told = false;               ///< the user knows how operations move on
+    /// Memory for lists of datatypes, kept while a file is open.
+    std::shared_ptr<BlockCache> list_memory;
+    bool progress_told = false;  ///< the user knows how operations move on
 };
 
 }  // namespace oratorio::bind

@@ -50,7 +50,8 @@ void while_locked();
 /// explanations are off. Thread-safe.
 class Account {
   public:
-    /// Called once for each open of a file, when it is closed or the program ends without that.
+    /// Counts the accesses to a file. Called once for each open, when the file is closed or the
+    /// program ends without closing it.
     void add(const File& file);
     /// Returns "2 accesses to 1 file". A file that is opened again counts once.
     [[nodiscard]] std::string text() const;

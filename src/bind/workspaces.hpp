@@ -63,12 +63,13 @@ class Workspaces {
     /// for the next file, unless the transport had an error on some rank. Does nothing for an empty
     /// one.
     void give_back(LentWorkspace lent);
-    /// Local, at the beginning of MPI_Finalize. Nothing is kept from now on.
+    /// Ends the keeping of workspaces, at the beginning of MPI_Finalize. Local.
     void close();
     /// Local, at the end of MPI_Finalize: ends the thread that serves counters, if files that were
     /// never closed still have some.
     void stop_counters() { counters_.stop(); }
-    /// Local, with an MPI session: ends the thread that serves counters if no file has a counter.
+    /// Ends the thread that serves counters if no file has a counter, when an MPI session ends.
+    /// Local.
     void retire_counters() { counters_.retire(); }
     /// Forgets the keys of our attributes, which MPI has forgotten.
     void forget_key();
@@ -90,8 +91,9 @@ class Workspaces {
     std::mutex mutex_;  ///< guards all below and all cache slots
     std::shared_ptr<CacheSlot> of_world_;
     std::shared_ptr<CacheSlot> of_self_;
-    int key_;          ///< of the attribute that holds a communicator's cache slot
-    int checked_key_;  ///< of the attribute that marks communicators with the library on all ranks
+    int key_;  ///< key of the attribute that holds a communicator's cache slot
+    /// Key of the attribute that marks communicators with the library on all ranks.
+    int checked_key_;
 };
 
 }  // namespace oratorio::bind
