@@ -12,7 +12,7 @@ struct Allocator {
     /// True if this handle may fill holes, because all other handles take a shared lock when they
     /// write (docs/internals/decisions/holes-and-locks.md).
     bool may_fill = true;
-    const JobLocksOfFile* job = nullptr;  ///< the source of its locks; null: the file system
+    const JobLocksOfFile* job = nullptr;  ///< where its locks come from; null: the file system
 };
 
 /// Gives storage to every byte before `bytes` and makes the file at least that long (MPI 14.2.5):

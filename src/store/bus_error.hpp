@@ -11,8 +11,8 @@
 
 namespace oratorio {
 
-/// Tries to make the page of an address readable; returns true if it did. Called in a signal
-/// handler: may make system calls only.
+/// A function that tries to make the page of an address readable and returns true if it did. It is
+/// called in a signal handler, so it may make system calls only.
 struct Mend {
     bool (*call)(void* argument, std::byte* at) = nullptr;
     void* argument = nullptr;

@@ -34,7 +34,7 @@ class MappedWindow {
     MappedWindow(const MappedWindow&) = delete;
     MappedWindow& operator=(const MappedWindow&) = delete;
 
-    /// See Mapped::guarded.
+    /// Calls `touch` and turns a bus error into an Error, as Mapped::guarded does.
     virtual Result<void> guarded(const Touch& touch) = 0;
 };
 

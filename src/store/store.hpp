@@ -92,7 +92,7 @@ struct OpenMode {
     bool write = false;
     bool create = false;
     bool exclusive = false;
-    int permissions = 0666;     ///< of a created file, before umask (hint file_perm)
+    int permissions = 0666;     ///< permissions of a created file, before umask (hint file_perm)
     bool direct_read = false;   ///< bypass the page cache where the alignment allows it
     bool direct_write = false;  ///< likewise; if the system refuses, `remark` says so
     /// What another store of the file on this machine has found out; then the system isn't asked
@@ -151,7 +151,7 @@ class Store {
     /// file may end before that and other machines may have extended it. A client that doesn't know
     /// of the extension may return garbage (docs/internals/decisions/network-file-systems.md).
     void expect_size(Offset end);
-    /// Called when another rank may have truncated the file.
+    /// Discards the known size. Called when another rank may have truncated the file.
     void forget_size() { known_size_ = 0; }
     [[nodiscard]] const StoreLimits& limits() const { return limits_; }
     [[nodiscard]] const FileKind& kind() const { return kind_; }
