@@ -50,7 +50,7 @@ class Comm {
     void leave() { comm_ = MPI_COMM_NULL; }
     [[nodiscard]] Rank rank() const { return rank_; }
     [[nodiscard]] int size() const { return size_; }
-    /// Local. Returns the rank in this communicator of rank 0 of `part`.
+    /// Returns the rank in this communicator of rank 0 of `part`. Local.
     [[nodiscard]] Result<Rank> first_of(const Comm& part) const;
 
   private:

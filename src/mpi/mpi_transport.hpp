@@ -25,8 +25,8 @@ struct MessageCounters {
     std::int64_t sends = 0;
     std::int64_t receives = 0;
     std::int64_t collectives = 0;
-    Bytes bytes_sent = 0;      ///< by sends
-    Bytes bytes_received = 0;  ///< by receives that are done
+    Bytes bytes_sent = 0;      ///< bytes of all sends
+    Bytes bytes_received = 0;  ///< bytes of all receives that are done
 };
 
 /// The Transport over messages of the host. Sends and broadcasts may have any length; the blocks of

@@ -21,7 +21,7 @@ struct OpenedTransport {
 [[nodiscard]] Result<OpenedTransport> open_transport(
     MPI_Comm program, CounterService& counters, const Agreed<int>& ranks_per_node,
     const Agreed<std::size_t>& listed_from = NodeBoards::usually_listed_from());
-/// Does the same on a communicator that was made for the transport already.
+/// Opens a transport as above, on a communicator that was already made for it.
 [[nodiscard]] Result<OpenedTransport> open_transport(
     Comm own, CounterService& counters, const Agreed<int>& ranks_per_node,
     const Agreed<std::size_t>& listed_from = NodeBoards::usually_listed_from());

@@ -10,7 +10,7 @@
 
 namespace oratorio {
 
-/// An attribute that is copied with a datatype and freed with it. `Value` is cheap to copy.
+/// An attribute that is copied with a datatype and freed with it. `Value` must be cheap to copy.
 /// Thread-safe.
 template <class Value>
 class TypeAttribute {
