@@ -80,8 +80,8 @@ bool worth_telling(const Error& error) {
            kind == ErrorKind::no_memory || kind == ErrorKind::internal;
 }
 
-/// True if this rank reports the error. An error that all ranks have is reported by the rank that
-/// it happened on, or by rank 0 if that isn't known.
+/// Returns true if this rank reports the error. An error that all ranks have is reported by the
+/// rank that it happened on, or by rank 0 if that isn't known.
 bool told_here(const Failure& failure) {
     if (!failure.collective) return true;
     return failure.rank == (failure.error.rank >= 0 ? failure.error.rank : 0);
