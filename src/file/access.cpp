@@ -269,8 +269,8 @@ File::Placed File::place(AccessCall& call, bool may_move) {
     return placed;
 }
 
-/// True if the access has contiguous memory and asks for no more than to move it: no atomic mode,
-/// no method by hint, no independent access queued before it.
+/// Returns true if the access has contiguous memory and asks for no more than to move it: no atomic
+/// mode, no method by hint, no independent access queued before it.
 bool File::State::is_plain(const Access& access) const {
     return access.bytes() > 0 && access.has_one_memory_piece() && !hints->plan.atomic &&
            hints->plan.method == nullptr && queues.independent.empty();

@@ -47,8 +47,8 @@ void DevicePipe::note(const Error& error) {
     ended_ = true;
 }
 
-/// True if another piece follows. In a collective access a rank that has nothing left, or has
-/// failed, still takes part in the pieces of other ranks.
+/// Returns true if another piece follows. In a collective access a rank that has nothing left, or
+/// has failed, still takes part in the pieces of other ranks.
 bool DevicePipe::goes_on() const {
     return collective_ ? all_go_on_ : !ended_ && bytes_left() > 0;
 }
