@@ -161,8 +161,8 @@ Result<void> File::State::start_agents(const OpenCall& call) {
             *store, Binding{facts.block, static_cast<int>(facts.ranks.size())}, facts.message);
         return {};
     }
-    // A rank locks what it ships. The agent is another owner of locks, so mandatory locks would
-    // deny its accesses.
+    // A rank itself locks the bytes that it ships, and the agent is another owner of locks. So
+    // mandatory locks would deny the agent's accesses.
     const bool denied =
         has_mandatory_locks(opened.found->file_system) && engine.lock_policy.job == nullptr;
     const auto reached =

@@ -103,11 +103,11 @@ struct OpenCall {
     std::function<std::string(std::string_view file_system)> read_costs;
     /// What the process knows about locks between nodes; null: file-system locks are trusted there.
     JobLocks* locks = nullptr;
-    /// The communicator has all processes of the job. Equal on all ranks.
+    /// True if the communicator has all processes of the job. Equal on all ranks.
     bool covers_job = true;
     /// Opens stores in place of those of src/store; may be empty. Used for simulated storage.
     OpenStoreOf open_store;
-    /// Ranks do the agents' work themselves. Used for simulated ranks, which allow no other
+    /// True if ranks do the agents' work themselves. Used for simulated ranks, which allow no other
     /// threads.
     bool inline_agents = false;
 };

@@ -19,7 +19,8 @@ namespace oratorio {
 
 namespace {
 
-/// Checks the arguments of a call. `unready`: another reason of this rank not to open the file.
+/// Checks the arguments of a call. `unready` is the error of a rank that has too little memory for
+/// the open.
 Error check(const OpenCall& call, std::string_view path, const Error& unready) {
     const AccessMode& mode = call.mode;
     const auto amode = [](std::string_view what) { return Error::make(ErrorKind::amode, what); };

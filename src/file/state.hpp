@@ -67,8 +67,9 @@ struct File::State final : PlanObserver {
         long file_system = 0;        ///< f_type
         Striping striping;           ///< as the file system reports it
         Costs costs;
-        /// The first rank of each node holds a lock (kPresence) that shows other handles that this
-        /// one is open. The lock goes when that rank closes the file.
+        /// True if the first rank of each node holds a lock (kPresence) for all of the node's
+        /// ranks, which shows other handles that this handle is open. The lock goes when that rank
+        /// closes the file.
         bool shown_for_others = false;
         bool shown = false;     ///< each rank that asks the system for the file takes that lock
         bool deferred = false;  ///< lazy open: ranks open the file when they need it
@@ -206,7 +207,7 @@ struct File::State final : PlanObserver {
     }
     /// Collective. Reports to the user what the accesses of all ranks took together.
     Result<void> tell_account();
-    /// Begins the record of a call; returns an empty one if there is no trace.
+    /// Returns the record of a call that begins now; an empty one if there is no trace.
     [[nodiscard]] TracedAccess trace(const AccessCall& call, bool started) {
         return tracing == nullptr ? TracedAccess() : record(call, started);
     }

@@ -62,7 +62,8 @@ class Tracing {
 /// Collective. Compares the clock of each node with rank 0's; the result is for rank 0 only.
 Result<std::vector<NodeClock>> compare_clocks(Transport& transport);
 
-/// Receives the parts of the trace on rank 0, rank by rank: the header first, then what it counts.
+/// Functions that receive the parts of the trace on rank 0, rank by rank: the header first, then
+/// the shapes, accesses and spans that it counts.
 struct TraceTeller {
     std::function<void(Rank, const TraceHello&)> begin;
     std::function<void(const ShapeBook::Encoded&)> shapes;

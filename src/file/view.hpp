@@ -17,7 +17,7 @@ struct View {
     Layout file;  ///< the filetype tiled from the displacement, unbounded
     std::string representation = "native";
 
-    /// The default view: bytes from 0.
+    /// Returns the default view: bytes from offset 0.
     [[nodiscard]] static View bytes();
     /// Checks MPI's rules (non-negative, monotonic, etype divides the filetype, no overlap when
     /// `writable`: else `argument`) and builds the tiling. Tiles may interleave (an extent smaller

@@ -20,7 +20,8 @@ struct alignas(64) WriteBehind::Head {
     /// records.
     Bytes bytes = 0;
 
-    /// The mutex works between processes, and survives the death of a process that holds it.
+    /// Makes a mutex that works between processes, and survives the death of a process that holds
+    /// it.
     Head() {
         pthread_mutexattr_t attributes;
         pthread_mutexattr_init(&attributes);
