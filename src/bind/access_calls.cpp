@@ -69,7 +69,7 @@ AccessCall call_of(const AccessForm& form, const File& file) {
     return call;
 }
 
-/// How the operations of a file are moved on.
+/// What moves the operations of a file on.
 struct Moved {
     bool at_start = false;  ///< the call that starts operations waits for them
     Helpers helpers;
@@ -161,8 +161,8 @@ int start(const AccessForm& form, MPI_Request* request, MPI_File fh) {
         const bool small = call.memory.size() <= kSmallAccess;
         if (small && !operation->done() && !Requests::unfinished())
             file.file->progress(Mover::program);
-        // While MPI ends, perhaps no later call comes to move the operation on. It needs no other
-        // rank, so it is finished now.
+        // No later call may come to move the operation on while MPI ends. It needs no other rank,
+        // so it is finished now.
         if (!form.collective && process().engine.is_shut_down()) file.file->finish(operation);
         keep_moving(open, small, operation);
         if (request == nullptr || refused)

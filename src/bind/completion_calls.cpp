@@ -64,7 +64,7 @@ int complete_one(const Attempt& attempt, const Block& block = {}) {
 class Listed {
   public:
     Listed(int count, const MPI_Request* requests) {
-        // Without memory for the list, a failure is reported only for all requests together.
+        // If there is no memory for the list, a failure is reported only for all requests together.
         (void)catch_to_error([&] {
             requests_.assign(requests, requests + std::max(0, count));
             return Error{};

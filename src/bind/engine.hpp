@@ -29,7 +29,8 @@ class InCall {
     bool outer_;
 };
 
-/// What moves operations on, besides the program's calls that complete requests or use files.
+/// What moves a file's operations on, besides the program's calls that complete requests or use
+/// files.
 struct Helpers {
     bool thread = false;
     bool hook = false;        ///< the host moves operations on, wherever it waits
@@ -76,7 +77,7 @@ class Engine {
     /// host. Called at the beginning of MPI_Finalize. Neither thread nor function returns before
     /// resume(): until then accesses made by callbacks progress only in their own calls.
     void shut_down();
-    /// True from shut_down() to resume().
+    /// Returns true from shut_down() to resume().
     [[nodiscard]] bool is_shut_down() const { return shut_down_; }
     /// Ends the shutdown. Called at the end of MPI_Finalize: if the program has a session, its
     /// files still use MPI.
@@ -108,7 +109,7 @@ class Engine {
     };
 
   private:
-    /// One turn over all files, and what to wait for if nothing more can be done.
+    /// The result of one turn over all files, and what to wait for if nothing more can be done.
     struct Turn {
         bool moved = false;  ///< something moved, or can be moved at once
         bool pending = false;

@@ -36,7 +36,7 @@ int file_set_atomicity(MPI_File fh, int flag);
 int file_get_atomicity(MPI_File fh, int* flag);
 int file_sync(MPI_File fh);
 int type_extent(MPI_File fh, MPI_Datatype datatype, MPI_Count* extent);
-/// Implements both the MPI_Aint and the MPI_Count form.
+/// Implements both forms of MPI_File_get_type_extent, with MPI_Aint and with MPI_Count.
 template <class Integer>
 int file_get_type_extent(MPI_File fh, MPI_Datatype datatype, Integer* extent) {
     MPI_Count wide = 0;

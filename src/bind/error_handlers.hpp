@@ -17,7 +17,8 @@ namespace oratorio::bind {
 /// it came from at any time.
 struct ErrorHandler {
     enum class Kind { returns, fatal, aborts, user };
-    /// Receives the code, and returns the one that the failed call returns.
+    /// A function of the program. It receives the error code, and returns the code that the failed
+    /// call returns.
     using Function = std::function<int(MPI_File, int)>;
 
     Kind kind = Kind::returns;
@@ -33,7 +34,7 @@ struct ErrorHandler {
             {}};
 }
 
-/// Gives the program true MPI_Errhandler handles, made by the host, and knows what each of ours
+/// Makes MPI_Errhandler handles for the program by the host, and knows what each handle of ours
 /// stands for. Hosts use a freed handle's value again at once, so a handle is looked up only while
 /// the program passes it. Thread-safe.
 class ErrorHandlers {

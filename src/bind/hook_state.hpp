@@ -23,8 +23,8 @@ class HookState {
         return false;
     }
 
-    /// Called by the host. Returns false if the host is to stop calling until the function is
-    /// installed again.
+    /// Calls the function on behalf of the host. Returns false if the host is to stop calling until
+    /// the function is installed again.
     bool called() {
         const HookFunction function = function_.load();
         if (function != nullptr) {

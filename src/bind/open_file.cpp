@@ -21,8 +21,8 @@ int combiner_of(MPI_Datatype type) {
     return combiner;
 }
 
-/// True for predefined types and those of MPI_Type_create_f90_real and similar calls, which must
-/// not be freed (MPI-4.1, 14.3 and 19.1.9).
+/// Returns true for predefined types and types of MPI_Type_create_f90_real and similar calls, which
+/// must not be freed (MPI-4.1, 14.3 and 19.1.9).
 bool is_unfreeable(MPI_Datatype type) {
     const int combiner = combiner_of(type);
     return combiner == MPI_COMBINER_NAMED || combiner == MPI_COMBINER_F90_INTEGER ||

@@ -113,7 +113,8 @@ int on_finalize(MPI_Comm, int, void*, void*) {
 }
 
 /// Warns of files that were written and never closed: closing is collective, and MPI has ended by
-/// now. Does nothing if the program ends while MPI is in use, because the host has reported that.
+/// now. Does nothing if the program ends while MPI is in use, because such an end is reported
+/// otherwise.
 [[gnu::destructor]] void tell_open_files() {
     const auto files =
         made == nullptr ? std::vector<std::shared_ptr<OpenFile>>() : process().files.open_files();
@@ -286,7 +287,8 @@ void watch_for_finalize() {
     if (!world_exists()) return;  // sessions only: each has its own communicators
     static std::once_flag once;
     std::call_once(once, [] {
-        // The first file is opened by a callback of MPI_Finalize, while the attributes are deleted.
+        // In this case the first file is opened by a callback of MPI_Finalize, while the attributes
+        // are deleted.
         if (process().engine.is_shut_down()) return process().workspaces.close();
         int key = 0;
         if (host().Comm_create_keyval(copy_nothing, on_finalize, &key, nullptr) != MPI_SUCCESS)

@@ -120,7 +120,7 @@ void tell_troubles(const std::vector<std::string>& troubles);
 /// one datatype to the next. Null if datatypes can't be decoded.
 [[nodiscard]] std::shared_ptr<BlockCache> keep_list_memory();
 
-/// Forgets keys of attributes, so that they are made again: MPI may be over and begin again,
+/// Forgets the keys of attributes, so that new keys are made: MPI may have ended and begin again,
 /// without MPI_COMM_WORLD.
 void forget_keys();
 

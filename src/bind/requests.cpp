@@ -64,7 +64,7 @@ PendingPtr Requests::find(std::uintptr_t id) {
 
 int Requests::query(void* id, MPI_Status* status) {
     const PendingPtr pending = process().requests.find(reinterpret_cast<std::uintptr_t>(id));
-    // The request was freed, or is queried before it is done.
+    // There is no outcome if the request was freed, or is queried before it is done.
     const bool done = pending && pending->operation->done();
     set_status(status, done ? pending->operation->outcome().bytes : 0);
     if (!done || pending->operation->outcome().error.kind == ErrorKind::none) return MPI_SUCCESS;

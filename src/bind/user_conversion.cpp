@@ -28,7 +28,7 @@ Result<Bytes> extent_of(const UserRepresentation& representation, MPI_Datatype t
 
 class UserConversion final : public Conversion {
   public:
-    /// `native_sizes`: every element has the same length in the file as in memory.
+    /// `native_sizes` is true if every element has the same length in the file as in memory.
     UserConversion(const UserRepresentation& representation, HeldType type, const Layout& memory,
                    SignaturePtr data, bool native_sizes)
         : representation_(representation),
@@ -44,7 +44,7 @@ class UserConversion final : public Conversion {
 
     Error to_file(const std::byte* user, std::span<std::byte> file) override {
         const ConversionFunction& write = representation_.write;
-        // The functions of MPI take a source that isn't const.
+        // The conversion functions of MPI take a source that isn't const.
         if (write)
             return convert(write, const_cast<std::byte*>(user), file.data(), {},
                            data_->total().elements);

@@ -190,8 +190,8 @@ Lending Workspaces::stand_aside(MPI_Comm program) {
 Result<Lending> Workspaces::lend(MPI_Comm program, int ranks_per_node) {
     if (auto valid = Comm::check_kind(program); !valid) return valid.error();
     LentWorkspace kept = take(program);
-    // A rank with an ordered workspace knows that all ranks have it, and that the library is off on
-    // none of them.
+    // If a rank has an ordered workspace, it knows that all ranks have this workspace, and that the
+    // library is on for all of them.
     if (!kept.ordered) {
         LibraryCheck check = check_once(program);
         if (check.error.kind != ErrorKind::none) {

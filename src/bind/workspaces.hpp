@@ -65,13 +65,13 @@ class Workspaces {
     void give_back(LentWorkspace lent);
     /// Ends the keeping of workspaces, at the beginning of MPI_Finalize. Local.
     void close();
-    /// Local, at the end of MPI_Finalize: ends the thread that serves counters, if files that were
-    /// never closed still have some.
+    /// Ends the thread that serves counters, if files that were never closed still have some.
+    /// Local, at the end of MPI_Finalize.
     void stop_counters() { counters_.stop(); }
     /// Ends the thread that serves counters if no file has a counter, when an MPI session ends.
     /// Local.
     void retire_counters() { counters_.retire(); }
-    /// Forgets the keys of our attributes, which MPI has forgotten.
+    /// Forgets the keys of our attributes, because MPI has ended and forgotten them.
     void forget_key();
 
   private:

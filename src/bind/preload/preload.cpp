@@ -114,8 +114,8 @@ const Host& host() {
     return found;
 }
 
-/// Warns of a profiler that is searched after us. A profiler calls us and we never call a profiler,
-/// so that one sees no call.
+/// Warns of a profiler that is searched after us. Calls go from profilers to us and from us
+/// directly to MPI, so that such a profiler sees no call.
 void warn_of_profiler_behind() {
     const std::string next = library_of(dlsym(RTLD_NEXT, "MPI_File_open"));
     const std::string mpi = library_of(find_mpi().address);
