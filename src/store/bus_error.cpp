@@ -19,8 +19,9 @@ struct Guard {
     sigjmp_buf back = {};
 };
 
-// Globals, because a signal handler has no argument of ours. initial-exec: the first use in a
-// thread may be in the handler, where nothing may be allocated.
+// These are globals, because a signal handler has no argument of ours. The thread-local one has the
+// model initial-exec, because its first use in a thread may be in the handler, where nothing may be
+// allocated.
 [[gnu::tls_model("initial-exec")]] thread_local Guard* current_guard = nullptr;
 std::mutex handler_lock;
 int handler_users = 0;               // calls under way in all threads
@@ -73,7 +74,7 @@ void remove_handler() {
     if (--handler_users > 0) return;
     struct sigaction now {};
     ::sigaction(SIGBUS, nullptr, &now);
-    // Leave a handler that was installed in between.
+    // A handler that was installed in between stays.
     const bool ours = (now.sa_flags & SA_SIGINFO) != 0 && now.sa_sigaction == on_bus_error;
     if (ours) ::sigaction(SIGBUS, &handler_before, nullptr);
 }

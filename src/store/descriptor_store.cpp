@@ -164,7 +164,7 @@ Result<void> DescriptorStore::sync() {
     if (!flushed.failed()) return {};
     if (flushed.error_number != EROFS) return Error::of_errno("sync", flushed.error_number);
     // The first descriptor to flush may have got the write-back error, and later ones the file
-    // system's reaction to it (read-only): report the same kind for all.
+    // system's reaction to it (read-only). All of them report the same kind of error.
     return Error::make(ErrorKind::io,
                        "sync: an error made the file system read-only; what was written since the "
                        "last sync may be lost",

@@ -56,7 +56,8 @@ class DescriptorStore : public Store {
     [[nodiscard]] const OpenMode& mode() const { return mode_; }
     /// Returns another descriptor of the same open file, which shares its locks.
     [[nodiscard]] Result<OpenedFile> duplicate_file() const;
-    /// Switches all further requests to the page cache, because the system refused an aligned one.
+    /// Switches all further requests to the page cache, because the system refused a direct
+    /// request.
     void give_up_direct();
     /// Calls `move()`, which makes the system call for `request`. If another handle's mandatory
     /// lock denies the call, locks the request's range and calls `move()` again, a few times.

@@ -18,7 +18,7 @@ constexpr Bytes kMemoryAlignmentMax = 4096;  // also if the system doesn't repor
 
 // Returns the alignment that the system reports for the file; 0 if it allows no direct I/O.
 DirectAlignment alignment_of(int descriptor) {
-    // At least a page: otherwise direct and buffered requests could share one.
+    // The alignment is at least a page: otherwise direct and buffered requests could share a page.
     const Bytes page = std::max<Bytes>(::sysconf(_SC_PAGESIZE), 4096);
     DirectAlignment alignment{page, kMemoryAlignmentMax};
 #ifdef STATX_DIOALIGN

@@ -37,7 +37,7 @@ constexpr long kGfs2 = 0x01161970;
 /// GPFS, PanFS, Ceph, GFS2, OCFS2.
 constexpr std::array<long, 7> kCoherent{0x00C0FFEE, 0x0BD00BD0, 0x47504653, 0xAAD7AAEA,
                                         0x00C36400, kGfs2,      kOcfs2};
-/// CIFS, SMB 2 and 3, and the old SMB client.
+/// The file systems of SMB: CIFS, SMB 2 and 3, and the old SMB client.
 constexpr std::array<long, 3> kSmb{0xFF534D42, 0xFE534D42, 0x517B};
 constexpr long k9p = 0x01021997;
 constexpr std::array kMoreNames{KnownType{kOcfs2, "ocfs2"}, KnownType{kGfs2, "gfs2"},
