@@ -23,7 +23,7 @@ void add_pair(HintMap& hints, std::string_view text, char separator) {
     const std::size_t at = text.find(separator);
     if (at == std::string_view::npos) return;
     const std::string_view key = trimmed(text.substr(0, at));
-    // The first value of a key counts.
+    // If a key is given twice, its first value counts.
     if (!key.empty()) hints.emplace(key, trimmed(text.substr(at + 1)));
 }
 

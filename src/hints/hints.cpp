@@ -86,7 +86,7 @@ Verdict assign(const HintKind&, std::string_view text, const Method*& member) {
     return Verdict::good;
 }
 
-/// Assigns a list of hosts.
+/// Assigns a list of hosts (cb_config_list).
 Verdict assign(const HintKind&, std::string_view text, std::string& member) {
     std::string list(text);
     if (list.find(' ') != std::string::npos || parse_config_list(list).empty())
