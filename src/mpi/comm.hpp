@@ -25,7 +25,7 @@ namespace oratorio {
 /// never fatal. Move-only.
 class Comm {
   public:
-    /// Fails with `communicator` unless `comm` is an intracommunicator.
+    /// Returns the error `communicator` unless `comm` is an intracommunicator.
     static Result<void> check_kind(MPI_Comm comm);
     /// Collective over `of`, an intracommunicator. Returns a new context for the same ranks in the
     /// same order. It has neither the program's attributes nor its assertions (such as

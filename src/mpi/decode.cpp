@@ -143,7 +143,7 @@ Result<SignaturePtr> Decoder::derived_signature(MPI_Datatype type, const Datatyp
     }
     if (parts.size() != 1)
         return Error::make(ErrorKind::type, "datatype made by an unknown constructor");
-    // All other constructors place whole copies of one type.
+    // All constructors but those above place whole copies of one type.
     const auto size = size_of(type);
     if (!size) return size.error();
     const Bytes each = parts.front().nested->total().memory;

@@ -67,8 +67,8 @@ struct NodeName {
 NodeName name_here() {
     NodeName here;
     processor_name().copy(here.name, sizeof here.name - 1);
-    // Read directly into place: this runs in a collective call, where the memory reserve provides
-    // small memory only.
+    // The file is read directly into place, because this runs in a collective call, where the
+    // memory reserve provides small memory only.
     const Descriptor boot(::open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC));
     const auto bytes = ::read(boot.number(), here.machine, sizeof here.machine - 1);
     here.machine[std::max<ssize_t>(bytes, 0)] = '\0';
@@ -76,7 +76,7 @@ NodeName name_here() {
     return here;
 }
 
-/// Names a pretended node, which stands for a machine.
+/// Returns the name of a pretended node, which stands for a machine of its own.
 NodeName pretended_name(int node) {
     NodeName pretended;
     (processor_name() + "-" + std::to_string(node)).copy(pretended.name, sizeof pretended.name - 1);

@@ -180,7 +180,7 @@ LibraryCheck check_with_open_mpi(MPI_Comm program) {
     auto* const requests = new Requests;
     host().Ibarrier(comm->get(), &requests->barrier);
     const bool gave_up = !completes(requests->barrier, 600ms);
-    // A rank that gave up tells those that are only late, so that all return the error.
+    // A rank that gave up informs ranks that are only late, so that all of them return the error.
     requests->gave_up = gave_up ? 1 : 0;
     host().Iallreduce(MPI_IN_PLACE, &requests->gave_up, 1, MPI_INT, MPI_MAX, comm->get(),
                       &requests->outcome);

@@ -13,7 +13,7 @@
 namespace oratorio {
 
 struct LibraryCheck {
-    /// Equal on all ranks that have the library: no error, or that some rank lacks it.
+    /// Set if some rank lacks the library. Equal on all ranks that have the library.
     Error error;
     /// True on one of the ranks with an error, which reports it to the user.
     bool speaks = false;

@@ -364,8 +364,8 @@ MpiTransport::~MpiTransport() {
     if (mpi_finalized()) return;
     if (topology_.size > 1) look_for_alarm();
     if (free_.size() != slots_.size()) give_up();
-    // A message that no rank has received would be found in the next communicator that the host
-    // gives the same number.
+    // The communicator is left to MPI: the host may give a freed communicator's number to a new
+    // one, where messages that no rank has received would then be found.
     if (is_lost()) comm_.leave();
 }
 

@@ -46,9 +46,9 @@ class MpiTransport final : public Transport {
     /// (`claim`); on other ranks independent use of the counter then returns an error that says
     /// why.
     void share_counter(CounterService& service);
-    /// Local. If operations are still in flight (of a file closed after an error), receives are
-    /// cancelled; sends and collectives have a second to complete, then they are left to MPI. The
-    /// communicator of ranks that have lost each other is left to MPI as well.
+    /// Cancels receives that are still in flight (of a file closed after an error). Sends and
+    /// collectives have a second to complete, then they are left to MPI, as is the communicator of
+    /// ranks that have lost each other. Local.
     ~MpiTransport() override;
 
     [[nodiscard]] const Topology& topology() const override { return topology_; }
