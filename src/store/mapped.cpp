@@ -71,7 +71,7 @@ int reason_of_fault(int descriptor, Direction direction, Offset page) {
 
 class FileWindow final : public MappedWindow {
   public:
-    /// `pages`: whole pages from file offset `first` on. `range`: as the caller requested.
+    /// `pages` are whole pages from file offset `first` on; `range` is the caller's request.
     FileWindow(int descriptor, Direction direction, Extent range, Offset first,
                std::span<std::byte> pages)
         : descriptor_(descriptor),

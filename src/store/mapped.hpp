@@ -15,7 +15,7 @@
 
 namespace oratorio {
 
-/// Whether every page of a mapping will be touched: if so, the kernel populates them all at once.
+/// Whether every page of a mapping will be touched. If so, the kernel populates all pages at once.
 /// In writes, pages that are never touched would get storage for nothing.
 enum class Populate { no, yes };
 
@@ -41,7 +41,7 @@ class MappedWindow {
 class Mapped {
   public:
     Mapped() = default;
-    /// `bytes` are the file's from `begin` on, and live as long as `window`.
+    /// `bytes` are the bytes of the file from `begin` on, and live as long as `window`.
     Mapped(Offset begin, std::span<std::byte> bytes, std::unique_ptr<MappedWindow> window)
         : begin_(begin), bytes_(bytes), window_(std::move(window)) {}
 

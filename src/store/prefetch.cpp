@@ -100,7 +100,7 @@ class GpfsPrefetch final : public Prefetch {
     GpfsCall call_;
 };
 
-/// Owns the library that the prefetch needs.
+/// A GPFS prefetch together with the library that it needs.
 class LoadedGpfsPrefetch final : public Prefetch {
   public:
     LoadedGpfsPrefetch(std::unique_ptr<GpfsLibrary> library, int descriptor, Bytes block)

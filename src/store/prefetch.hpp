@@ -32,7 +32,7 @@ class Prefetch {
 /// ranks may need them (docs/internals/decisions/stores.md). The caller owns the descriptor.
 std::unique_ptr<Prefetch> make_page_cache_prefetch(int descriptor);
 
-/// gpfs_fcntl(3) of libgpfs.
+/// The type of gpfs_fcntl(3) in libgpfs.
 using GpfsCall = int (*)(int descriptor, void* argument);
 /// Makes the prefetch by the multiple access range hint of GPFS. `block` is the file system's block
 /// size.

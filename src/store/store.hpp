@@ -20,8 +20,8 @@
 
 namespace oratorio {
 
-/// One contiguous range of the file, scattered over memory. The caller owns the iovecs and the
-/// memory, which must stay valid until the request is reaped.
+/// A request for one contiguous range of the file, scattered over memory. The caller owns the
+/// iovecs and the memory, which must stay valid until the request is reaped.
 struct IoRequest {
     Direction direction = Direction::read;
     Offset offset = 0;
@@ -58,7 +58,7 @@ struct StoreLimits {
     Bytes block_bytes = 4096;   ///< preferred block of the file system (st_blksize)
     bool asynchronous = false;  ///< `queued` requests progress while the caller does other things
     bool mappable = false;      ///< map() works
-    /// Other nodes may have extended the file without this machine's knowledge.
+    /// True if other nodes may have extended the file without this machine's knowledge.
     bool size_may_be_old = false;
     DirectAlignment direct_read;
     DirectAlignment direct_write;
@@ -86,7 +86,7 @@ struct FileNumber {
     bool operator==(const FileNumber&) const = default;
 };
 
-/// How a file is opened; made from the MPI amode and the hints by file/.
+/// How a file is opened. src/file makes it from the MPI amode and the hints.
 struct OpenMode {
     bool read = false;
     bool write = false;
@@ -147,9 +147,10 @@ class Store {
     /// (One thread at a time uses a store.) This store's locks cover its requests, too. Returns
     /// unsupported_operation if the store can't be duplicated. REQUIRES: prepare() succeeded.
     virtual Result<std::unique_ptr<Store>> duplicate();
-    /// Called before a read up to `end`: asks for the size if, as far as this machine knows, the
-    /// file may end before that and other machines may have extended it. A client that doesn't know
-    /// of the extension may return garbage (docs/internals/decisions/network-file-systems.md).
+    /// Asks for the size if, as far as this machine knows, the file may end before `end` and other
+    /// machines may have extended it. Called before a read up to `end`, because a client that
+    /// doesn't know of the extension may return garbage
+    /// (docs/internals/decisions/network-file-systems.md).
     void expect_size(Offset end);
     /// Discards the known size. Called when another rank may have truncated the file.
     void forget_size() { known_size_ = 0; }

@@ -25,11 +25,11 @@ constexpr long kGpfs = 0x47504653;
 constexpr long kBeegfs = 0x19830326;
 constexpr const char* kLayout = "lustre.lov";
 
-// From lustre_user.h, in the machine's byte order.
+// Lustre's structures and numbers (lustre_user.h), in the machine's byte order.
 constexpr std::uint32_t kPlain = 0x0BD10BD0;
 constexpr std::uint32_t kPooled = 0x0BD30BD0;
 constexpr std::uint32_t kComposite = 0x0BD60BD0;
-/// lov_user_md_v1. Data of a pool or of objects follows it.
+/// Lustre's lov_user_md_v1, the layout of a file. Data of a pool or of objects follows it.
 struct LustreLayout {
     std::uint32_t magic = kPlain;
     std::uint32_t pattern = 0;
@@ -39,7 +39,7 @@ struct LustreLayout {
     std::uint16_t stripe_offset = 0xffff;  ///< of a new file: any target
 };
 static_assert(sizeof(LustreLayout) == 32);
-/// lov_comp_md_v1; its parts follow.
+/// Lustre's lov_comp_md_v1, the header of a layout of several parts, which follow it.
 struct LustreComposite {
     std::uint32_t magic = kComposite;
     std::uint32_t size = 0;
@@ -49,7 +49,7 @@ struct LustreComposite {
     std::array<std::uint64_t, 2> more = {};
 };
 static_assert(sizeof(LustreComposite) == 32);
-/// lov_comp_md_entry_v1: locates a part's own layout.
+/// Lustre's lov_comp_md_entry_v1, which locates a part's own layout.
 struct LustrePart {
     std::uint32_t id = 0;
     std::uint32_t flags = 0;
@@ -98,7 +98,7 @@ Striping striping_on_lustre(const std::string& path) {
     return striping_in(std::span(bytes).first(static_cast<std::size_t>(got)));
 }
 
-// From beegfs_ioctl_functions.h.
+// BeeGFS's structures and ioctl(2) numbers (beegfs_ioctl_functions.h).
 struct BeegfsStripes {
     std::uint32_t pattern = 0;
     std::uint32_t chunk = 0;

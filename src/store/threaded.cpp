@@ -19,8 +19,8 @@ struct Belongings {
 
 class ThreadedStore final : public Store, private IoThread::Client {
   public:
-    /// `beside` performs the requests: the thread's own store, or `store` itself if nothing else
-    /// uses it.
+    /// `beside` is the store that performs the requests: the thread's own store, or `store` itself
+    /// if nothing else uses it.
     ThreadedStore(Store& store, Store& beside, IoThread& thread, int queue_depth)
         : store_(store), beside_(beside), thread_(thread) {
         limits_ = beside_.limits();

@@ -15,8 +15,8 @@
 
 namespace oratorio {
 
-/// A thread that performs queued requests in order. It starts on first use and ends with this
-/// object, once the queue is empty. It takes none of the program's signals.
+/// A thread that performs queued requests in order. The thread starts on first use and ends with
+/// this object, once the queue is empty. It receives none of the program's signals.
 class IoThread {
   public:
     /// The owner of queued requests.
@@ -42,8 +42,8 @@ class IoThread {
     /// Closes the duplicate. REQUIRES: nothing is queued.
     Result<void> close();
 
-    /// Queues a request. The queue is unbounded; its clients' own depths limit it. Returns false if
-    /// the system provides no thread.
+    /// Queues a request. The queue is unbounded; the queue depths of its clients limit it. Returns
+    /// false if the system provides no thread.
     [[nodiscard]] bool enqueue(Client& client, const IoRequest& request);
 
   private:

@@ -18,7 +18,8 @@ constexpr std::string_view kDenied =
 
 constexpr int kRetriesMax = 100;  // per part, without a byte moved in between
 
-// ECANCELED: io_uring cancels what a thread has started when that thread ends.
+// Returns true if a request is to be repeated. ECANCELED counts, because io_uring cancels what a
+// thread has started when that thread ends.
 bool is_retriable(int system_errno) {
     return system_errno == EAGAIN || system_errno == ECANCELED;
 }
@@ -74,7 +75,8 @@ struct Transfer::Request {
     }
 };
 
-// The bytes of one store request. While the store has it, its address is the store's token.
+// The bytes of one request to the store. While the store has the request, its token is the address
+// of this part.
 struct Transfer::Part {
     Transfer* owner;
     std::shared_ptr<Request> request;

@@ -23,8 +23,8 @@ struct Transferred {
     Error error = {};  ///< kind `none` on success; end of file is not an error
 };
 
-/// Several transfers may share one store; each sees only its own requests. Counts the store calls
-/// and their time in `stats`, if set.
+/// Makes whole requests of one store. Several transfers may share a store; each sees only its own
+/// requests. Counts the store calls and their time in `stats`, if set.
 class Transfer {
   public:
     explicit Transfer(Store& store, Stats* stats = nullptr);
@@ -70,8 +70,8 @@ class Transfer {
 
     Store& store_;
     Stats* stats_;
-    // Lists, because empty ones cost nothing: many a transfer is one small request that completes
-    // at once.
+    // These are lists, because empty lists cost nothing: many a transfer is one small request that
+    // completes at once.
     std::list<std::shared_ptr<Request>> waiting_;  // not yet completely cut into parts
     std::list<std::unique_ptr<Part>> ready_;       // cut, to be passed to the store (again)
     std::list<Transferred> finished_;

@@ -25,8 +25,9 @@ namespace {
 /// Scattered memory is gathered up to this size, because each piece would be a message to the
 /// server.
 constexpr Bytes kGatheredMax = 4 << 20;
-/// A lock behind all data, and behind the locks the engine takes. An NFS client that holds a lock
-/// on a file sends the bytes that were written, not the pages that contain them.
+/// The byte that this store locks, behind all data and behind the locks of the engine. An NFS
+/// client that holds a lock on a file sends the bytes that were written, not the pages that contain
+/// them.
 constexpr Extent kPresence{kOffsetLimit + 64, kOffsetLimit + 65};
 
 /// Clears the flags for a second, direct descriptor: this store has only one.
@@ -187,7 +188,7 @@ class UncachedStore final : public DescriptorStore {
         limits_.remark =
             "this file system's clients have caches of their own, and it refuses direct I/O of "
             "any bytes; each write is flushed, and pages are read anew each time";
-        // Without locks (a possible mount option), flushing alone has to do.
+        // If the mount has no locks, this fails, and flushing alone has to do.
         (void)lock(kPresence, true, false);
     }
 
@@ -213,7 +214,8 @@ Result<std::unique_ptr<Store>> open_uncached(const std::string& path, const Open
     auto file = open_descriptor(path, mode, O_DIRECT);
     const bool direct = file.ok();
     if (!direct && file.error().system_errno == EINVAL) {
-        // The first try may have created the file: it passed the check for an existing one.
+        // The first try may have created the file, after the check that it doesn't exist. So the
+        // second try must accept an existing file.
         OpenMode again = mode;
         again.exclusive = false;
         file = open_descriptor(path, again);

@@ -143,7 +143,7 @@ class UringStore final : public DescriptorStore {
         bool direct = false;
     };
 
-    // Passes a single iovec by value: the kernel then copies no list.
+    // Prepares a ring entry. A single iovec is passed by value, so that the kernel copies no list.
     static void prepare(io_uring_sqe* entry, const IoRequest& request, int file) {
         const auto count = static_cast<unsigned>(request.memory.size());
         const auto offset = static_cast<std::uint64_t>(request.offset);
@@ -255,8 +255,8 @@ class UringStore final : public DescriptorStore {
 
 Result<std::unique_ptr<Store>> open_uring(const std::string& path, const OpenMode& mode,
                                           int queue_depth) {
-    // Open the ring first: if there is none, the file isn't created, and another store may create
-    // it.
+    // The ring is opened first: if there is no ring, this function doesn't create the file, and
+    // another store may create it.
     queue_depth = std::clamp(queue_depth, 1, kDepthMax);
     auto ring = std::make_unique<Ring>();
     if (const int number = ring->open(queue_depth); number != 0) {
