@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Concurrent threads in one process: threads of the program that use files of their own and a
-// shared one, the thread that moves nonblocking accesses on, the one that makes storage calls, the
-// one that serves a counter. The test is for ThreadSanitizer above all; without it, it checks bytes
-// and numbers.
+// Concurrent threads in one process: threads of the program, each with its own file and all with a
+// shared one; the helper thread, which moves nonblocking accesses on; the I/O thread, which makes
+// storage calls; and the thread that serves a counter. The test is for ThreadSanitizer above all.
+// Without ThreadSanitizer it checks bytes and numbers.
 #include <atomic>
 #include <functional>
 #include <thread>
@@ -21,7 +21,7 @@ constexpr int kBytes = kPiece * kPieces;
 /// A thread of the program, with a communicator of its own.
 struct Part {
     MPI_Comm comm = MPI_COMM_NULL;
-    std::string name;  ///< of its file
+    std::string name;  ///< name of this thread's file
     int rank = 0;
     int ranks = 1;
     std::atomic<int> wrong{0};
@@ -37,7 +37,7 @@ Bytes data_of(const Part& part, std::uint64_t salt, int bytes = kBytes) {
     return data;
 }
 
-/// Sets a view of pieces that belong to the ranks in turn.
+/// Sets a view whose pieces belong to the ranks in turn.
 void set_view(const Part& part, MPI_File file) {
     MPI_Datatype type;
     MPI_Type_vector(kPieces, kPiece, kPiece * part.ranks, MPI_BYTE, &type);
@@ -56,8 +56,8 @@ void write_and_read(Part& part, MPI_File file, std::uint64_t salt) {
     part.check(back == data);
 }
 
-/// Uses one file after the other: threads meet where workspaces are lent, and with an I/O thread
-/// between them two threads use the stores.
+/// Opens, uses and closes one file after the other. The threads meet where workspaces are lent.
+/// With the I/O thread, two threads use the stores.
 void files_come_and_go(Part& part) {
     for (const char* method : {"shared_buffer", "multithreaded", "auto"})
         for (const char* store : {"posix", "thread", "uring"}) {
@@ -76,8 +76,8 @@ void files_come_and_go(Part& part) {
     }
 }
 
-/// Starts independent and collective accesses at the same time. This thread completes them while
-/// the helper moves them on.
+/// Starts many independent and collective accesses. This thread completes them while the helper
+/// thread moves them on.
 void many_are_under_way(Part& part) {
     constexpr int kOperations = 24;
     constexpr int kShort = 500;
@@ -111,8 +111,8 @@ void many_are_under_way(Part& part) {
     part.check(MPI_File_close(&file) == MPI_SUCCESS);
 }
 
-/// Several threads use one handle, with places of their own, and with records at the shared file
-/// pointer.
+/// Lets several threads use one handle: each writes at offsets of its own, and appends records at
+/// the shared file pointer.
 void one_handle_is_shared(Part& part) {
     constexpr int kThreads = 2;
     constexpr int kTurns = 40;
@@ -146,7 +146,7 @@ void one_handle_is_shared(Part& part) {
     part.check(MPI_File_close(&file) == MPI_SUCCESS);
 }
 
-/// Serves a counter as between nodes.
+/// Counts at a counter that rank 0 serves, as it does if the ranks are on several nodes.
 void a_counter_is_served(Part& part) {
     constexpr int kTimes = 200;
     CounterService counters;

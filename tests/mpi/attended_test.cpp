@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// While a call of the program waits for an operation it moves that operation on itself, and the
-// helper thread sleeps: two threads that wait for the same would only wake each other. While the
-// program computes, the thread looks less and less often for ranks that are late. A plain MPI
-// program, which sees what the thread does in its system calls. The argument "nodes" runs the
-// second test, between nodes.
+// While a call of the program waits for an operation, the call moves that operation on itself, and
+// the helper thread sleeps: two threads that wait for the same event would only wake each other.
+// While the program computes, the helper thread looks less and less often for ranks that are late.
+// This plain MPI program observes the helper thread by its system calls. The argument "nodes" runs
+// the second test, between nodes.
 #include <dlfcn.h>
 #include <linux/futex.h>
 #include <pthread.h>
@@ -19,7 +19,7 @@
 namespace oratorio::test {
 namespace {
 
-/// Waits on a doorbell by threads other than the program's.
+/// Number of waits on a doorbell by threads other than the program's.
 std::atomic<int> rests_beside{0};
 std::atomic<int> naps_beside{0};  ///< naps of our library's threads
 pthread_t of_program;
@@ -33,13 +33,14 @@ void one_waits_for_a_late_rank() {
     CHECK(MPI_File_iwrite_at_all(file, mine, &value, 1, MPI_INT, &request) == MPI_SUCCESS);
     const int before = rests_beside;
     CHECK(MPI_Wait(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS);
-    // Formerly the thread rested five times per millisecond. It may begin a rest once before the
-    // program waits.
+    // The helper thread formerly rested five times per millisecond. It may still begin one rest
+    // before the program waits.
     CHECK(rests_beside - before < 50);
     CHECK(MPI_File_close(&file) == MPI_SUCCESS);
 }
 
-/// The naps grow to more than a millisecond, and restart short with each message that arrives.
+/// While a rank is late, the helper thread's naps grow to more than a millisecond. Each message
+/// that arrives makes the naps short again.
 void the_thread_waits_for_a_late_rank() {
     MPI_File file = open_scratch();
     const int value = rank_of_world();

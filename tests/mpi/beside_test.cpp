@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Independent reads and writes of a rank while collective calls on the same handle are under way
-// and an I/O thread makes their storage calls: all of them end, and each byte is right. A plain MPI
-// program; with the argument "multiple" it requests MPI_THREAD_MULTIPLE.
+// and an I/O thread makes their storage calls: every call ends, and each byte is right. The test is
+// a plain MPI program; with the argument "multiple" it requests MPI_THREAD_MULTIPLE.
 #include <cstring>
 
 #include "mpi/file_support.hpp"
@@ -22,8 +22,8 @@ Bytes data_of(int length, int salt) {
     return data;
 }
 
-/// Makes small accesses of this rank, each after the one before is done. Returns the number of
-/// wrong ones.
+/// Makes small accesses of this rank, each after the previous one has ended. Returns the number of
+/// accesses with a wrong result.
 int wrong_alone(MPI_File file, int salt) {
     int wrong = 0;
     for (int call = 0; call < kCalls; ++call) {
@@ -38,8 +38,8 @@ int wrong_alone(MPI_File file, int salt) {
     return wrong;
 }
 
-/// Makes a collective call of all ranks, and this rank's own calls during it. Returns the number of
-/// own calls that went wrong.
+/// Makes a collective call of all ranks, and independent calls of this rank while the collective
+/// one is under way. Returns the number of independent calls that went wrong.
 int wrong_beside(MPI_File file, bool split, bool writes, Bytes& memory, int salt) {
     const MPI_Offset at = MPI_Offset{kTogether} * rank_of_world();
     MPI_Request request = MPI_REQUEST_NULL;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bad arguments return the class that MPI names, also if only one rank has them: a collective call
-// then returns on all ranks. Needs at least two ranks.
+// Calls with bad arguments return the error class that MPI names. If only one rank passes a bad
+// argument, a collective call still returns on all ranks. Needs at least two ranks.
 #include <cstddef>
 #include <functional>
 
@@ -9,8 +9,8 @@
 namespace oratorio::test {
 namespace {
 
-/// A claim: this call returns this class if the last rank makes it with a bad argument (`bad`) and
-/// the others with good ones.
+/// Claims that a call returns an error class if the last rank makes the call with a bad argument
+/// (`bad`) and the other ranks with good arguments.
 struct Rule {
     const char* what;
     int error_class;

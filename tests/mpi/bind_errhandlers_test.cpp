@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Error handlers: which one runs, with which arguments, and that it outlives the program's handle.
+// Error handlers of files: which handler runs, with which arguments, and that a handler outlives
+// the handle that the program frees.
 #include <stdexcept>
 
 #include "mpi/bind_support.hpp"
@@ -193,7 +194,8 @@ void a_handler_with_state_gets_it_and_the_state_lives_as_long_as_the_file() {
     CHECK(state.told.calls == 1 && state.told.file == file &&
           state.told.error_class == MPI_ERR_ARG);
     CHECK(MPI_File_close(&file) == MPI_SUCCESS);
-    // The library must forget the handle's value once the host reuses it.
+    // The host may give a new handler the value of the freed one. The library must then have
+    // forgotten that value.
     MPI_Errhandler recycled = made_handler();
     MPI_Errhandler_free(&recycled);
 }
@@ -219,7 +221,7 @@ void a_fortran_handler_gets_the_fortran_handle() {
     CHECK(MPI_File_close(&file) == MPI_SUCCESS);
 }
 #else
-// The Fortran bindings of other hosts call C.
+// With other hosts the Fortran bindings call the C routines, so there is nothing to test.
 void a_fortran_handler_gets_the_fortran_handle() {}
 #endif
 

@@ -18,7 +18,7 @@ HEADERS = [pathlib.Path(folder) for folder in sys.argv[2:]]
 LIBRARIES = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "build" / "lib"
 del sys.argv[1:]
 
-# Names by which mpi4py finds out which MPI is loaded; it must not find them in our libraries.
+# Names by which mpi4py detects which MPI is loaded. mpi4py must not find them in our libraries.
 PROBED = {"MPI_Get_version", "MPI_Abi_get_version", "ompi_mpi_comm_self", "MPI_CONVERSION_FN_NULL"}
 
 # Procedures that take requests and that Oratorio need not implement, with the reason.
@@ -71,7 +71,7 @@ class Exports(unittest.TestCase):
         for library in self.libraries:
             with self.subTest(library.name):
                 wanted = self.c_names | self.fortran.get(library.name, set())
-                # This one passes the standard error of the start on to the other libraries.
+                # This dependency passes the standard error of the program's start on to the other libraries.
                 if library.name == "liboratorio.so":
                     wanted = wanted | {"oratorio_standard_error"}
                 self.assertEqual(symbols(library, "--defined-only"), wanted)
@@ -79,7 +79,7 @@ class Exports(unittest.TestCase):
     def test_every_procedure_is_there_with_and_without_p(self):
         plain = {name for name in self.c_names if name.startswith("MPI")}
         self.assertEqual(self.c_names, plain | {"P" + name for name in plain})
-        self.assertEqual(len(plain), 112)  # the chapter's procedures, and 17 of other chapters
+        self.assertEqual(len(plain), 112)  # 95 procedures of the chapter on I/O, and 17 of other chapters
 
     def test_probed_names_are_not_exported(self):
         for library in self.libraries:
@@ -104,7 +104,8 @@ def request_parameters(header):
 
 
 def only_starts(parameters):
-    """Whether a procedure only returns a new request, of an operation that the other parameters describe."""
+    """Returns true if a procedure only returns a new request, of an operation that the other parameters
+    describe."""
     return len(parameters) > 1 and bool(re.match(r"MPI_Request\s*\*\s*\w+$", parameters[-1]))
 
 

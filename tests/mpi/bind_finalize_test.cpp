@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Accesses in the delete callback of an attribute of MPI_COMM_SELF, which MPI_Finalize calls first
-// of all (MPI-4.1, 11.2.4): MPI still works there. HDF5 closes its files that way. Arguments: the
-// attribute is set "before" or "after" the program's first open, or the callback itself makes the
-// "first" open; then the level of thread support, if it isn't the lowest.
+// Accesses in the delete callback of an attribute of MPI_COMM_SELF. MPI_Finalize calls these
+// callbacks before anything else (MPI-4.1, 11.2.4), so MPI still works there; HDF5 closes its files
+// that way. Arguments: first, whether the attribute is set "before" or "after" the program's first
+// open, or the callback itself makes the "first" open; then the level of thread support, if it
+// isn't the lowest.
 #include <cstring>
 #include <vector>
 
@@ -11,12 +12,12 @@
 namespace oratorio::test {
 namespace {
 
-constexpr int kCount = 100'000;  // too many to be written when the access starts
+constexpr int kCount = 100'000;  // so much that the access cannot end when it starts
 
 MPI_File file = MPI_FILE_NULL;
 std::string name;
 
-/// All ways to write; each leaves different numbers.
+/// One way to write. Each way writes different numbers.
 using Write = int (*)(MPI_Offset, const int*, MPI_Status*);
 const Write kWrites[] = {
     [](MPI_Offset at, const int* ints, MPI_Status* status) {
@@ -72,7 +73,8 @@ void open_it() {
 
 int called = 0;
 
-/// Uses a file that was opened before, and one that is opened here; the close completes one access.
+/// Uses a file that was opened before, and one that is opened here. Each close completes an access
+/// with a freed request.
 int use_files(MPI_Comm, int, void*, void*) {
     ++called;
     if (file == MPI_FILE_NULL) open_it();

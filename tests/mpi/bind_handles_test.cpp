@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Handles: they are reused, dead ones are detected, and they are the same number in Fortran.
+// File handles: values are reused, the use of a closed handle is detected, and C and Fortran have
+// the same number for a handle.
 #include <set>
 #include <vector>
 
@@ -25,7 +26,8 @@ MPI_File open_alone(const std::string& name) {
     return file;
 }
 
-/// Only one slot is in use, so that its generations wrap around and the first handle comes back.
+/// Opens and closes one file at a time, so that only one slot is in use, its generations wrap
+/// around, and the value of the first handle comes back.
 void a_handle_can_be_opened_and_closed_without_end(const std::string& name) {
     MPI_File made = MPI_FILE_NULL;
     CHECK(MPI_File_open(MPI_COMM_SELF, name.c_str(), MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL,

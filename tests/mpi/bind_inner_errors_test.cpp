@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Errors of the library's own calls to the host don't reach the handlers of MPI_COMM_WORLD and
-// MPI_COMM_SELF: for example if callbacks of a datatype's attributes fail, or handles are invalid.
+// Errors of the library's own calls to the host, for example from failing callbacks of a datatype's
+// attributes or from invalid handles, don't reach the handlers of MPI_COMM_WORLD and MPI_COMM_SELF.
 // Afterwards the program's handlers are in force as before.
 #include <cstring>
 #include <vector>
@@ -26,7 +26,8 @@ extern "C" int copy_well(MPI_Datatype, int, void*, void* value, void* copy, int*
     *flag = 1;
     return MPI_SUCCESS;
 }
-/// Fails for the copies, which the program does not know of.
+/// While false, the delete callback `fail_to_delete` fails: the library deletes copies of the
+/// attribute that the program does not know of.
 bool deleting_ours = false;
 extern "C" int fail_to_delete(MPI_Datatype, int, void*, void*) {
     ++deletions;
@@ -80,7 +81,8 @@ extern "C" int same_extent(MPI_Datatype, MPI_Aint* extent, void*) {
     return MPI_SUCCESS;
 }
 
-/// Conversions by the program's functions use a copy of the datatype, with its attributes.
+/// Conversion functions of the program get a copy of the datatype with its attributes. If an
+/// attribute refuses to be copied or deleted, the access still succeeds.
 void a_conversion_does_without_attributes_that_refuse() {
     static int writes = 1;
     CHECK(MPI_Register_datarep("plain", convert, convert, same_extent, &writes) == MPI_SUCCESS);
@@ -101,7 +103,8 @@ void a_conversion_does_without_attributes_that_refuse() {
 
 #if defined(MPICH_NUMVERSION) && !defined(MPI_ABI)
 #define HANDLES_ARE_CHECKED
-/// Handles of another kind, which MPICH detects (to other hosts they are pointers).
+/// Passes handles of another kind, such as a communicator instead of a datatype. Only MPICH detects
+/// that; to other hosts these handles are pointers.
 void handles_that_are_none_are_errors_of_the_call() {
     const auto no_type = static_cast<MPI_Datatype>(MPI_COMM_WORLD);
     const auto no_info = static_cast<MPI_Info>(MPI_COMM_WORLD);
@@ -125,12 +128,13 @@ void handles_that_are_none_are_errors_of_the_call() {
 }
 #endif
 
-/// Returns the number of handler calls for a failing call of the program itself.
+/// Makes a failing call of the program itself. Returns how often the program's error handlers ran.
 int errors_handled_of_the_programs_own() {
     const int before = handled;
     MPI_Datatype type = with_attribute(fail_to_copy, MPI_TYPE_NULL_DELETE_FN);
     MPI_Datatype copy = MPI_DATATYPE_NULL;
-    (void)MPI_Type_dup(type, &copy);  // hosts disagree on what it returns after a handler
+    (void)MPI_Type_dup(type,
+                       &copy);  // hosts disagree on what the call returns after a handler has run
     MPI_Type_free(&type);
     copies = 0;
     return handled - before;

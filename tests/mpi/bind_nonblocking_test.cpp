@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Nonblocking accesses as the program sees them: requests that the host's calls complete in any
-// order, mixed with messages; statuses and failures; accesses that are started and never waited
-// for. With the argument "thread" MPI is initialised with MPI_THREAD_MULTIPLE.
+// Nonblocking accesses as the program sees them. The host's calls complete requests in any order,
+// mixed with requests of messages. The test checks statuses, failures, and accesses that are
+// started and never waited for. With the argument "thread" MPI is initialised with
+// MPI_THREAD_MULTIPLE.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -14,11 +15,11 @@ namespace oratorio::test {
 namespace {
 
 constexpr int kCount = 250;
-constexpr int kOperations = 120;  // under way at once
-constexpr int kLarge = 100'000;   // too many to be written when the access starts
+constexpr int kOperations = 120;  // accesses under way at once
+constexpr int kLarge = 100'000;   // so much that the access cannot end when it starts
 
-/// The data of many accesses: access i of this rank is kCount ints, interleaved with the other
-/// ranks'.
+/// The data of many accesses. Access i of a rank is kCount ints, which are interleaved with the
+/// ints of the other ranks.
 struct Data {
     std::vector<int> ints = std::vector<int>(static_cast<std::size_t>(kCount) * kOperations);
     Data() {
@@ -76,7 +77,7 @@ void many_are_completed_together_with_messages(MPI_File file) {
     requests.resize(kOperations);
     for (int i = 0; i < kOperations; ++i)
         requests[static_cast<std::size_t>(i)] = start_read(file, back, i);
-    // The last one is completed first, one by a test, the others in any order.
+    // The last request is completed first, then one by MPI_Test, then the others in any order.
     MPI_Status status;
     CHECK(MPI_Wait(&requests.back(), &status) == MPI_SUCCESS && counts(status, kCount));
     int flag = 0;
@@ -97,7 +98,8 @@ void many_are_completed_together_with_messages(MPI_File file) {
     CHECK(back.ints == data.ints);
 }
 
-/// The first rank has a part in the others' writes, and is in MPI_Recv all the time.
+/// Lets rank 0, which takes part in the other ranks' collective write, wait in MPI_Recv until the
+/// others have completed the write.
 void a_rank_that_waits_for_a_message_does_not_hold_up_the_others(MPI_File file) {
     const std::vector<int> ints(kLarge, rank_of_world());
     const MPI_Offset mine = rank_of_world() * static_cast<MPI_Offset>(kLarge * sizeof(int));
@@ -115,7 +117,7 @@ void a_rank_that_waits_for_a_message_does_not_hold_up_the_others(MPI_File file) 
     }
 }
 
-/// A call that queries the second of two requests; the first is null.
+/// A call that tests the second of two requests; the first is MPI_REQUEST_NULL.
 struct Question {
     const char* name;
     bool (*is_done)(const MPI_Request* both, MPI_Status* status);
@@ -162,7 +164,8 @@ const Question kQuestions[] = {
 #endif
 };
 
-/// Returns true if the host has the call: programs compiled for a newer MPI run on an older one.
+/// Returns true if the host has the call. A program compiled for a newer MPI may run on an older
+/// host.
 bool host_has(const Question& question) {
     int version = 0, subversion = 0;
     MPI_Get_version(&version, &subversion);
@@ -170,7 +173,8 @@ bool host_has(const Question& question) {
     return old || version > MPI_VERSION || (version == MPI_VERSION && subversion >= MPI_SUBVERSION);
 }
 
-/// Repeating one query, without any other call, must lead to completion (MPI-4.1, 3.7.6).
+/// Repeats one testing call, without any other call. That must complete the access (MPI-4.1,
+/// 3.7.6).
 void each_way_to_ask_moves_them_on(MPI_File file) {
     std::vector<int> ints(kLarge, rank_of_world());
     const MPI_Offset mine = rank_of_world() * static_cast<MPI_Offset>(kLarge * sizeof(int));
@@ -252,7 +256,8 @@ void what_is_freed_is_done_by_the_close_and_cancelling_changes_nothing() {
     CHECK(MPI_File_close(&file) == MPI_SUCCESS);
 }
 
-/// No thread has to be woken for it, and no other call made.
+/// Starts a small write, and finds its data in the file before any other call is made: the access
+/// needs no thread to wake up.
 void a_small_access_is_made_when_it_starts() {
     const std::string name = shared_name();
     const int mode = MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE;
@@ -270,7 +275,7 @@ void a_small_access_is_made_when_it_starts() {
     CHECK(MPI_File_close(&file) == MPI_SUCCESS);
 }
 
-/// The request is never waited for: MPI_Finalize must not hang.
+/// Leaves a request that is never waited for. MPI_Finalize must not hang.
 void one_is_left_to_finalize() {
     static Data data;
     MPI_File file = open_scratch();

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An access with a refused argument is over when its call, its end or MPI_Wait returns. It returns
-// the class that MPI names, on all ranks if it is collective, and the file can be used again. The
-// test tries every blocking, nonblocking and split access with every argument that may be refused,
-// on one rank and on all.
+// After the call that makes or completes an access with a refused argument (the call itself, the
+// end of a split access, or MPI_Wait), the access is over. The call returns the error class that
+// MPI names, on all ranks if the access is collective, and the file can be used again. The test
+// tries every blocking, nonblocking and split access with every argument that may be refused, on
+// one rank and on all.
 #include <string>
 #include <vector>
 
@@ -35,7 +36,7 @@ const Refused kRefused[] = {
     {"negative offset", MPI_ERR_ARG, true, [](Arguments& a) { a.offset = -1; }},
 };
 
-/// One access from begin to end.
+/// One whole access: a single call, or the two calls that begin and end the access.
 struct Call {
     const char* name;
     int (*make)(MPI_File, const Arguments&);
@@ -104,8 +105,8 @@ bool is(const Call& call, const char* part) {
     return std::string(call.name).find(part) != std::string::npos;
 }
 
-/// Checks that the next accesses of all kinds succeed, which they would not while another has
-/// begun.
+/// Checks that new accesses of all kinds succeed. They would not if the refused access still
+/// counted as begun.
 void can_be_used(MPI_File file) {
     MPI_Status status;
     MPI_Request request = MPI_REQUEST_NULL;
@@ -145,7 +146,8 @@ void each_refused_argument_of_each_access() {
     CHECK(MPI_File_close(&file) == MPI_SUCCESS);
 }
 
-/// Ending a split access with another buffer, or as another kind, is an error and ends the access.
+/// Ends a split access with another buffer or with the end routine of another kind. That is an
+/// error, and ends the access.
 void ends_that_do_not_match() {
     MPI_File file = open_scratch();
     MPI_Status status;

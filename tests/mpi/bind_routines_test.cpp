@@ -63,7 +63,7 @@ void each_access_moves_the_data(const Forms<Count>& forms) {
     const MPI_Offset area = MPI_Offset{4} * kCount * size_of_world();
     MPI_File file = open_scratch();
     MPI_Status status;
-    // Each of the four ways uses its own area of the file.
+    // The four writing routines use separate areas of the file.
     CHECK(forms.write_at(file, own, mine.data(), kCount, MPI_INT, &status) == MPI_SUCCESS &&
           count_of(status) == kCount);
     CHECK(forms.write_at_all(file, area + own, mine.data(), kCount, MPI_INT, &status) ==
@@ -119,7 +119,7 @@ void pointers_and_sizes_are_told() {
     MPI_Offset offset = -1;
     CHECK(MPI_File_preallocate(file, 5000) == MPI_SUCCESS);
     CHECK(MPI_File_get_size(file, &offset) == MPI_SUCCESS && offset == 5000);
-    // Otherwise another rank may be in the next call while this one queries the size.
+    // Without the barrier another rank may be in the next call while this rank queries the size.
     MPI_Barrier(MPI_COMM_WORLD);
     CHECK(MPI_File_set_size(file, 1000) == MPI_SUCCESS);
     CHECK(MPI_File_get_size(file, &offset) == MPI_SUCCESS && offset == 1000);
@@ -218,7 +218,8 @@ void a_file_of_one_rank_needs_no_other() {
     CHECK(MPI_File_close(&file) == MPI_SUCCESS);
 }
 
-/// A PMPI tool, or Open MPI's Fortran bindings, call these names.
+/// Checks that the PMPI names, which PMPI tools and Open MPI's Fortran bindings call, are the
+/// library's, too.
 void the_profiling_names_are_ours_too() {
     MPI_File file = open_scratch();
     int mode = 0;

@@ -14,7 +14,8 @@ namespace {
 constexpr int kRecords = 200;
 constexpr int kRecordBytes = 100;
 
-/// `gathered`: size of the write-behind buffer that gathers records, as a hint.
+/// Appends records from all ranks at the shared file pointer. `gathered` is a hint: the size of the
+/// write-behind buffer that gathers records.
 void no_record_is_lost_or_torn(const char* gathered) {
     MPI_Info info;
     MPI_Info_create(&info);
@@ -44,7 +45,7 @@ void no_record_is_lost_or_torn(const char* gathered) {
     CHECK(position == all);
     CHECK(MPI_File_sync(file) == MPI_SUCCESS);
     CHECK(MPI_File_seek_shared(file, 0, MPI_SEEK_SET) == MPI_SUCCESS);
-    // One rank reads each record.
+    // One rank reads every record and counts each writer's.
     std::vector<int> found(static_cast<std::size_t>(size_of_world()));
     for (int i = 0; i < kRecords; ++i) {
         std::string record(kRecordBytes, ' ');
@@ -87,7 +88,8 @@ void ordered_data_lies_in_the_order_of_the_ranks() {
     CHECK(MPI_File_close(&file) == MPI_SUCCESS);
 }
 
-/// Each open has a pointer of its own, even if one file is opened twice.
+/// Opens one file twice. Each open has a shared file pointer of its own, and no hidden file
+/// appears.
 void each_opening_has_its_pointer_and_no_hidden_file() {
     const std::string name = shared_name() + "-dir";
     if (rank_of_world() == 0) std::filesystem::create_directory(name);
@@ -121,7 +123,7 @@ void a_split_collective_ends_as_it_began() {
     const MPI_Offset at = 4 * rank_of_world();
     CHECK(MPI_File_write_at_all_begin(file, at, &mine, 1, MPI_INT) == MPI_SUCCESS);
     CHECK(MPI_File_write_at_all_begin(file, at, &mine, 1, MPI_INT) != MPI_SUCCESS);
-    // An end that doesn't match is an error and ends the access.
+    // An end routine that does not match the begin is an error and ends the access.
     CHECK(MPI_File_read_at_all_end(file, &mine, &status) != MPI_SUCCESS);
     CHECK(MPI_File_write_at_all_end(file, &mine, &status) != MPI_SUCCESS);
     CHECK(MPI_File_write_at_all_begin(file, at, &mine, 1, MPI_INT) == MPI_SUCCESS);
@@ -140,8 +142,8 @@ void a_split_collective_ends_as_it_began() {
     CHECK(MPI_File_close(&file) == MPI_SUCCESS);
 }
 
-/// A sequential file (MPI-4.1, 14.2.1) has only the shared file pointer, and views that begin at
-/// its position.
+/// Uses a file opened with MPI_MODE_SEQUENTIAL (MPI-4.1, 14.2.1). Such a file has only the shared
+/// file pointer, and a view must begin at its position.
 void a_sequential_file_is_a_stream() {
     const std::string name = shared_name();
     MPI_File file = MPI_FILE_NULL;

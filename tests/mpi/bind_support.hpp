@@ -14,8 +14,8 @@
 
 namespace oratorio::test {
 
-/// Collective. Returns the same new name on all ranks, without creating a file. The folder is
-/// TMPDIR or /tmp.
+/// Collective. Returns the same new file name on all ranks, without creating a file. The file's
+/// folder is TMPDIR or /tmp.
 inline std::string shared_name() {
     char name[512] = {};
     int rank = 0;

@@ -29,7 +29,7 @@ void a_new_file_is_seen_as_bytes() {
     CHECK(MPI_File_close(&file) == MPI_SUCCESS);
 }
 
-/// Each rank owns every n-th int.
+/// Sets a view in which each rank owns every n-th int, for n ranks.
 void a_strided_view_selects_the_ranks_own_data() {
     const int ranks = size_of_world(), rank = rank_of_world();
     MPI_Datatype one, tile;
@@ -58,7 +58,7 @@ void a_strided_view_selects_the_ranks_own_data() {
     int size = 0;
     MPI_Type_size(view.filetype, &size);
     CHECK(size == 4);
-    // The type that get_view returned makes the same view again.
+    // The datatypes that get_view returned make the same view when they are set.
     CHECK(MPI_File_set_view(file, view.displacement, view.etype, view.filetype, "native",
                             MPI_INFO_NULL) == MPI_SUCCESS);
     MPI_Type_free(&view.filetype);
@@ -71,7 +71,8 @@ void a_strided_view_selects_the_ranks_own_data() {
     CHECK(MPI_File_close(&file) == MPI_SUCCESS);
 }
 
-/// MPI_BOTTOM is a null pointer, and legal with a type that holds addresses.
+/// Passes MPI_BOTTOM as the buffer. It is a null pointer, and legal with a datatype that holds
+/// addresses.
 void memory_may_be_given_by_addresses() {
     int values[4] = {1, 2, 3, 4}, got[4] = {};
     const auto at_address = [](void* what) {

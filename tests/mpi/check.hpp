@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Checks for programs that run under mpiexec: each rank continues after a failure, so that no peer
-// hangs, and the job's verdict is the same on all ranks.
+// Checks for programs that run under mpiexec. After a failure a rank continues, so that no peer
+// hangs. The job's verdict is the same on all ranks.
 #pragma once
 
 #include <mpi.h>
@@ -18,7 +18,7 @@ inline void fail(const char* file, int line, const char* claim) {
         std::fprintf(stderr, "%s:%d: rank %d: not true: %s\n", file, line, rank, claim);
 }
 
-/// Collective. Returns the value that main must return.
+/// Collective. Returns the exit code of the program, which is the same on all ranks.
 inline int verdict(const char* name) {
     int total = 0, rank = 0;
     MPI_Allreduce(&failures, &total, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Files in other representations than memory's: external32 compared with bytes computed by hand,
-// and representations that the program registers.
+// Files with a data representation other than native: external32 is compared with bytes computed by
+// hand; others are registered by the program.
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
@@ -125,7 +125,8 @@ void a_struct_has_no_padding_in_the_file() {
     CHECK(MPI_File_close(&file) == MPI_SUCCESS);
 }
 
-/// Only one rank has such a value; the collective call fails on all.
+/// Writes a value that does not fit the representation on one rank only. The collective call fails
+/// on all ranks.
 void a_value_that_does_not_fit_is_a_conversion_error_everywhere() {
     MPI_File file = open_scratch();
     CHECK(set_view(file, MPI_LONG, "external32") == MPI_SUCCESS);
@@ -149,8 +150,9 @@ void a_short_file_gives_its_whole_elements() {
     CHECK(MPI_File_close(&file) == MPI_SUCCESS);
 }
 
-// A user-defined representation: ints are text of eight digits, everything else is one byte longer
-// than in memory (a mark before it). The state counts calls and holds the code to return.
+// A user-defined representation. In the file an int is text of eight digits, and any other item is
+// one byte longer than in memory, for a mark before it. The state counts calls and holds the code
+// that the functions return.
 
 struct State {
     int result = MPI_SUCCESS;
@@ -221,7 +223,8 @@ void names_are_registered_once() {
           MPI_ERR_ARG);
 }
 
-/// The ints lie two apart in memory. There are more than one call converts, and calls cut a tile.
+/// Writes and reads ints that are two apart in memory. There are more ints than one call of a
+/// conversion function converts, and the calls divide a tile.
 void data_is_converted_by_the_programs_functions() {
     constexpr int kItems = 3 * 500'000;
     const int rank = rank_of_world();
@@ -285,7 +288,8 @@ int memory_extent(MPI_Datatype type, MPI_Aint* extent, void*) {
 }
 
 void without_functions_data_is_native() {
-    // The constant is a macro for a null pointer in C, and a symbol of the host in Fortran.
+    // MPI_CONVERSION_FN_NULL is a macro for a null pointer in C, and a symbol of the host in
+    // Fortran.
     MPI_Datarep_conversion_function* none = nullptr;
     CHECK(MPI_Register_datarep("plain", none, none, memory_extent, nullptr) == MPI_SUCCESS);
     CHECK(MPI_Register_datarep("other sizes", none, none, text_extent, &state) == MPI_SUCCESS);
@@ -305,7 +309,8 @@ void without_functions_data_is_native() {
     CHECK(MPI_File_close(&file) == MPI_SUCCESS);
 }
 
-/// A name that only one rank has registered is unknown to all.
+/// Sets a view with a representation that only one rank has registered. The call fails on all
+/// ranks.
 void a_name_that_a_rank_does_not_know_is_refused_on_all() {
     if (rank_of_world() == 0)
         CHECK(MPI_Register_datarep("mine", read_text, write_text, text_extent, &state) ==

@@ -23,7 +23,8 @@
 
 namespace {
 
-/// The heap of this program and of statically linked code, without the host's.
+/// Counts heap memory of this program and of the code linked into it statically; the host's memory
+/// does not count.
 struct Heap {
     std::size_t in_use = 0;
     std::size_t most_in_use = 0;
@@ -183,7 +184,8 @@ void null_is_an_error(Decoder& decoder) {
     CHECK(!decoded && decoded.error().kind == ErrorKind::type);
 }
 
-/// A second decode is a lookup; a copy of the datatype shares the shape; freeing both releases it.
+/// A second decode of a datatype only looks the shape up. A copy of the datatype shares the shape.
+/// Freeing both datatypes releases the shape.
 void the_datatype_keeps_its_shape(Decoder& decoder) {
     MPI_Datatype type = MPI_DATATYPE_NULL, copy = MPI_DATATYPE_NULL;
     MPI_Type_vector(5, 1, 3, MPI_INT, &type);
@@ -198,7 +200,7 @@ void the_datatype_keeps_its_shape(Decoder& decoder) {
     CHECK(kept.expired());
 }
 
-/// A list of pieces of 8 to 64 bytes at irregular distances.
+/// Pieces of 8 to 64 bytes at irregular distances.
 struct IrregularList {
     static constexpr int kPieces = 300'000;
     std::vector<int> lengths;
@@ -235,12 +237,13 @@ struct IrregularList {
     }
 };
 
-/// A shape stores an offset and a length per piece. Together with the host's answer, decoding never
-/// takes more than twice that memory, and types after the first one allocate no long block at all.
+/// A shape stores an offset and a length per piece. Decoding, including the lists that the host
+/// returns, takes at most twice the memory of the shape. After the first datatype, decoding
+/// allocates no long block.
 void a_long_list_takes_no_more_than_twice_its_memory(Decoder& decoder,
                                                      const std::function<MPI_Datatype()>& made) {
     constexpr std::size_t kLists = 16 * IrregularList::kPieces;
-    constexpr std::size_t kRest = std::size_t{32} << 10;  // for pages and all small blocks
+    constexpr std::size_t kRest = std::size_t{32} << 10;  // pages and all small blocks
     const std::size_t before = heap.in_use;
     auto kept = decoder.keep_memory();
     for (int i = 0; i < 3; ++i) {
@@ -262,7 +265,7 @@ void a_long_list_takes_no_more_than_twice_its_memory(Decoder& decoder,
     CHECK(heap.in_use - before < kRest);
 }
 
-/// Applies `derive` `levels` times, each time to its last result.
+/// Applies `derive` `levels` times, each time to the result of the previous application.
 MPI_Datatype nested(int levels, const std::function<MPI_Datatype(MPI_Datatype, int)>& derive) {
     MPI_Datatype type = MPI_INT;
     for (int level = 0; level < levels; ++level) {
@@ -307,7 +310,7 @@ void decode_deep(const DeepType& deep) {
     CHECK(in_file.ok() && in_file->shape->size() == deep.size);
 }
 
-/// Decodes in a thread with 256 KiB of stack.
+/// Decodes deeply nested datatypes in a thread with 256 KiB of stack.
 void deep_types_need_little_stack(Decoder& decoder) {
     constexpr int kCopies = 10'000;
     constexpr int kStructs = 2000;
@@ -329,7 +332,7 @@ void deep_types_need_little_stack(Decoder& decoder) {
     pthread_attr_destroy(&attributes);
 }
 
-/// The blocks are so far apart that adding up their offsets overflows.
+/// Makes datatypes with blocks so far apart that adding their offsets overflows.
 void types_that_reach_too_far_are_refused(Decoder& decoder) {
     constexpr MPI_Aint kFar = MPI_Aint{1} << 62;
     int lengths[] = {1, 1};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A program that passes device memory, which it cannot touch itself, to all routines that move
-// data. The driver, a stand-in, is loaded when the file is already open. The argument is its path.
+// A program that passes device memory, which the program cannot touch itself, to all routines that
+// move data. It loads a stand-in for the device's driver while the file is already open. The
+// argument is the path of the stand-in.
 #include <array>
 #include <cstring>
 #include <vector>
@@ -12,7 +13,7 @@ namespace oratorio::test {
 namespace {
 
 constexpr int kRows = 100;
-constexpr int kRow = 24;     // bytes of data per row
+constexpr int kRow = 24;     // bytes of data in a row
 constexpr int kStride = 80;  // distance of rows on the device
 constexpr int kBytes = kRows * kRow;
 
@@ -20,7 +21,7 @@ std::byte byte_of(int rank, int at, int salt) {
     return static_cast<std::byte>(rank * 41 + at * 3 + salt);
 }
 
-/// Rows in device memory, a rank's own.
+/// Rows of this rank in device memory.
 class Rows {
   public:
     Rows(const StandInDevice& device, int salt) : device_(device), salt_(salt) {
@@ -37,7 +38,7 @@ class Rows {
     void fill() const {
         for (int i = 0; i < kBytes; ++i) at(i) = byte_of(rank_of_world(), i, salt_);
     }
-    /// Checks that the data is there, and that nothing is between the rows.
+    /// Checks that the data is in the rows, and that the memory between them is unchanged.
     void check() const {
         for (int i = 0; i < kBytes; ++i) CHECK(at(i) == byte_of(rank_of_world(), i, salt_));
         for (int row = 0; row < kRows; ++row)
@@ -174,7 +175,7 @@ void all_routines(MPI_File file, const StandInDevice& device) {
         MPI_Barrier(MPI_COMM_WORLD);
         way.read(file, in, at);
         in.check();
-        // Host memory gets what the device had.
+        // The host memory gets the data that was written from the device.
         std::vector<std::byte> mine(kBytes);
         DONE(MPI_File_read_at(file, at, mine.data(), kBytes, MPI_BYTE, NOBODY));
         for (int i = 0; i < kBytes; ++i)
@@ -184,7 +185,7 @@ void all_routines(MPI_File file, const StandInDevice& device) {
     CHECK(device.counts().streams == 0);
 }
 
-/// One datatype covers host memory and device memory.
+/// Writes and reads with one datatype that covers host memory and device memory.
 void addresses(MPI_File file, const StandInDevice& device) {
     std::byte* const theirs = device.allocate(64);
     std::array<char, 64> mine{};
@@ -210,7 +211,7 @@ void addresses(MPI_File file, const StandInDevice& device) {
     MPI_Type_free(&both);
 }
 
-/// external32 has the other byte order.
+/// Writes and reads external32, which has the other byte order, from and to device memory.
 void converted(MPI_File file, const StandInDevice& device) {
     std::byte* const numbers = device.allocate(3 * sizeof(int));
     const std::array<int, 3> three = {1, 2, 0x01020304};
@@ -227,7 +228,7 @@ void converted(MPI_File file, const StandInDevice& device) {
     CHECK(std::memcmp(raw.data(), "\1\2\3\4", 4) == 0);
 }
 
-/// One rank's driver refuses; a later call succeeds.
+/// Lets the driver of one rank refuse a call. A later access succeeds.
 void refused(MPI_File file, const StandInDevice& device) {
     const Rows rows(device, 0);
     const MPI_Offset at = kBytes * rank_of_world();
@@ -261,7 +262,7 @@ int main(int argc, char** argv) {
     MPI_File file = open_scratch();
     {
         const StandInDevice device(argv[1]);
-        // The ranks use different places in the file in each part.
+        // Each part uses other places in the file.
         for (const auto part : {a_driver_is_found_when_it_is_loaded_later, all_routines, addresses,
                                 converted, refused}) {
             part(file, device);

@@ -3,11 +3,11 @@
 // of the file: the bytes in the files, the bytes read, the counts of the statuses and the positions
 // must agree.
 //
-// The model decides: a disagreement with the host is printed, and only many of them fail. The host
-// moves contiguous memory, as MPICH can't handle all the random datatypes. It is not compared where
-// it is known to differ:
+// The model decides. A disagreement with the host is printed; the test fails only if there are
+// many. The host moves contiguous memory, as MPICH can't handle all the random datatypes. The
+// following results of the host are not compared, because they are known to differ:
 //
-// - the holes of a file it created (MPICH leaves there what its buffer held before),
+// - the holes of a file that the host created (MPICH leaves there what its buffer held before),
 // - the count, the data and the position after a read that meets the end of the file (MPICH:
 //   reports the requested count and stays at the end of the file; Open MPI: depends on the form),
 // - views with interleaving tiles (neither supports them).
@@ -100,14 +100,14 @@ class Scenario {
     bool host_too() const { return !host_lost_; }
 
     std::uint64_t seed_;
-    Random random_;  ///< the same on all ranks
+    Random random_;  ///< yields the same numbers on all ranks
     int rank_;
     int ranks_;
     std::string told_;
     Side own_;
     Side host_;
-    bool host_lost_;                   ///< not compared, or a view came that the host can't handle
-    bool host_position_lost_ = false;  ///< in this step
+    bool host_lost_;                   ///< the host is left out, or cannot handle an earlier view
+    bool host_position_lost_ = false;  ///< the host's position differs in this step
     RandomViews views_;
     FileModel model_;
     MPI_Offset position_ = 0;
@@ -227,7 +227,7 @@ void Scenario::seek_end() {
     MPI_File_get_position(own_.file, &position);
     CHECK_IN(told_, position == (bytes + etype - 1) / etype);
     CHECK_IN(told_, MPI_File_seek(own_.file, position_, MPI_SEEK_SET) == MPI_SUCCESS);
-    MPI_Barrier(MPI_COMM_WORLD);  // later writes would move the end
+    MPI_Barrier(MPI_COMM_WORLD);  // without it, another rank's later write may move the end
 }
 
 int Scenario::write_with(MPI_File file, Form form, const Share& share, UserMemory& memory,
@@ -313,8 +313,8 @@ std::vector<MPI_Offset> Scenario::my_places(const Share& share) const {
 void Scenario::check_read(const Share& share, UserMemory& memory, const MPI_Status& status) {
     const auto places = my_places(share);
     const auto outside = [&](MPI_Offset at) { return at >= model_.size; };
-    // At least the bytes before the first one past the end; with interleaving tiles there may be
-    // more behind.
+    // The read returns at least the bytes before the first one past the end. With interleaving
+    // tiles more bytes within the file may follow that one.
     const auto leading = std::find_if(places.begin(), places.end(), outside) - places.begin();
     const auto inside = std::ssize(places) - std::count_if(places.begin(), places.end(), outside);
     const long long moved = moved_bytes(status);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Failures of a node's facilities: shared memory on any rank, and access to another rank's memory.
-// The access is done by another method, correctly, and Oratorio reports it.
+// Oratorio falls back to another method, does the access correctly, and reports the change.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -28,8 +28,8 @@ Call real(const char* name) {
     return reinterpret_cast<Call>(dlsym(RTLD_NEXT, name));
 }
 
-/// A communicator for files that find no cached memory: no other communicator has this order of
-/// ranks. The last rank of the world is the first here.
+/// A communicator with the ranks in reverse order. No other communicator has that order, so that
+/// files on this one find no cached memory.
 class Fresh {
   public:
     Fresh() { MPI_Comm_split(MPI_COMM_WORLD, 0, -rank_of_world(), &comm_); }
@@ -94,11 +94,11 @@ void refusal_is_told(const char* method, const Refused& what, int of_rank, const
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/// The refusal begins before the open: the collectives of the node go by messages.
+/// Refuses shared memory from before the open on, so that the node's collectives use messages.
 void no_shared_memory_at_all() {
     const ScratchFile scratch;
     const Fresh comm;
-    // The host MPI needs cross-memory attach itself.
+    // Cross-memory attach is refused only here, because the host MPI needs it itself.
     refused = {.create = true, .attach = true};
     MPI_File file = open_file(scratch.name(), MPI_MODE_CREATE | MPI_MODE_RDWR, {}, comm);
     write_and_read(file, scratch.name(), "no shared memory at all");
@@ -138,7 +138,7 @@ EXPORTED ssize_t process_vm_readv(pid_t process, const iovec* here, unsigned lon
 
 int main(int argc, char** argv) {
     using namespace oratorio::test;
-    // The library reads it at its first use.
+    // The variable is set before the library's first use, when it is read.
     char where[] = "/tmp/oratorio-fallback-XXXXXX";
     MPI_Init(&argc, &argv);
     if (rank_of_world() == 0) ::close(::mkstemp(where));

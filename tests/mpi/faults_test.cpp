@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Storage that fails on one rank or on all, and a file that is missing on one rank: every rank gets
-// the same class, no rank hangs, the counts are true, and the file works again afterwards. Short
-// and interrupted system calls are not visible to the program.
+// Storage that fails on one rank or on all, and a file that is missing on one rank. Every rank gets
+// the same error class, no rank hangs, the counts are true, and the file works again afterwards.
+// Short and interrupted system calls are not visible to the program.
 #include "mpi/file_support.hpp"
 #include "mpi/io_faults.hpp"
 
@@ -106,7 +106,7 @@ void read_meets(const Case& one, const Hints& hints, const std::string& told) {
     CHECK_IN(told, MPI_File_close(&file) == MPI_SUCCESS);
 }
 
-/// Independent accesses fail on ranks with the fault and nowhere else.
+/// Makes independent accesses. They fail on ranks with the fault and on no other rank.
 void independent_access_meets(const Case& one, const Hints& hints, const std::string& told) {
     const ScratchFile scratch;
     MPI_File file = open_interleaved(scratch, hints);
@@ -147,8 +147,8 @@ void storage_fails() {
         // like this.
         if (method == "mmap" || method == "auto") continue;
         for (const Case& one : cases) {
-            // Rounds for seven ranks' worth of data, or one round for all; as many aggregators as
-            // ranks, or fewer.
+            // A round holds either the data of seven ranks or all data. There are either as many
+            // aggregators as ranks or fewer.
             const Hints hints{{"oratorio_method", method},
                               {"oratorio_store", "posix"},
                               {"cb_buffer_size", turn % 2 == 0 ? "9000" : "16777216"},
@@ -167,7 +167,7 @@ void storage_fails() {
     }
 }
 
-/// Ranks see different files, as on a node where a file system isn't mounted.
+/// Opens a file that is missing on the last rank, as on a node where a file system isn't mounted.
 void file_is_missing_on_the_last_rank() {
     const ScratchFile scratch;
     const bool last = rank_of_world() == size_of_world() - 1;

@@ -22,7 +22,7 @@ long long whole() {
     return static_cast<long long>(kBytes) * size_of_world();
 }
 
-// How an access begins, and how it ends if not by completing a request.
+// How an access begins, and how it ends if it has no request to complete.
 using Begin = int (*)(MPI_File, void*, MPI_Request*);
 using End = int (*)(MPI_File, void*, MPI_Status*);
 
@@ -89,8 +89,9 @@ constexpr Form kForms[] = {
      end_of_split<MPI_File_read_ordered_end>},
 };
 
-/// Returns the place in the file of byte i of a rank's data: one block per rank, or pieces in turn.
-/// For unordered accesses with the shared file pointer it is one of the blocks, of any rank.
+/// Returns the place in the file of byte i of a rank's data. Each rank has one block, or pieces in
+/// turn with the other ranks. For unordered accesses with the shared file pointer the place lies in
+/// any of the blocks, not always in the rank's own.
 long long place(const Form& form, int rank, long long i) {
     if (form.shared) return rank * static_cast<long long>(kBytes) + i;
     return (i / kPiece * size_of_world() + rank) * kPiece + i % kPiece;
@@ -145,10 +146,10 @@ long long stored(const Form& form, const std::string& name) {
 enum class Ending { wait, waitall, waitany, waitsome, test, testall, testany, testsome };
 constexpr int kEndings = 8;
 
-/// Returns the code of the access; routines that complete several requests must report it in its
-/// status.
+/// Completes the access and returns its error code. A routine that completes several requests must
+/// report the code in the access's status.
 int complete(Ending ending, MPI_Request& request, MPI_Status& status) {
-    // The other two requests are a null one and one that succeeds.
+    // Request 2 is the access. The other two requests are a null one and one that succeeds.
     MPI_Request requests[3] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL, request};
     MPI_Status statuses[3];
     int flag = 0, index = -1, indices[3], done = 0, code = MPI_SUCCESS;
@@ -204,8 +205,7 @@ int do_access(const Form& form, Ending ending, MPI_File file, Bytes& bytes, MPI_
     return complete(ending, request, status);
 }
 
-/// Returns true if as many bytes were read as the count says; these are not always the leading
-/// ones.
+/// Returns true if as many bytes were read as the count says. They need not be the leading bytes.
 bool holds_what_is_counted(const Form& form, const Bytes& got, long long moved) {
     const auto bytes_of = [&](int rank) {
         const Bytes bytes = data_of(form, rank);
@@ -219,8 +219,8 @@ bool holds_what_is_counted(const Form& form, const Bytes& got, long long moved) 
     return false;
 }
 
-/// Collective. Uses the same handle again. The next sync must return `synced` for what failed
-/// before.
+/// Collective. Uses the same handle again. `synced` is the class that the next sync must return for
+/// the earlier failure.
 void works_again(const Form& form, MPI_File file, const ScratchFile& scratch, int synced,
                  const std::string& told) {
     handled = {};
@@ -284,8 +284,8 @@ void access_meets(const Form& form, const IoFault& fault, Ending ending, const H
     CHECK_IN(told, MPI_File_close(&file) == MPI_SUCCESS);
 }
 
-/// The storage fails somewhere in the middle, everywhere, or for one rank alone. For ranks that
-/// don't meet the fault its range is empty.
+/// Returns the fault of this rank: by `number`, storage fails for one byte somewhere in the middle,
+/// everywhere, or on the last rank alone. On the other ranks the range of the fault is then empty.
 IoFault fault_of(int number, const Form& form) {
     const auto end = static_cast<off_t>(whole());
     const auto kind = form.reads ? IoFault::Kind::fails : IoFault::Kind::full;
@@ -298,7 +298,8 @@ void storage_fails_under_way(const std::vector<std::string>& methods) {
     int turn = 0;
     for (const std::string& method : methods) {
         for (const Form& form : kForms) {
-            // As many aggregators as ranks, or fewer; many rounds, or one for all.
+            // The test covers as many aggregators as ranks and fewer, and many rounds and one for
+            // all.
             const Hints hints{{"oratorio_method", method},
                               {"oratorio_store", turn % 3 == 0 ? "thread" : "posix"},
                               {"cb_buffer_size", turn % 2 == 0 ? "5000" : "16777216"},
@@ -315,7 +316,7 @@ void storage_fails_under_way(const std::vector<std::string>& methods) {
     }
 }
 
-/// Other accesses to the same file that are under way before and after it succeed.
+/// Starts several accesses to the same file, of which one meets a fault. The others succeed.
 void only_the_one_that_meets_it_fails(bool collective) {
     constexpr int kAccesses = 9, kBad = 4;
     const ScratchFile scratch;
@@ -341,8 +342,8 @@ void only_the_one_that_meets_it_fails(bool collective) {
     CHECK(MPI_File_close(&file) == MPI_SUCCESS);
 }
 
-/// The request is freed, so no call reports the error; the close still waits for the access, and
-/// all ranks return.
+/// Frees the request of an access that fails, so that no call reports the error. The close still
+/// waits for the access, and all ranks return.
 void a_failed_access_whose_request_was_freed_holds_up_nobody() {
     const ScratchFile scratch;
     const Form& form = kForms[4];
@@ -367,7 +368,8 @@ int main(int argc, char** argv) {
     } else {
         MPI_Init(&argc, &argv);
     }
-    // Copies to a mapping make no system call that could fail; auto may use them.
+    // The methods that copy to a mapping are left out, as no system call of theirs could fail; auto
+    // may choose one of them.
     std::vector<std::string> methods = kMethods;
     std::erase(methods, "mmap");
     std::erase(methods, "auto");

@@ -88,7 +88,8 @@ void use(MPI_File file, int rank, int ranks) {
     (void)MPI_File_write_shared(file, mine.data(), 40, MPI_BYTE, MPI_STATUS_IGNORE);
 }
 
-/// Limits rank `who`; -1: all ranks.
+/// Opens and uses a file while only rank `who`, or all ranks if `who` is -1, may open `more`
+/// further descriptors.
 void with_few(const std::string& name, MPI_Comm comm, int who, int more) {
     const int rank = rank_of_world();
     const Few few(who == -1 || who == rank ? more : 100);
@@ -100,7 +101,8 @@ void with_few(const std::string& name, MPI_Comm comm, int who, int more) {
     CHECK(is_common(class_of(MPI_File_close(&file))));
 }
 
-/// Lets all ranks exchange data: hosts may need descriptors when ranks first reach each other.
+/// Lets all ranks exchange data, because hosts may need descriptors when ranks first reach each
+/// other.
 void rendezvous() {
     const auto ranks = static_cast<std::size_t>(size_of_world());
     std::vector<int> out(ranks), in(ranks);

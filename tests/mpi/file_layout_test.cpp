@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Datatypes in a file that isn't native: signatures are compared with the host's MPI_Pack_external,
-// layouts with the host's own bounds and with the same calls on other members.
+// Layouts and signatures of datatypes in files that aren't native. Signatures are compared with the
+// host's MPI_Pack_external. Layouts are compared with the host's own bounds and with layouts of the
+// same constructor calls on other members.
 //
 // usage: file_layout_test [first seed [seeds]]
 #include "mpi/file_layout.hpp"
@@ -39,8 +40,8 @@ bool has(const std::string& made, const char* name) {
     return made.find(name) != std::string::npos;
 }
 
-/// Returns false where MPICH lets data next to a bound that was set move the bound, against
-/// MPI-4.1, 5.1.6.
+/// Returns false for datatypes with which MPICH breaks MPI-4.1, 5.1.6: there, data next to a bound
+/// that was set moves the bound.
 bool bounds_are_right(const std::string& made) {
     return kOpenMpi || !has(made, "struct") ||
            !(has(made, "resized") || has(made, "subarray") || has(made, "darray"));
@@ -63,7 +64,8 @@ void tell(const char* what, const std::string& made, const DecodedType& a, const
                      number(type->lower_bound), number(type->extent));
 }
 
-/// Bytes are never aligned, so a file of bytes has the layout of memory.
+/// Compares the file layout of datatypes made of bytes with their layout in memory. Both must be
+/// equal, as bytes are never aligned.
 void a_file_of_memorys_sizes_is_laid_out_as_memory(Decoder& decoder, std::uint64_t seed) {
     RandomTypes random(seed, {MPI_BYTE, MPI_CHAR});
     std::string made = "seed " + std::to_string(seed) + ": ";
@@ -79,8 +81,9 @@ void a_file_of_memorys_sizes_is_laid_out_as_memory(Decoder& decoder, std::uint64
     release(type);
 }
 
-/// Counts of types scale with the size of the members. Constructors that take bytes are left out
-/// because some hosts align what they make.
+/// Compares the file layout of datatypes made of members of 8 bytes with the memory layout of the
+/// same datatypes made of doubles. Constructors that take displacements in bytes are left out,
+/// because some hosts align the types that they make.
 void larger_members_are_further_apart(Decoder& decoder, std::uint64_t seed) {
     std::string made = "seed " + std::to_string(seed) + ": ", again;
     RandomTypes of_bytes(seed, {MPI_BYTE}), of_doubles(seed, {MPI_DOUBLE});
@@ -99,8 +102,8 @@ void larger_members_are_further_apart(Decoder& decoder, std::uint64_t seed) {
     release(doubles);
 }
 
-/// Compares with Open MPI, which packs these correctly. MPICH dies with an illegal instruction when
-/// it packs some derived types.
+/// Compares with Open MPI, which packs random datatypes correctly. MPICH dies with an illegal
+/// instruction when it packs some derived types.
 void random_data_is_packed_as_the_host_packs_it(Decoder& decoder, std::uint64_t seed) {
     RandomTypes random(seed, {MPI_INT, MPI_SHORT, MPI_DOUBLE, MPI_BYTE, MPI_FLOAT});
     std::string made = "seed " + std::to_string(seed) + ": ";
@@ -164,7 +167,8 @@ void precisions_have_the_sizes_of_the_standard() {
     CHECK(extent_in_external32(type) == 16);
 }
 
-/// A marker takes precedence over data, also over data that lies outside.
+/// Checks that a bound set by a marker takes precedence over the data, even if data lies outside
+/// the bound.
 void bounds_that_were_set_count_alone() {
     MPI_Datatype narrow = MPI_DATATYPE_NULL, made = MPI_DATATYPE_NULL;
     MPI_Type_create_resized(MPI_LONG, 2, 10, &narrow);

@@ -13,7 +13,7 @@
 
 namespace oratorio::test {
 
-/// The expected file from `base` on; nothing is written before that.
+/// The expected bytes of a file from offset `base` on. The test writes nothing before `base`.
 struct FileModel {
     MPI_Offset base = 0;
     MPI_Offset size = 0;
@@ -40,7 +40,7 @@ struct FileModel {
     }
 };
 
-/// The user's buffer: the memory type `count` times, with space around it.
+/// A buffer for `count` elements of the memory type, with space around them.
 class UserMemory {
   public:
     UserMemory(MappedType type, int count) : count_(count), type_(std::move(type)) {
@@ -63,7 +63,7 @@ class UserMemory {
     unsigned char& operator[](MPI_Aint i) {
         return address()[places_[static_cast<std::size_t>(i)]];
     }
-    /// Returns true if nothing but the data has changed.
+    /// Returns true if no byte other than the data has changed.
     bool rest_untouched() {
         std::vector<unsigned char> copy = bytes_;
         for (const MPI_Aint place : places_)

@@ -27,11 +27,11 @@ inline const std::vector<std::string> kStores = {"posix", "uring"};
 inline void require(bool claim, const char* file, int line, const std::string& text) {
     if (!claim) fail(file, line, text.c_str());
 }
-/// As CHECK, and adds `context` to the message.
+/// Checks `claim` as CHECK does, and adds `context` to the message.
 #define CHECK_IN(context, claim) \
     ::oratorio::test::require((claim), __FILE__, __LINE__, std::string(#claim) + " in " + (context))
 
-/// An MPI_Info of hints.
+/// An MPI_Info that holds hints.
 class Info {
   public:
     explicit Info(const Hints& hints) {
@@ -47,7 +47,7 @@ class Info {
     MPI_Info info_ = MPI_INFO_NULL;
 };
 
-/// Collective. A name for a file, which is removed at the end.
+/// Collective. The name of a file, which the destructor removes.
 class ScratchFile {
   public:
     ScratchFile() : name_(shared_name()) {}

@@ -11,7 +11,7 @@
 namespace oratorio::test {
 namespace {
 
-/// Not a divisor of the disk's size, and a multiple of the page size.
+/// The block size does not divide the disk's size, and is a multiple of the page size.
 constexpr int kBlock = 48 << 10;
 constexpr long long kTooMuch = 6 << 20;
 constexpr long long kFits = 512 << 10;
@@ -74,7 +74,7 @@ long long right_bytes(const Bytes& bytes) {
     return right;
 }
 
-/// Collective. Compares the counts with the file.
+/// Collective. Checks that the counts in the statuses agree with the content of the file.
 void counts_are_true(const std::string& name, const MPI_Status& status, const std::string& told) {
     const long long sum = sum_of_ranks(moved_bytes(status));
     if (rank_of_world() != 0) return;
@@ -138,7 +138,8 @@ void independent_writes_fill_it(const Hints& hints, const std::string& told) {
     CHECK_IN(told, MPI_File_close(&file) == MPI_SUCCESS);
 }
 
-/// One file fills the disk, another one then finds no room, and both continue once there is some.
+/// Fills the disk with one file, so that another one finds no room. Both continue once there is
+/// room.
 void two_files(const Hints& hints, const std::string& told) {
     const ScratchFile scratch(in_folder("one")), other(in_folder("two"));
     const Blocks blocks(kTooMuch), fitting(kFits);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MPI_File_close frees the host's handles that an open file holds, in its own thread, even if a
-// thread of the library still holds the file: that thread must not call the host. The program
-// contains the library's own objects, and takes the host's place where handles are freed.
+// MPI_File_close frees the host's handles that an open file holds, in the thread that calls it,
+// even if a thread of the library still holds the file, because that thread must not call the host.
+// The program contains the library's own objects, and intercepts the calls to the host that free
+// handles.
 #include <algorithm>
 #include <memory>
 #include <thread>
@@ -15,15 +16,16 @@ namespace {
 
 enum class What { errhandler, type };
 
-/// Handles that were freed, with the thread that did it, in order. The threads here run one after
-/// the other.
+/// A handle that was freed, and the thread that freed it. `freed` lists them in order; the threads
+/// of this test run one after the other.
 struct Freed {
     What what;
     std::thread::id by;
 };
 std::vector<Freed> freed;
 Host real;
-/// The library also frees handlers of communicators, which it replaces.
+/// The file's handler, the only one to record: the library also frees handlers of communicators,
+/// which it replaces.
 MPI_Errhandler of_file{};
 
 int free_errhandler(MPI_Errhandler* handler) {

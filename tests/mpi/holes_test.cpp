@@ -29,7 +29,8 @@ Pieces eight_of_64(int rank, int ranks) {
     return pieces;
 }
 
-/// Each block belongs to a random rank or to none; rank 1 has none at all.
+/// Returns the pieces of a rank if each block belongs to a random rank or to no rank. Rank 1 has no
+/// block.
 Pieces random_blocks(int rank, int ranks) {
     Random random(20240607);
     Pieces pieces;
@@ -44,7 +45,8 @@ Pieces random_blocks(int rank, int ranks) {
     return pieces;
 }
 
-/// Like E3SM's decompositions: 1 to 8 doubles here and there, most of the file without an owner.
+/// Returns pieces like those of E3SM's decompositions: 1 to 8 doubles at scattered places. Most of
+/// the file belongs to no rank.
 Pieces tiny_pieces(int rank, int ranks) {
     Random random(77);
     Pieces pieces;
@@ -67,8 +69,8 @@ constexpr Pattern kPatterns[] = {{"hpio", hpio},
                                  {"random blocks", random_blocks},
                                  {"tiny pieces", tiny_pieces}};
 
-constexpr long long kDense = 20000;  ///< begin of the file, written without gaps
-constexpr long long kTail = 777;     ///< an existing file is longer than what is written by this
+constexpr long long kDense = 20000;  ///< length of the file's begin, which is written without gaps
+constexpr long long kTail = 777;  ///< length of what an existing file has behind the written part
 
 void write_dense(MPI_File file) {
     const long long each = kDense / size_of_world(), begin = each * rank_of_world();
@@ -88,7 +90,7 @@ void write_pieces(MPI_File file, const Pieces& pieces, const std::string& told) 
         for (int i = 0; i < piece.length; ++i)
             bytes.push_back(pattern(static_cast<std::uint64_t>(piece.at + i)));
     }
-    if (pieces.empty()) {  // a view needs data; none is written through it
+    if (pieces.empty()) {  // no data is written, but the datatype of a view must hold some
         lengths.push_back(1);
         places.push_back(0);
     }
@@ -166,7 +168,8 @@ int main(int argc, char** argv) {
         for (const std::string& method : kMethods) {
             for (const std::string& store : kStores) {
                 // The buffer alternates between one that holds all data and one that needs several
-                // rounds. As there are 2 stores, the period is 3 and not 2 turns.
+                // rounds. The period is 3 turns and not 2, so that each of the 2 stores meets both
+                // buffers.
                 const char* const buffer = turn++ % 3 == 0 ? "16777216" : "7000";
                 const Hints hints{{"oratorio_method", method},
                                   {"oratorio_store", store},

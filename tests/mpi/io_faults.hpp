@@ -13,8 +13,8 @@ namespace oratorio::test {
 struct IoFault {
     enum class Kind {
         none,
-        fails,        ///< with `system_errno`, if the call touches the range
-        full,         ///< the same with ENOSPC
+        fails,        ///< the call fails with `system_errno` if it touches the range
+        full,         ///< the call fails with ENOSPC if it touches the range
         cut_short,    ///< the call transfers half of the bytes requested, at least one
         interrupted,  ///< every other call ends with EINTR
         vanishes,     ///< writes report all bytes as written and store none
@@ -25,8 +25,8 @@ struct IoFault {
     off_t first = 0;  ///< range of the file that triggers the fault: [first, end)
     off_t end = 0;
     int system_errno = EIO;
-    long nth = 0;                ///< only this one of those calls, from 1; 0: all of them
-    const char* file = nullptr;  ///< end of the file's path; null: any file
+    long nth = 0;                ///< number, from 1, of the only call with the fault; 0: all calls
+    const char* file = nullptr;  ///< how the file's path ends; null: any file
 };
 
 /// Sets the fault of this process from now on.

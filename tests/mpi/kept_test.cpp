@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Resources that files of the same ranks use one after the other are cached from file to file:
-// nothing is created twice, nothing grows, and no state of one file gets into the next. A plain MPI
-// program, which sees what the library creates in the calls to the C library and in /proc.
+// Resources that files of the same ranks use one after the other are cached from file to file. No
+// resource is created twice, nothing grows, and no state of one file gets into the next. This plain
+// MPI program observes what the library creates by its calls to the C library and by /proc.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -74,7 +74,8 @@ void a_second_file_makes_no_shared_segment(MPI_Comm comm, const std::string& nam
     CHECK(segments_so_far() == before);
 }
 
-/// Keys, doorbells and messages of one file mean nothing to the next.
+/// Uses files of all methods one after the other. Keys, doorbells and messages of one file mean
+/// nothing to the next.
 void files_of_all_methods_follow_each_other(MPI_Comm comm, const std::string& name) {
     for (int turn = 0; turn < 3; ++turn)
         for (const char* method : {"shared_buffer", "two_phase", "shared_data", "auto",
@@ -91,7 +92,7 @@ void two_files_at_once_are_apart(const std::string& name) {
             write_and_read(one, MPI_COMM_WORLD, 50, i, "the first of two files");
             write_and_read(two, MPI_COMM_WORLD, 80, 100 + i, "the second of two files");
         }
-        // The two files change places.
+        // The order of the closes alternates, so that the two files change places.
         CHECK(MPI_File_close(turn % 2 == 0 ? &one : &two) == MPI_SUCCESS);
         CHECK(MPI_File_close(turn % 2 == 0 ? &two : &one) == MPI_SUCCESS);
     }
@@ -99,7 +100,7 @@ void two_files_at_once_are_apart(const std::string& name) {
     if (rank_of_world() == 0) ::unlink(other.c_str());
 }
 
-/// Resources that a process holds.
+/// Resources that this process holds.
 struct Held {
     long long descriptors = 0;
     long long mappings = 0;  ///< mappings of our segments
@@ -144,8 +145,8 @@ void fail_to_open(MPI_Comm comm) {
           MPI_ERR_NO_SUCH_FILE);
 }
 
-/// Opens a file on a communicator of its own, as some libraries do; with `open` the communicator is
-/// freed while the file is open.
+/// Opens one file on a new communicator, as some libraries do. With `open` the communicator is
+/// freed while the file is open, else after the close.
 void use_a_communicator_once(const std::string& name, bool world, bool open) {
     MPI_Comm comm = MPI_COMM_NULL;
     if (world) {
@@ -196,11 +197,12 @@ void run_all(const std::string& name) {
             nothing_grows("communicators", one_node ? 100 : 10,
                           [&] { use_a_communicator_once(name, world, open); });
     ::unlink(mine.c_str());
-    // MPI_Finalize also finds a cached workspace on a communicator that is never freed.
+    // This communicator is never freed, so that MPI_Finalize finds a cached workspace on it.
     use_file(turned_round(), name, "shared_buffer", 10);
 }
 
-/// The order of the threads, and with it what each finds in the cache, differs from rank to rank.
+/// Opens files in several threads at once. The order of the threads, and with it what each finds in
+/// the cache, differs from rank to rank.
 void threads_open_files_at_once(const std::string& name) {
     constexpr int kThreads = 3;
     std::vector<std::thread> threads;

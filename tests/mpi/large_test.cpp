@@ -9,7 +9,7 @@
 #include "mpi/file_support.hpp"
 #include "mpi/io_faults.hpp"
 
-// Open MPI's header has no large-count forms; the library under test has them all the same.
+// Open MPI's header has no large-count forms, but the library under test has them.
 #define WEAK __attribute__((weak))
 extern "C" {
 WEAK int MPI_File_read_at_c(MPI_File, MPI_Offset, void*, MPI_Count, MPI_Datatype, MPI_Status*);
@@ -60,8 +60,8 @@ void offsets_near_a_tebibyte(const Hints& hints, const std::string& told) {
     CHECK_IN(told, MPI_File_close(&file) == MPI_SUCCESS);
 }
 
-/// Writes tiles of three pieces that are `apart` bytes apart, from 5 GiB on; a tile is 10/3 of that
-/// distance.
+/// Writes, from 5 GiB on, tiles of three pieces that are `apart` bytes apart. A tile extends over
+/// 10/3 of `apart`.
 void displacement_beyond_4_gib(MPI_Offset apart, const Hints& hints, const std::string& told) {
     const MPI_Offset tile = apart / 3 * 10;
     MPI_File file = scratch_file(hints);
@@ -112,14 +112,14 @@ void offsets_past_the_largest_are_refused() {
     MPI_Status status;
     double real = 1;
     CHECK(MPI_File_write_at(file, end - 3, &real, 1, MPI_DOUBLE, &status) != MPI_SUCCESS);
-    // A mistake of one rank is an error on all ranks.
+    // An invalid argument of one rank is an error on all ranks.
     CHECK(same_on_all_ranks(class_of(MPI_File_write_at_all(file, last ? end - 3 : 0, &real, 1,
                                                            MPI_DOUBLE, &status))) == MPI_ERR_ARG);
     CHECK(MPI_File_write_at_all(file, rank_of_world(), &byte, 1, MPI_BYTE, &status) == MPI_SUCCESS);
     CHECK(MPI_File_close(&file) == MPI_SUCCESS);
 }
 
-/// 2.5 GiB of addresses, with memory only where something is written.
+/// A range of 2.5 GiB of addresses. Only pages that are written take memory.
 class Addresses {
   public:
     static constexpr MPI_Count size = 5 * kGiB / 2;
@@ -207,7 +207,7 @@ int main(int argc, char** argv) {
     for (const std::string& method : kMethods) {
         const Hints hints{{"oratorio_method", method}};
         offsets_near_a_tebibyte(hints, method);
-        // The other methods read everything between the pieces.
+        // The methods not named here also read the gaps between the pieces.
         const bool pieces_only = method == "auto" || method == "list_io" || method == "naive" ||
                                  method == "grouping" || method == "prefetch";
         displacement_beyond_4_gib(pieces_only ? 3 * kGiB : 3 << 20, hints, method);

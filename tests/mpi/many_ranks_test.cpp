@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// More ranks on a node than a host has cells in shared memory: all methods, tiny data. The ranks
-// that aggregate come late, so that all others have sent by then and many acknowledgements are due
-// at once. A plain MPI program. Arguments: the methods, instead of all.
+// More ranks on a node than a host has cells in shared memory. All methods move tiny data. The
+// aggregators come late, so that all other ranks have sent by then and many acknowledgements are
+// due at once. The test is a plain MPI program. Arguments: methods to use instead of all.
 #include <algorithm>
 #include <thread>
 
@@ -17,7 +17,8 @@ constexpr int kPiece = 1000;
 
 const std::vector<std::string> kOfMessages = {"two_phase", "double_buffer", "cb_cyclic"};
 
-/// Delays the aggregators, which are spread evenly, whatever their number.
+/// Sleeps on every (n/8)-th of n ranks. That delays the aggregators, which are spread evenly,
+/// whatever their number.
 void come_late_if_an_aggregator() {
     if (rank_of_world() % (size_of_world() / 8) == 0) std::this_thread::sleep_for(100ms);
 }
@@ -36,7 +37,7 @@ void write_and_read(MPI_File file, const std::string& method, bool late) {
     CHECK_IN(method, got == bytes);
 }
 
-/// Uses a file with short messages, so that each rank sends many.
+/// Uses a file with a small limit on the length of messages, so that each rank sends many messages.
 void use_file(const std::string& name, const std::string& method, bool late) {
     const int ranks = size_of_world();
     MPI_File file = open_file(name, MPI_MODE_CREATE | MPI_MODE_RDWR,

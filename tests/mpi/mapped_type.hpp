@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MappedType: an MPI datatype and the bytes it stands for, computed here without MPI.
+// MappedType: an MPI datatype and the bytes that it stands for, which the test computes without
+// MPI.
 #pragma once
 
 #include <mpi.h>
@@ -39,14 +40,14 @@ class MappedType {
     MappedType& operator=(MappedType&&) = delete;
     ~MappedType();
 
-    MPI_Datatype handle() const { return handle_; }  ///< committed
+    MPI_Datatype handle() const { return handle_; }  ///< is committed
     const std::vector<Block>& map() const { return map_; }
     MPI_Aint size() const { return size_; }
     MPI_Aint extent() const { return extent_; }
 
   private:
     MappedType(MPI_Datatype handle, std::vector<Block> map);
-    /// Returns copies of the member at these places, in bytes.
+    /// Returns a type of copies of the member, at these byte displacements.
     static MappedType copies(MPI_Datatype handle, const std::vector<MPI_Aint>& places,
                              const MappedType& member);
     static MappedType of_array(MPI_Datatype handle, const std::vector<int>& sizes,

@@ -7,7 +7,8 @@
 namespace oratorio::test {
 namespace {
 
-/// Collective. Opens and closes a file. Returns the class if all ranks have the same, else -1.
+/// Collective. Opens and closes a file. Returns the error class of the open if all ranks have the
+/// same, else -1.
 int opening(const std::string& name, int mode) {
     MPI_File file = MPI_FILE_NULL;
     const int code = MPI_File_open(MPI_COMM_WORLD, name.c_str(), mode, MPI_INFO_NULL, &file);
@@ -15,7 +16,7 @@ int opening(const std::string& name, int mode) {
     return same_on_all_ranks(class_of(code));
 }
 
-/// Collective. Rank 0 makes a file of these bytes.
+/// Collective. Creates a file with these bytes, on rank 0.
 void make_file(const std::string& name, const Bytes& bytes) {
     if (rank_of_world() == 0) put_into_file(name, 0, bytes);
     MPI_Barrier(MPI_COMM_WORLD);
@@ -72,7 +73,8 @@ void appending_begins_at_the_end() {
     MPI_Offset position = 0;
     CHECK(MPI_File_get_position(file, &position) == MPI_SUCCESS && position == 1234);
     MPI_Barrier(MPI_COMM_WORLD);
-    // Each rank has its own pointer: the last bytes are the last rank's.
+    // Each rank has its own file pointer, and all begin at the same position. The last rank writes
+    // most, so the last bytes in the file are the last rank's.
     const Bytes bytes(10 * static_cast<std::size_t>(rank_of_world() + 1), 9);
     CHECK(MPI_File_write_all(file, bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE,
                              MPI_STATUS_IGNORE) == MPI_SUCCESS);
@@ -144,7 +146,8 @@ void permissions_are_told() {
     });
 }
 
-/// The pieces have gaps in a file that can't be read: no method may need the content of the gaps.
+/// Writes pieces with gaps into a file that can't be read. No method may need the content of the
+/// gaps.
 void a_file_that_cannot_be_read_keeps_its_gaps(const std::string& method) {
     const ScratchFile scratch;
     const int ranks = size_of_world();
@@ -201,7 +204,7 @@ void sizes_are_set() {
     CHECK(MPI_File_close(&file) == MPI_SUCCESS);
 }
 
-/// The sequence is sync, barrier, sync (MPI-4.1, 14.6.1).
+/// Reads what another rank wrote, after the sequence of sync, barrier and sync (MPI-4.1, 14.6.1).
 void what_is_synced_is_seen_by_others() {
     const ScratchFile scratch;
     MPI_File file = open_file(scratch.name(), MPI_MODE_CREATE | MPI_MODE_RDWR, {});
@@ -225,8 +228,8 @@ bool uniform(const Bytes& bytes) {
                        [&](auto byte) { return byte == bytes.front(); });
 }
 
-/// All ranks write the same place at the same time, contiguous or in pieces, and read it while
-/// others write.
+/// Lets all ranks write the same place at the same time in atomic mode, contiguous or in pieces,
+/// and read it while others write.
 void atomic_accesses_are_never_torn(const Hints& hints, bool pieces, const std::string& told) {
     constexpr int kBytes = 9600, kTurns = 4;
     const ScratchFile scratch;

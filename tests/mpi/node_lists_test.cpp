@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lists of all ranks that are stored once per node, gathered by a real MPI's ranks on simulated
-// nodes. They are right for each rank, and take no collective of all ranks.
+// Lists of all ranks' data that a node stores once. Ranks of a real MPI on simulated nodes gather
+// them. The lists are right for each rank and need no collective operation of all ranks.
 #include <array>
 #include <cstdlib>
 #include <memory>

@@ -9,7 +9,7 @@ namespace oratorio::oracle {
 
 namespace {
 
-char waits_in[600];  // for the message about a hang
+char waits_in[600];  // the message that is printed if the program hangs
 
 void tell_hang(int) {
     [[maybe_unused]] const auto written = ::write(STDERR_FILENO, waits_in, std::strlen(waits_in));
@@ -137,7 +137,7 @@ std::vector<Told> Performer::run() {
 void Performer::take(const Step& step, std::size_t part) {
     if (step.kind == Kind::poll) return poll();
     if (step.kind != Kind::open && opened(step).file == MPI_FILE_NULL)
-        return;  // its open failed, on all ranks
+        return;  // the open failed on all ranks
     switch (step.kind) {
         case Kind::access:
             return access(step, part);

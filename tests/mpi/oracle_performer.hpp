@@ -12,11 +12,11 @@
 
 namespace oratorio::oracle {
 
-/// The result of a call. Travels between ranks as bytes.
+/// The result of a call, sent between ranks as bytes.
 struct Told {
     int step = 0;  ///< id of the step
     int part = 0;  ///< part of a data access or of a query of the size; -1 for any other call
-    int error_class = 0;  ///< MPI_SUCCESS or what the routine returned
+    int error_class = 0;  ///< what the routine returned
     /// Bytes of a data access, or the size that MPI_File_get_size returned.
     long long bytes = 0;
 };
@@ -31,8 +31,8 @@ class Performer {
     Performer(const Performer&) = delete;
     Performer& operator=(const Performer&) = delete;
 
-    /// Collective. Runs all steps, each rank its own. Returns the results in the order in which the
-    /// calls ended.
+    /// Collective. Runs this rank's part of all steps. Returns the results in the order in which
+    /// the calls ended.
     std::vector<Told> run();
 
   private:
@@ -40,12 +40,12 @@ class Performer {
         const Step* step = nullptr;
         std::size_t part = 0;
         MPI_Request request = MPI_REQUEST_NULL;
-        bool over = false;  ///< a test has completed it
+        bool over = false;  ///< a testing call has completed the request
     };
     struct Opened {
         MPI_Comm members = MPI_COMM_NULL;
         MPI_File file = MPI_FILE_NULL;
-        std::map<int, Started> started;  ///< by id of the step
+        std::map<int, Started> started;  ///< key: id of the step
     };
 
     void pause();
@@ -70,7 +70,7 @@ class Performer {
     int rank_;
     test::Random random_;
     int pause_percent_;
-    std::vector<Opened> opened_;  ///< by handle
+    std::vector<Opened> opened_;  ///< key: number of the handle
     std::vector<Told> told_;
 };
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Runs the random programs of the consistency oracle (docs/internals/oracle.md) under a real MPI,
-// with the ranks of the job, each of them late now and then. Rank 0 judges what all ranks read, and
-// the file's final bytes, by the rules of the simulation. Of a program's setting only the old bytes
-// of the file, the store, failing requests and "nothing beside" apply here: nodes, helper threads
-// and the pace of the ranks are those of the job.
+// with the ranks of the job, each of which is late now and then. Rank 0 judges what all ranks read,
+// and the file's final bytes, by the rules of the simulation. Of a program's setting only the old
+// bytes of the file, the store, failing requests and "nothing beside" apply here. Nodes, helper
+// threads and the pace of the ranks are those of the job.
 //
 // The file lies in the folder of --folder, which may be two mounts of one file system on two nodes.
 // Its final bytes are compared with a third view if there is one: --third names a folder of rank
@@ -25,7 +25,7 @@
 namespace oratorio::oracle {
 namespace {
 
-constexpr int kToldMost = 3;  // programs that are printed in full
+constexpr int kToldMost = 3;  // number of programs printed in full
 
 long long failed_requests = 0;  // injected on this rank
 
@@ -50,7 +50,7 @@ const Step& step_of(const Program& program, int id) {
     return *std::ranges::find(program.steps, id, &Step::id);
 }
 
-/// Returns true if the call moves data, which is then sent to rank 0.
+/// Returns true if the call moves data. The data that it read is then sent to rank 0.
 bool has_data(const Program& program, const Told& told) {
     return told.part >= 0 && step_of(program, told.step).kind != Kind::get_size;
 }
@@ -68,8 +68,8 @@ Words packed(const Program& program, Outcomes& outcomes, const std::vector<Told>
     return words;
 }
 
-/// Returns the kind of error for a class. Kinds of storage errors differ; all others count as the
-/// same.
+/// Returns the kind of error for a class. Each class of storage errors has a kind of its own; all
+/// other classes share one.
 ErrorKind kind_of_class(int error_class) {
     switch (error_class) {
         case MPI_ERR_IO:
@@ -115,7 +115,7 @@ void unpack(const Program& program, Rank rank, std::span<const char> words, Outc
     }
 }
 
-/// Collective. Afterwards `outcomes` on rank 0 has those of all ranks.
+/// Collective. Adds the outcomes of all ranks to `outcomes` on rank 0.
 void gather(const Program& program, Outcomes& outcomes, const std::vector<Told>& told) {
     const Words mine = packed(program, outcomes, told);
     const int bytes = static_cast<int>(mine.size());
@@ -142,14 +142,14 @@ void put_old_bytes(const Program& program, const Rules& rules, const std::string
         file.put(static_cast<char>(rules.old_value(at)));
 }
 
-/// Returns none if the file can't be opened.
+/// Returns the content of the file, or none if it can't be opened.
 std::optional<std::vector<char>> contents_of(const std::string& path) {
     std::ifstream file(path, std::ios::binary);
     if (!file) return std::nullopt;
     return std::vector<char>{std::istreambuf_iterator<char>(file), {}};
 }
 
-/// Returns "" if the other view of the file has the same bytes.
+/// Compares the file in the folder `third` with `contents`. Returns "" if the bytes are the same.
 std::string compare_with(const std::string& third, const std::vector<char>& contents) {
     const auto seen = contents_of(third);
     if (!seen) return "third: can't be opened: " + third;

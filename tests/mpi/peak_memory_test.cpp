@@ -17,7 +17,7 @@ constexpr int kPieces = 8 << 20;
 constexpr int kIndexedPieces = 1 << 20;
 constexpr long long kCollectiveBuffer = 16 << 20;
 
-/// Returns VmHWM in bytes.
+/// Returns the peak of this process's memory (VmHWM), in bytes.
 long long peak() {
     std::ifstream status("/proc/self/status");
     std::string word;
@@ -31,12 +31,12 @@ long long peak() {
     return -1;
 }
 
-/// Resets the peak to what is in use now.
+/// Resets the peak to the memory in use now.
 void reset_peak() {
     std::ofstream("/proc/self/clear_refs") << "5" << std::flush;
 }
 
-/// Returns how much the peak rises.
+/// Returns by how many bytes `action` raises the peak.
 template <class Action>
 long long growth(Action action) {
     MPI_Barrier(MPI_COMM_WORLD);
@@ -53,7 +53,8 @@ MPI_Datatype strided() {
     return type;
 }
 
-/// Pieces at irregular distances: MPI and the library must keep a list of them.
+/// Returns a datatype of pieces at irregular distances, of which MPI and the library must keep a
+/// list.
 MPI_Datatype irregular() {
     std::vector<MPI_Aint> places;
     MPI_Aint at = 0;

@@ -52,8 +52,8 @@ MPI_Datatype RandomTypes::predefined(std::string& made) {
         made += "leaf" + std::to_string(chosen);
         return leaves_[static_cast<std::size_t>(chosen)];
     }
-    // No long double: MPICH leaves its padding out. No complex: Open MPI mixes up overlapping
-    // blocks of it.
+    // long double is left out because MPICH leaves its padding out, and complex types because Open
+    // MPI mixes up overlapping blocks of them.
     const MPI_Datatype types[] = {MPI_BYTE,       MPI_SHORT,     MPI_INT,       MPI_DOUBLE,
                                   MPI_DOUBLE_INT, MPI_SHORT_INT, MPI_FLOAT_INT, MPI_LONG_DOUBLE_INT,
                                   MPI_2INT,       MPI_LONG_INT,  MPI_CHAR};

@@ -15,8 +15,8 @@ namespace oratorio::test {
 class RandomTypes {
   public:
     explicit RandomTypes(std::uint64_t seed) : random_(seed) {}
-    /// All types consist of these predefined ones. With the same number of them, one seed makes the
-    /// same calls.
+    /// Makes all types of these predefined ones. Generators with equal seeds and equal numbers of
+    /// leaves make the same calls.
     RandomTypes(std::uint64_t seed, std::vector<MPI_Datatype> leaves)
         : random_(seed), leaves_(std::move(leaves)) {}
 

@@ -181,7 +181,8 @@ void interleaving_tiles(Making& m) {
     m.views.interleaving = true;
 }
 
-/// Makes views that overlap each other. None overlaps itself, as not all hosts support that.
+/// Makes views that overlap those of other ranks. No view overlaps itself, as not all hosts support
+/// that.
 void overlapping_views(Making& m) {
     for (int r = 0; r < m.ranks; ++r) {
         const int room = pick(m.random, 2, 60);

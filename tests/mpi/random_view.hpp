@@ -28,16 +28,16 @@ struct RandomViews {
     std::string kind;
     std::unique_ptr<MappedType> etype;
     std::vector<FileView> of_rank;
-    /// Views of several ranks overlap, or one with itself: only for reading.
+    /// The views of several ranks overlap each other, or a view overlaps itself: only for reading.
     bool overlapping = false;
-    bool interleaving = false;  ///< a tile begins before the one before it has ended
+    bool interleaving = false;  ///< a tile begins before the previous one has ended
     int etypes = 0;             ///< accesses must stay within this many etypes of the view
 };
 
 RandomViews random_views(Random& random, int ranks, MPI_Offset base, bool for_reading);
 
-/// Returns `units` pieces of `unit` anywhere in memory, also before the begin, in any order. They
-/// don't overlap, also when the type is repeated.
+/// Returns a type of `units` pieces of `unit` in any order, at any places in memory, also before
+/// the begin of the buffer. The pieces don't overlap, also when the type is repeated.
 MappedType random_memory(Random& random, int units, const MappedType& unit);
 
 }  // namespace oratorio::test

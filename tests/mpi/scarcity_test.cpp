@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One rank's process runs out of memory or threads: no call leaves the others waiting. Small
-// allocations come from the library's reserve, so the calls succeed; where the reserve is used up,
-// too, the job ends.
+// The process of one rank runs out of memory or threads, and no call leaves the other ranks
+// waiting. Small allocations come from the library's reserve, so that the calls succeed. If the
+// reserve is used up, too, the job ends.
 //
 // usage: scarcity_test memory|threads|end   (ORATORIO_SWEEP=full: every allocation, not a sample)
 #include "mpi/scarcity.hpp"
@@ -31,8 +31,8 @@ Bytes data(int salt) {
     return bytes;
 }
 
-/// All collective calls of a file, and some independent ones, on a communicator with nothing
-/// cached.
+/// Makes all collective calls on a file, and some independent ones, on a communicator for which
+/// nothing is cached.
 class Calls {
   public:
     Calls(std::string name, Hints hints, std::string context)
@@ -116,7 +116,8 @@ class Calls {
     Bytes got_;
 };
 
-/// Collective. Returns the allocations and refusals of the rank that lacks something.
+/// Collective. Returns how many allocations were made and how many requests were refused on the
+/// rank that lacks memory or threads.
 std::pair<long, long> run(const Hints& hints, const Lack& lack) {
     const ScratchFile scratch;
     std::string context;
@@ -159,7 +160,7 @@ void without_threads() {
                       .second > 0);
 }
 
-/// Begins accesses until the reserve is used up. Then the job ends.
+/// Starts accesses until the library's reserve is used up, which ends the job.
 void until_the_end() {
     const ScratchFile scratch;
     MPI_File file = open_file(scratch.name(), MPI_MODE_CREATE | MPI_MODE_RDWR, {});

@@ -15,7 +15,7 @@ constexpr int kPieces = 300;
 constexpr int kPiece = 40;
 constexpr int kMine = kPieces * kPiece;
 
-/// Returns the rank before MPI is initialised.
+/// Returns the rank that the launcher put into the environment, for use before MPI is initialised.
 int rank_of_launcher() {
     for (const char* name : {"PMI_RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK"})
         if (const char* const rank = std::getenv(name)) return std::atoi(rank);
@@ -105,7 +105,7 @@ int main(int argc, char** argv) {
     CHECK(rank_of_launcher() == rank_of_world());
     everything(MPI_COMM_WORLD);
     everything(MPI_COMM_WORLD);
-    // Other communicators have their own rank 0, and use nothing cached for the world.
+    // Another communicator has another rank 0, and uses nothing that is cached for MPI_COMM_WORLD.
     MPI_Comm turned;
     MPI_Comm_split(MPI_COMM_WORLD, 0, -rank_of_world(), &turned);
     everything(turned);

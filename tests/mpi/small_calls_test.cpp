@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Small accesses one after the other, where each rank has a core: no rank gives up its core for
-// them, and a single rank starts no thread. A plain MPI program, which sees what the library does
-// in its system calls.
+// Small accesses one after the other, where each rank has a core. No rank yields its core during
+// them, and a single rank starts no thread. This plain MPI program observes the library by its
+// system calls.
 #include <dlfcn.h>
 
 #include <atomic>
@@ -13,7 +13,7 @@
 namespace oratorio::test {
 namespace {
 
-std::atomic<int> yields{0};  ///< calls by our library
+std::atomic<int> yields{0};  ///< number of sched_yield calls by our library
 constexpr int kCalls = 200;
 
 std::ptrdiff_t threads() {
@@ -21,7 +21,8 @@ std::ptrdiff_t threads() {
     return std::distance(begin(all), end(all));
 }
 
-/// Opens a file without helpers, which would take part in the waiting of several ranks.
+/// Opens a file without helper threads, which would otherwise take part in the waiting if there are
+/// several ranks.
 MPI_File open_for_calls() {
     MPI_Info info = MPI_INFO_NULL;
     MPI_Info_create(&info);
@@ -46,7 +47,8 @@ void write_one(MPI_File file, int number) {
     CHECK(MPI_Wait(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS);
 }
 
-/// The first accesses agree on a plan and allocate the memory that it needs.
+/// Makes small accesses. The first half, which agrees on a plan and allocates memory for it, is not
+/// measured.
 void small_accesses() {
     MPI_File file = open_for_calls();
     for (int i = 0; i < kCalls; ++i) write_one(file, i);
@@ -65,7 +67,7 @@ void small_accesses() {
     CHECK(MPI_File_close(&file) == MPI_SUCCESS);
 }
 
-/// Nothing has been started in the background before.
+/// Makes small accesses on a single rank before anything has been started in the background.
 void a_rank_alone_starts_no_thread() {
     MPI_File file = open_for_calls();
     const std::ptrdiff_t before = threads();

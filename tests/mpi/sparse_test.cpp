@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sparse data with the hint IBM_sparse_access: before each access the ranks find out which ones
-// have data where; only those exchange messages, and only those get the outcome. The costs are read
-// from the output of the library's explanations.
+// Sparse data with the hint IBM_sparse_access. Before each access the ranks find out where which
+// ranks have data. Only ranks with data exchange messages and receive the outcome. The test reads
+// the costs from the output of ORATORIO_EXPLAIN.
 #include <unistd.h>
 
 #include <cstdlib>
@@ -13,15 +13,16 @@ namespace oratorio::test {
 namespace {
 
 constexpr int kBlock = 1024;
-constexpr long long kApart = 1 << 20;  ///< distance from a rank's block to its next
-constexpr int kTiles = 6;              ///< of the file; each rank has two blocks in each
+constexpr long long kApart = 1 << 20;  ///< distance from one block of a rank to its next
+constexpr int kTiles = 6;              ///< tiles of the file; each rank has two blocks in each tile
 
 /// Returns a file name of this process; only rank 0's file is written.
 std::string explained() {
     return "/tmp/oratorio-sparse-explained-" + std::to_string(::getpid());
 }
 
-/// Returns a counter over the accesses of all ranks, for the file closed last. Only on rank 0.
+/// Returns the sum of a counter over the accesses of all ranks, for the file closed last. Only on
+/// rank 0.
 long long took(const std::string& counter) {
     std::ifstream file(explained());
     long long last = 0;
@@ -107,9 +108,10 @@ void expect(const std::string& in, const std::string& counter, long long expecte
         counted == expected);
 }
 
-/// In two rounds of the aggregator there is data. In each of these, each other rank sends its data;
-/// for a read it sends its contents message and the request, and gets the reply; and at the
-/// end of each access it gets the outcome.
+/// Checks the numbers of messages. Each access has data in two rounds of the aggregator. In each of
+/// these rounds every other rank sends its data if it writes; if it reads, it sends its contents
+/// message and the request, and gets the reply. At the end of each access every other rank gets the
+/// outcome.
 void only_ranks_with_data_talk(const std::string& name) {
     ThinFile file(name, "true");
     for (int tile = 0; tile < kTiles; ++tile) file.write(tile, 2 * kBlock, 1);

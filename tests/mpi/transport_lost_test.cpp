@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Operations of MpiTransport that fail, on one rank or on all: over a real MPI no rank waits for
-// one that has given up.
+// Operations of MpiTransport that fail, on one rank or on all. Over a real MPI no rank waits for a
+// rank that has given up.
 #include <cstddef>
 #include <memory>
 #include <span>
@@ -36,7 +36,7 @@ void too_long_a_message_is_an_error(Transport& transport) {
     (void)wait(transport, send);
 }
 
-/// Rank 0's receives fail from now on, as if the host could no longer access the memory of other
+/// Lets the host refuse all receives on rank 0, as if it could no longer access the memory of other
 /// processes.
 void where_messages_of_one_rank_fail_all_ranks_hear_of_it() {
     auto transport = open_messages();
@@ -48,7 +48,8 @@ void where_messages_of_one_rank_fail_all_ranks_hear_of_it() {
                                              MPI_Request*) -> int { return MPI_ERR_NO_MEM; };
     std::byte byte{};
     const Rank beside = topology.rank == 0 ? 1 : 0;
-    // Rank 0 receives no message, and only rank 1 is sent one.
+    // Rank 0 waits for a message of rank 1 that its host refuses to receive. The other ranks wait
+    // until rank 0 takes theirs.
     const auto waits = topology.rank == 0 ? transport->receive(beside, 5, std::span(&byte, 1))
                                           : transport->send(beside, 5, std::span(&byte, 1));
     const auto ended = waits ? wait(*transport, *waits) : waits.error();

@@ -12,9 +12,9 @@ namespace {
 
 using Buffer = std::vector<std::byte>;
 
-/// Each rank sends every third byte to each other rank, and receives into every second one. The
-/// message is shorter than its receive, and empty from rank 0. The lists are freed before any data
-/// has moved.
+/// Sends every third byte of a buffer from each rank to each other, and receives into every second
+/// byte. A message is shorter than its receive, and empty from rank 0. The lists of pieces are
+/// freed before any data has moved.
 void pieces_arrive_in_pieces(Transport& transport) {
     const Topology& topology = transport.topology();
     constexpr std::size_t kPieces = 5000, kMore = 7;

@@ -19,7 +19,7 @@ namespace {
 
 using Buffer = std::vector<std::byte>;
 
-/// The transport under test treats messages of more bytes as large.
+/// The transport under test treats messages of more than this many bytes as large.
 constexpr Bytes kChunk = 1000;
 
 std::unique_ptr<MpiTransport> open_messages() {
@@ -37,15 +37,15 @@ bool same(const Buffer& one, const Buffer& other) {
            (one.empty() || std::memcmp(one.data(), other.data(), one.size()) == 0);
 }
 
-/// Returns a length that both sides know; some messages are empty, some exceed kChunk, one is just
-/// as long.
+/// Returns the length of a message, which sender and receiver both compute. Some messages are
+/// empty, some exceed kChunk, and one has exactly that length.
 std::size_t length_of(Rank from, Rank to, int number) {
     static constexpr std::size_t kLengths[] = {0, 1, 8, 999, 1000, 1001, 2000, 70000, 300001};
     return kLengths[static_cast<std::size_t>(from * 5 + to * 3 + number) % std::size(kLengths)];
 }
 
-/// Each rank sends several messages to each. The receiver takes them in order from each sender and
-/// tells them apart by tag.
+/// Sends several messages from each rank to each. The receiver takes them in order from each sender
+/// and tells them apart by tag.
 void all_to_all_arrives(Transport& transport) {
     const Rank rank = transport.topology().rank;
     const int size = transport.topology().size;
@@ -94,7 +94,7 @@ void any_rank_tells_its_source(Transport& transport) {
     for (const Ticket& ticket : sends) CHECK(wait(transport, ticket).ok());
 }
 
-/// A send isn't done before its receiver takes it, however small it is.
+/// Checks that a send does not complete before its receiver takes the message, however small it is.
 void send_waits_for_its_receiver(Transport& transport) {
     const Topology& topology = transport.topology();
     const Rank to = (topology.rank + 1) % topology.size;
@@ -151,7 +151,7 @@ void broadcast_reaches_all(Transport& transport) {
         }
 }
 
-/// Several collectives and messages are in flight, completed in another order than started.
+/// Starts several collectives and messages, and completes them in another order.
 void operations_overlap(Transport& transport) {
     const Topology& topology = transport.topology();
     std::vector<std::uint64_t> values(20, 1);
@@ -175,13 +175,15 @@ void counters_count_messages() {
     CHECK(wait(*transport, send).ok());
     CHECK(reduce(*transport, std::span(&value, 1), ReduceOp::sum).ok());
     const MessageCounters& counters = transport->counters();
-    // A single rank calls the host for no collective, so a thread may call it at any thread level.
+    // With a single rank a collective makes no call to the host, so that a thread may start one at
+    // any level of thread support.
     const int collectives = transport->topology().size == 1 ? 0 : 1;
     CHECK(counters.sends == 1 && counters.receives == 1 && counters.collectives == collectives);
     CHECK(counters.bytes_sent == 100 && counters.bytes_received == 100);
 }
 
-/// The program's own receives on the communicator that the transport was opened on are left alone.
+/// Leaves a receive of the program pending on the communicator that the transport was opened on. It
+/// gets no message of the library.
 void the_program_hears_nothing() {
     int heard = 0, done = 0;
     MPI_Request request;
@@ -216,7 +218,8 @@ void attributes_of_the_program_stay_behind() {
     MPI_Comm_free_keyval(&keyval);
 }
 
-/// Leftovers of a failed collective must hang neither the destructor nor the job.
+/// Destroys a transport while operations of a failed collective are still pending. Neither the
+/// destructor nor the job may hang.
 void destruction_in_flight_ends(Rank rank) {
     std::byte in{}, out{};
     auto transport = open_messages();
@@ -267,8 +270,8 @@ void the_counter_gives_each_rank_numbers_of_its_own(Transport& transport) {
     CHECK(reduce(transport, std::span(&met, 1), ReduceOp::sum).ok());
 }
 
-/// The counter is in shared memory on one node, served by rank 0 on several; a single rank has its
-/// own.
+/// Opens a transport with a counter: in shared memory if there is one node, served by rank 0 if
+/// there are several; a single rank counts for itself.
 void counters_that_fit_the_nodes_count(int ranks_per_node) {
     CounterService counters;
     auto opened = open_transport(MPI_COMM_WORLD, counters, Agreed<int>::vouch(ranks_per_node));
@@ -276,7 +279,8 @@ void counters_that_fit_the_nodes_count(int ranks_per_node) {
     the_counter_gives_each_rank_numbers_of_its_own(*opened->transport);
 }
 
-/// In the meantime rank 0 only reads its own number.
+/// Lets the other ranks add to the counter while rank 0 makes no call to MPI and only reads the
+/// counter.
 void others_count_while_rank_0_does_not_call_mpi(Transport& transport) {
     constexpr std::int64_t kTimes = 100;
     const Topology& topology = transport.topology();
@@ -290,7 +294,7 @@ void others_count_while_rank_0_does_not_call_mpi(Transport& transport) {
     CHECK(reduce(transport, std::span(&met, 1), ReduceOp::sum).ok());
 }
 
-/// Rank 0 may destroy its transport before the others do.
+/// Counts at a counter that rank 0 serves. Rank 0 then destroys its transport before the others do.
 void a_served_counter_counts() {
     CounterService counters;
     auto transport = open_messages();
@@ -302,7 +306,7 @@ void a_served_counter_counts() {
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/// Rank 0 holds the number.
+/// Lets the ranks reserve together where no counter is shared and only rank 0 holds the number.
 void without_a_shared_counter_ranks_still_claim_together(MpiTransport& transport) {
     const Rank rank = transport.topology().rank;
     const std::int64_t before_me = rank * (rank - 1) / 2;
@@ -313,12 +317,14 @@ void without_a_shared_counter_ranks_still_claim_together(MpiTransport& transport
     CHECK(first.ok() && *first == 100 + before_me);
 }
 
-/// Only rank 0 has no descriptors for sockets.
+/// Takes the descriptors for sockets from rank 0 only. The counter is then not served, and rank 0
+/// keeps the number.
 void where_rank_0_cannot_serve_it_it_keeps_the_number() {
     CounterService counters;
     auto transport = open_messages();
     const Rank rank = transport->topology().rank;
-    // Hosts may need sockets when ranks first reach each other.
+    // The barrier connects the ranks before, because hosts may need sockets when ranks first reach
+    // each other.
     MPI_Barrier(transport->comm());
     rlimit before{};
     getrlimit(RLIMIT_NOFILE, &before);

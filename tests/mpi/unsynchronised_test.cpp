@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ranks that mix calls without a barrier between them: data that a rank wrote before it enters a
-// collective call is there, and data that it writes during one is kept, with every method. A plain
-// MPI program. Bytes that don't overlap don't conflict (MPI-4.1, 14.6).
+// Ranks that mix calls without a barrier between them. Data that a rank wrote before it enters a
+// collective call is in the file afterwards, and data that it writes during one is kept, with every
+// method. The test is a plain MPI program. Bytes that don't overlap don't conflict (MPI-4.1, 14.6).
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace {
 constexpr int kMode = MPI_MODE_CREATE | MPI_MODE_RDWR;
 constexpr int kTimes = 4;
 
-/// Makes one rank late, each in turn.
+/// Makes one rank late; the ranks take turns by `time`.
 void be_late(int time) {
     if (time % size_of_world() == rank_of_world()) ::usleep(2000);
 }
@@ -54,7 +54,8 @@ void a_rank_reads_its_own_bytes(const Hints& hints) {
     MPI_File_close(&file);
 }
 
-// The ranks' pieces in a collective write, and behind each a hole of the same length.
+// In a collective write each rank has pieces of this length, and behind each piece a hole of the
+// same length.
 constexpr int kPiece = 40;
 constexpr int kPieces = 100;
 
@@ -83,7 +84,7 @@ Bytes hole_at(int rank, int time, int piece) {
     return bytes;
 }
 
-/// Checks on rank 0 what the file holds of all ranks' pieces and holes after `time`.
+/// Checks on rank 0 that the file holds the pieces and holes that all ranks wrote at `time`.
 void expect_all(const std::string& name, int time, const std::string& context) {
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank_of_world() == 0) {
@@ -115,10 +116,10 @@ void make_long_enough(MPI_File file, const Hints& hints, long long bytes) {
     if (hints[0].second == "mmap") CHECK(MPI_File_set_size(file, bytes) == MPI_SUCCESS);
 }
 
-/// A write, collective through `all` and independent through `own`; both are of the same file.
+/// Writes collectively through `all` and independently through `own`, two handles of the same file.
 using Write = std::function<void(MPI_File all, MPI_File own, int time)>;
 
-/// Writes into this rank's holes, independently.
+/// Writes independently into the holes behind this rank's pieces.
 void write_holes(MPI_File own, int time) {
     for (int piece = 0; piece < kPieces; ++piece) {
         const Bytes hole = hole_at(rank_of_world(), time, piece);
@@ -127,7 +128,8 @@ void write_holes(MPI_File own, int time) {
     }
 }
 
-/// The independent writes use a second handle, which is opened on MPI_COMM_SELF or on all ranks.
+/// Runs `write` repeatedly. The independent writes use a second handle of the file, opened on
+/// MPI_COMM_SELF if `second_handle` is true, else on all ranks.
 void with_holes(const Hints& hints, const std::string& what, const Write& write,
                 bool second_handle) {
     const ScratchFile scratch;
@@ -169,7 +171,7 @@ void writes_beside_a_split_one_are_kept(MPI_File all, MPI_File own, int time) {
     MPI_File_write_at_all_end(all, mine.data(), MPI_STATUS_IGNORE);
 }
 
-/// The holes of one handle's view are written through the same handle, at places of that view.
+/// Writes collectively and independently through one handle, at places of its view.
 void one_handle_will_do(const Hints& hints) {
     const ScratchFile scratch;
     MPI_File file = open_file(scratch.name(), kMode, hints);
@@ -203,7 +205,7 @@ void one_handle_will_do(const Hints& hints) {
     MPI_File_close(&file);
 }
 
-/// All ranks use data sieving at the same time as others make plain writes.
+/// Lets all ranks write by data sieving while others make plain writes into the holes.
 void sieving_keeps_others_writes(const Hints& more) {
     Hints hints = more;
     hints.push_back({"romio_ds_write", "enable"});
@@ -217,7 +219,8 @@ void sieving_keeps_others_writes(const Hints& more) {
     with_holes(hints, "sieving, handles of their own", sieve, true);
 }
 
-/// The operation of one handle is half done when another handle of the process needs its range.
+/// Starts an atomic write on one handle, which holds a lock while it is half done, and writes the
+/// same range through another handle of the process. The second write must not wait for ever.
 void a_process_does_not_wait_for_its_own_lock() {
     const ScratchFile scratch;
     MPI_File one = open_file(scratch.name(), kMode, {}, MPI_COMM_SELF);
@@ -240,7 +243,7 @@ void a_process_does_not_wait_for_its_own_lock() {
     MPI_File_close(&one);
 }
 
-/// Runs the tests with the methods named, or with all.
+/// Runs the tests with the named methods, or with all if none is named.
 void run(std::vector<std::string> methods) {
     std::vector<Hints> all;
     if (methods.empty()) methods.assign(std::begin(kMethods), std::end(kMethods));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A rank that waits in a call of the library moves on all that other ranks may wait for: the
-// program's own messages, and operations on other files. A plain MPI program; each test hung before
-// the library did so. With the argument "late" one rank comes late to a call, so that the others
-// print what they wait for.
+// A rank that waits in a call of the library moves on everything that other ranks may wait for: the
+// program's own messages, and operations on other files. The test is a plain MPI program; each case
+// hung before the library did so. With the argument "late" one rank comes late to a call, so that
+// the other ranks print what they wait for.
 #include <unistd.h>
 
 #include <algorithm>
@@ -56,8 +56,8 @@ void in_collective_calls(const std::string& method) {
     messages_arrive_while_the_sender_waits([&] { CHECK(MPI_File_close(&file) == MPI_SUCCESS); });
 }
 
-/// The last rank completes an access of one file before it enters the call on the other file, in
-/// which rank 0 already waits. Only the program's calls move accesses on.
+/// Lets the last rank complete an access of one file before it enters the call on the other file,
+/// in which rank 0 already waits. Accesses progress only in calls of the program.
 void another_file_moves_on_while_a_rank_waits(const std::string& method) {
     const ScratchFile first, second;
     const Hints hints{{"oratorio_method", method}, {"oratorio_progress", "calls"}};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Threads that borrow and return workspaces at the same moment, over several simulated nodes; then
-// MPI_Finalize.
+// Threads that borrow and return workspaces at the same moment, over several simulated nodes.
+// MPI_Finalize follows.
 #include <algorithm>
 #include <barrier>
 #include <thread>
@@ -28,7 +28,7 @@ void threads_give_back_at_once(Workspaces& workspaces, const std::vector<MPI_Com
         CHECK(lent.ok());
         used[thread] = lent->workspace.workspace;
         Transport& transport = *lent->workspace.workspace->transport;
-        std::uint64_t met = 0;  // the counter is 0 once the ranks have agreed on something
+        std::uint64_t met = 0;  // the ranks have met; the counter is 0 now
         CHECK(reduce(transport, std::span(&met, 1), ReduceOp::sum).ok());
         const auto counted = transport.fetch_add(1);
         CHECK(counted.ok() && *counted < transport.topology().size);

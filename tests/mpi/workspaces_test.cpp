@@ -48,8 +48,8 @@ int size_of(MPI_Comm comm) {
     return size;
 }
 
-/// Returns a communicator with the ranks in another order: with more than one rank it is like no
-/// other.
+/// Returns a communicator with the ranks in reverse order. With more than one rank no other
+/// communicator has that order.
 MPI_Comm turned_round() {
     int rank = 0;
     MPI_Comm comm = MPI_COMM_NULL;
@@ -80,7 +80,8 @@ void the_second_makes_neither_communicator_nor_memory(MPI_Comm comm) {
     workspaces.close();
 }
 
-/// Libraries open each file on a duplicate of their own.
+/// Borrows workspaces for duplicates of MPI_COMM_WORLD, as for libraries that open each file on a
+/// duplicate of their own. The duplicates share the world's workspace.
 void duplicates_of_the_world_share_theirs() {
     Workspaces workspaces;
     workspaces.give_back(lend(workspaces, MPI_COMM_WORLD));
@@ -110,7 +111,7 @@ void two_at_once_are_two_and_one_is_kept(MPI_Comm comm) {
     workspaces.close();
 }
 
-/// A workspace that is in disorder on one rank is dropped on all.
+/// Returns a workspace that has a pending receive on one rank. All ranks drop the workspace.
 void one_in_disorder_is_not_kept(MPI_Comm comm) {
     Workspaces workspaces;
     LentWorkspace lent = lend(workspaces, comm);
@@ -124,7 +125,8 @@ void one_in_disorder_is_not_kept(MPI_Comm comm) {
     workspaces.close();
 }
 
-/// With `open`, a file still uses the workspace.
+/// Frees a communicator; its workspaces go with it. With `open` a file still uses the workspace,
+/// which then goes when the file gives it back.
 void they_go_with_their_communicator(bool open) {
     MPI_Comm comm = turned_round();
     if (size_of(comm) == 1) return void(MPI_Comm_free(&comm));
@@ -144,7 +146,8 @@ void they_go_with_their_communicator(bool open) {
     workspaces.close();
 }
 
-/// Every rank frees them at its own time.
+/// On several nodes a workspace stays cached until its communicator is freed. Every rank frees the
+/// workspace at its own time.
 void of_several_nodes_they_are_kept_until_their_communicator_is_freed() {
     Workspaces workspaces;
     MPI_Comm comm = turned_round();
@@ -178,7 +181,8 @@ void large_memory_is_not_kept(MPI_Comm comm) {
     workspaces.close();
 }
 
-/// MPICH has about 2000 communicators. The rest isn't enough for all that an open creates.
+/// Opens where communicators run out. MPICH has about 2000; the last few that are left do not
+/// suffice for all that an open creates, so every rank gets the error.
 void where_communicators_run_out_all_ranks_get_one_error() {
     constexpr int kMany = 3000;
     if (size_of(MPI_COMM_WORLD) != 2) return;  // creating that many takes long
@@ -207,8 +211,9 @@ void where_communicators_run_out_all_ranks_get_one_error() {
     for (MPI_Comm& each : all) MPI_Comm_free(&each);
 }
 
-/// With MPICH the check is a reduction. With Open MPI it creates the file's communicator, which
-/// otherwise needs a reduction to agree on.
+/// Counts the reductions that check whether all ranks have the library. With MPICH the check is a
+/// reduction. With Open MPI it creates the file's communicator, whose creation otherwise needs a
+/// reduction to agree on.
 void that_all_ranks_have_the_library_is_asked_once_for_all_duplicates() {
     MPI_Comm comm = turned_round();
     if (size_of(comm) == 1) return void(MPI_Comm_free(&comm));
