@@ -9,7 +9,8 @@
 
 #include "clients_common.h"
 
-/* Returns 1 if the first rank's read goes wrong, and prints how. */
+/* Reads an int on the first rank and compares it with `expected`. Returns 1 and prints the
+ * difference if the read goes wrong, else 0. */
 static int is_wrong(MPI_File file, MPI_Offset at, int expected) {
     char text[MPI_MAX_ERROR_STRING] = "no error";
     int found = -1, count = -1, length;
@@ -46,9 +47,9 @@ static void try_at(const char* folder, MPI_Offset at) {
 }
 
 int main(int count, char** words) {
-    /* Linux's CephFS client returns the distance to the size that it knows as an error number.
-     * For these offsets it means: a signal (EINTR, 4), too many open files (EMFILE, 24), and no
-     * error at all. */
+    /* If a read begins past the size that Linux's CephFS client knows, the client returns the
+     * distance between them as an error number. For these offsets that means a signal (EINTR, 4),
+     * too many open files (EMFILE, 24), or no error at all. */
     static const MPI_Offset offsets[] = {4, 8, 28, 5000, 1000000};
     MPI_Init(&count, &words);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);

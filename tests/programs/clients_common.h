@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 static int rank, ranks;
-static int failed; /* whether anything is wrong, on rank 0 at least */
+static int failed; /* not 0 if anything is wrong, on rank 0 at least */
 
 /* Ends the job if a call failed. */
 static void must(int code, const char* what) {
@@ -16,7 +16,7 @@ static void must(int code, const char* what) {
     MPI_Abort(MPI_COMM_WORLD, 2);
 }
 
-/* Collective. Afterwards every rank sees what all ranks wrote before. */
+/* Collective. Syncs the file, so that every rank then sees what all ranks wrote before. */
 static void sync_all(MPI_File file) {
     must(MPI_File_sync(file), "sync");
     MPI_Barrier(MPI_COMM_WORLD);

@@ -22,7 +22,7 @@ static MPI_File opened(MPI_Comm comm, const char* name, MPI_Info info) {
     return file;
 }
 
-/* Collective. Prints a case's result. */
+/* Collective. Prints the result of a case on rank 0. */
 static void tell(const char* name, int wrong, int of, double begin) {
     int sum = 0;
     const double seconds = MPI_Wtime() - begin;
@@ -44,8 +44,8 @@ static void set_view(MPI_File file, MPI_Offset at, MPI_Datatype unit, MPI_Dataty
     must(MPI_File_set_view(file, at, unit, type, "native", MPI_INFO_NULL), "view");
 }
 
-/* Lets each rank write its ints, which lie in turn with the other ranks', through a view. The
- * library uses data sieving if it follows the hint. */
+/* Lets each rank write its ints, which alternate with the ints of the other ranks, through a view.
+ * The library uses data sieving if it follows the hint. */
 static void sieved(void) {
     enum { kInts = 400 };
     int wrong = 0, mine[kInts];
@@ -76,9 +76,9 @@ static void sieved(void) {
     free(all);
 }
 
-/* Alternate pieces of kPiece bytes belong to a collective write through `all` and to the ranks'
- * own writes through `own`. The ranks write before the collective write, or during it if it is
- * nonblocking. */
+/* Pieces of kPiece bytes. They belong in turn to a collective write through `all` and to the ranks'
+ * own writes through `own`. The ranks make their own writes before the collective write, or during
+ * it if it is nonblocking. */
 enum { kPieces = 100, kPiece = 40 };
 
 static unsigned char collective_byte(int of, int round) {
@@ -147,8 +147,8 @@ static void second_handle(int is_self, int is_nonblocking) {
     free(found);
 }
 
-/* All ranks write the same pieces at the same time in atomic mode: afterwards all pieces hold
- * the data of one rank. */
+/* Lets all ranks write the same pieces at the same time in atomic mode. Afterwards all pieces must
+ * hold the data of one rank. */
 static void atomic(int is_collective) {
     enum { kInts = 50 };
     int wrong = 0, mine[kInts], found[kInts];

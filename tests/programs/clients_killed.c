@@ -24,7 +24,8 @@ static void write_synced(MPI_File file) {
     free(data);
 }
 
-/* Sets a view of this rank's pieces, or of those that all ranks write. */
+/* Sets a view of the pieces of this rank only or, if `is_common`, of the pieces that all ranks
+ * write. */
 static void set_view(MPI_File file, int is_common) {
     MPI_Datatype type;
     MPI_Type_vector(kPieces, kPiece, 2 * kPiece * ranks, MPI_BYTE, &type);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Shows what is lost where ranks write to one file through clients that know nothing of each
- * other's caches.
+/* Shows what is lost if ranks write to one file through clients that know nothing of the other
+ * clients' caches.
  *
  * usage: loss FOLDER SERVER [CASE...]   the same folder as each rank's client sees it and as the
  * server has it; - if rank 0 can't see the server's. Prints a line "CASE: so many wrong of so
@@ -22,8 +22,8 @@ static int value(int place, int round) {
     return (round + 1) * 1000003 + place;
 }
 
-/* A case. An int that belongs to no rank is a hole: it keeps what a rank wrote before the
- * rounds. */
+/* A way to write all ranks' ints. An int that belongs to no rank is a hole: it keeps the value that
+ * it had before the rounds of writes. */
 typedef struct Case Case;
 struct Case {
     const char* name;
@@ -33,7 +33,7 @@ struct Case {
     int atomic;
 };
 
-/* Returns the rank that writes an int; -1 for a hole. */
+/* Returns the rank that writes an int, or -1 if the int is a hole. */
 static int owner(const Case* one, int place) {
     const int block = place / one->block, turn = ranks + (one->keeps ? 1 : 0);
     return block % turn < ranks ? block % turn : -1;
@@ -132,7 +132,7 @@ static int read_on_server(const char* server, const char* name, void* data, size
     return got == (ssize_t)bytes ? 0 : -1;
 }
 
-/* Collective. Prints a case's result. */
+/* Collective. Prints the result of a case on rank 0. */
 static void tell(const char* name, const char* seen, int wrong, int of, double seconds) {
     int sum = 0;
     MPI_Allreduce(&wrong, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
@@ -144,7 +144,7 @@ static void fill(MPI_File file, int* all) {
     for (int i = 0; i < kInts; ++i) all[i] = value(i, -1);
     if (rank == 0) must(MPI_File_write_at(file, 0, all, kInts, MPI_INT, MPI_STATUS_IGNORE), "fill");
     sync_all(file);
-    /* From here on the data may lie in every client's cache. */
+    /* After this read the data may be in the cache of every client. */
     must(MPI_File_read_at(file, 0, all, kInts, MPI_INT, MPI_STATUS_IGNORE), "read_at");
     MPI_Barrier(MPI_COMM_WORLD);
 }
@@ -202,8 +202,8 @@ static void run_case(const Case* one, const char* folder, const char* server) {
     free(mine);
 }
 
-/* Writes records of 5 ints. The shared file pointer decides where each is stored, but each is
- * there once. */
+/* Writes records of 5 ints. The shared file pointer decides where each record is stored, but each
+ * is in the file exactly once. */
 static void shared_records(const char* folder, const char* server, int ordered) {
     enum { kRecords = 100, kRecord = 5 };
     char path[4096];
@@ -250,7 +250,7 @@ static void shared_records(const char* folder, const char* server, int ordered) 
     free(times);
 }
 
-/* Prints a difference on this rank. Returns 1 if there is one. */
+/* Prints the values on this rank if they differ. Returns 1 if they do, else 0. */
 static int differs(const char* what, long long found, long long expected) {
     if (found != expected)
         fprintf(stderr, "rank %d: %s %lld instead of %lld\n", rank, what, found, expected);
@@ -259,7 +259,8 @@ static int differs(const char* what, long long found, long long expected) {
 
 enum { kSteps = 12, kStep = 1000, kShrunk = 1234, kGrown = 9000 };
 
-/* Each rank in turn extends the file; all see the new size and the zeros of the hole in between. */
+/* Lets the ranks extend the file in turn. All ranks must see the new size, and zeros in the hole
+ * before the new data. Returns the number of differences on this rank. */
 static int grown_wrong(MPI_File file) {
     int wrong = 0;
     for (int step = 0; step < kSteps; ++step) {
@@ -283,8 +284,8 @@ static int grown_wrong(MPI_File file) {
     return wrong;
 }
 
-/* A size set by another client is seen after a sync, also that of a set_size that shrinks the
- * file. */
+/* Checks that a rank sees, after a sync, a size that another client has set, also by a set_size
+ * that shrinks the file. */
 static void growth(const char* folder) {
     char path[4096];
     unsigned char tail[kGrown];
@@ -308,7 +309,8 @@ static void growth(const char* folder) {
     tell("growth", "", wrong, (3 * kSteps + 2) * ranks, MPI_Wtime() - begin);
 }
 
-/* In atomic mode a rank sees what another wrote before a message, without a sync. */
+/* Checks that in atomic mode a rank sees what another rank wrote before it sent a message, without
+ * a sync. */
 static void atomic_turns(const char* folder) {
     enum { kTurns = 60 };
     char path[4096];
@@ -332,7 +334,7 @@ static void atomic_turns(const char* folder) {
     tell("atomic turns", "", wrong, kTurns * ranks, MPI_Wtime() - begin);
 }
 
-/* A client that opens a file reads what another client has written and closed. */
+/* Checks that a client that opens a file reads what another client has written and closed. */
 static void reopened(const char* folder) {
     char path[4096];
     int wrong = 0;

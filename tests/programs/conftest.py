@@ -100,7 +100,7 @@ def run_both_ways(host: Host, ranks: int, program: list, folder: Path, **options
 
 
 def assert_same_bytes(expected: Path, found: Path) -> None:
-    """Reports the first difference instead of both files."""
+    """Requires equal files; reports the first difference instead of both contents."""
     one, other = expected.read_bytes(), found.read_bytes()
     if one == other:
         return

@@ -13,11 +13,12 @@
 #define DIRECT "direct_read=true;direct_write=true"
 
 enum { kInts = 65536, kBlock = 250, kCasesMax = 32, kTextMax = 4096 };
-/* Rounds: the content before the program, then those of the ranks' writes. */
+/* Rounds of a case: kBefore is the content before the program, the others are the ranks' writes. */
 enum { kBefore, kGood, kFailed, kAgain, kLost };
 
-/* The places of a rank's ints: blocks in turn, with every fifth one owned by no rank, a quarter
- * of the file, or wherever the shared file pointer puts them. */
+/* The places of a rank's ints: blocks in turn (kTurns), the same with every fifth block owned by no
+ * rank (kHoles), a quarter of the file (kParts), or wherever the shared file pointer puts them
+ * (kAnywhere). */
 typedef enum { kTurns, kHoles, kParts, kAnywhere } Places;
 
 typedef struct {
@@ -25,13 +26,13 @@ typedef struct {
     const char* hints; /* key=value;... */
     Places places;
     int (*write)(MPI_File file, int* data, int count, MPI_Status* status);
-    int together; /* the call itself returns the same on all ranks */
+    int together; /* the write returns the same class on all ranks */
     int direct;   /* data that a call reports as written is on the disk */
 } Case;
 
 static int rank, ranks, failed;
 static const char *folder, *command, *phase = "beginning";
-static int n; /* number of cases that are run, and of their files */
+static int n; /* number of cases that are run, each with a file */
 static const Case* used[kCasesMax];
 static MPI_File files[kCasesMax];
 
@@ -64,7 +65,7 @@ static int is_told(int code) {
     return class_of(code) == MPI_ERR_IO || class_of(code) == MPI_ERR_READ_ONLY;
 }
 
-/* Collective. Returns the code, which must be of one class on all ranks. */
+/* Collective. Requires that `code` is of one class on all ranks, and returns it. */
 static int same(const Case* one, const char* call, int code) {
     int mine[2] = {class_of(code), -class_of(code)}, most[2];
     MPI_Allreduce(mine, most, 2, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
@@ -137,7 +138,7 @@ static const char* path_of(const Case* one) {
     return path;
 }
 
-/* Collective. Writes the file's content before the program, so that its blocks are allocated. */
+/* Collective. Writes the initial content of the file, so that its blocks are allocated. */
 static void fill(const Case* one) {
     int* all = malloc(sizeof(int) * kInts);
     for (int i = 0; i < kInts; ++i) all[i] = value(one, i, kBefore);
@@ -176,8 +177,8 @@ static MPI_File open_file(const Case* one, MPI_Comm comm) {
     return file;
 }
 
-/* Returns how many of this rank's ints on the disk are of the round. All ranks' ints must be of
- * one of the two rounds, and ints without an owner unchanged. */
+/* Returns how many of this rank's ints on the disk are of `round`. The ints of all ranks must be of
+ * `round` or `other`, and ints without an owner must be unchanged. */
 static int on_disk(const Case* one, int round, int other) {
     int found = 0, wrong = 0;
     int* all = calloc(kInts, sizeof(int));
@@ -195,11 +196,11 @@ static int on_disk(const Case* one, int round, int other) {
 }
 
 typedef struct {
-    int wrote, synced; /* codes */
-    int count;         /* ints that the status reports */
+    int wrote, synced; /* error codes of the write and of the sync */
+    int count;         /* ints that the status of the write reports */
 } Told;
 
-/* Collective. Writes a round, and syncs if asked. */
+/* Collective. Writes a round, then syncs if `syncs` is not 0. */
 static Told write_round(const Case* one, MPI_File file, int round, int syncs) {
     Told told = {0, 0, 0};
     MPI_Status status;
@@ -208,7 +209,7 @@ static Told write_round(const Case* one, MPI_File file, int round, int syncs) {
     told.wrote = one->write(file, mine, count, &status);
     if (one->together) same(one, "write", told.wrote);
     MPI_Get_count(&status, MPI_INT, &told.count);
-    /* All ranks have written when the ranks sync. */
+    /* The barrier ensures that all ranks have written before any rank syncs. */
     MPI_Barrier(MPI_COMM_WORLD);
     if (syncs) told.synced = same(one, "sync", MPI_File_sync(file));
     free(mine);
@@ -221,7 +222,8 @@ static void write_good(const Case* one, MPI_File file, int round) {
     must(one, "sync", told.synced);
 }
 
-/* The write or the sync must report the error, however often they are tried. */
+/* Writes and syncs twice. Each time the write or the sync must report the error. Returns the larger
+ * count. */
 static int write_bad(const Case* one, MPI_File file, int round) {
     int most = 0;
     for (int try = 0; try < 2; ++try) {
@@ -234,7 +236,7 @@ static int write_bad(const Case* one, MPI_File file, int round) {
     return most;
 }
 
-/* Collective. Reads a round. The status must never count more than was read. */
+/* Collective. Reads a round. The status must never count more ints than were read. */
 static void read_round(const Case* one, MPI_File file, int round, int is_good, int least_errors) {
     MPI_Status status;
     int *right = malloc(sizeof(int) * kInts), *found = calloc(kInts, sizeof(int)), good = 0, told;
@@ -284,8 +286,9 @@ static int is_chosen(const char* name, char** chosen) {
     return is;
 }
 
-/* Cached data is lost before any rank syncs; the disk is good again by then. Write-behind's records
- * are written by the sync, direct writes by the call. */
+/* Returns 1 if lose() loses the last write of the case: its data is cached, and the disk is good
+ * again before any rank syncs. The records of write-behind are only written by the sync, and direct
+ * writes by the call itself, so that they are not lost. */
 static int is_lost(const Case* one) {
     return !one->direct && one->places != kAnywhere;
 }
@@ -364,7 +367,8 @@ static void writes_fail_later(void) {
     turn("anew");
 }
 
-/* Each handle's sync reports the loss, whichever handle wrote and whichever is synced first. */
+/* Checks that the sync of each handle reports the loss, whichever handle wrote and whichever is
+ * synced first. */
 static void several_handles(const Case* one) {
     phase = "several handles";
     MPI_File second = open_file(one, MPI_COMM_WORLD), own = open_file(one, MPI_COMM_SELF);

@@ -29,7 +29,8 @@ case $2 in
     half) table=$(awk -v n=$sectors -v d=$device 'BEGIN {
         for (at = 0; at < n; at += 256) print at, 128, "linear", d, at "\n" at + 128, 128, "error" }') ;;
 esac
-# --nolockfs: does not ask the file system to write everything first, which it cannot or must not do.
+# --nolockfs keeps dmsetup from asking the file system to write everything first, which it cannot or
+# must not do.
 dmsetup suspend --nolockfs "$name"
 echo "$table" | dmsetup load "$name"
 dmsetup resume "$name"

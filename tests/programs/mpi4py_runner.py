@@ -16,14 +16,14 @@ MODULES = ("test_io", "test_file")
 TEST_SECONDS = 60  # time limit of a test; a test that hangs ends the job
 
 sys.path.insert(0, sys.argv[1])
-# Same as in mpi4py's own main.py.
+# mpi4py's own main.py does the same.
 sys.modules["cupy"] = None
 sys.modules["numba"] = None
 
 from mpi4py import MPI
 
-# One rank tests NumPy's types, too. With more ranks each step waits for all, so they test only the standard
-# library's.
+# With one rank the tests also cover NumPy's types. With more ranks each step waits for all ranks, so the
+# tests cover only the types of the standard library.
 if MPI.COMM_WORLD.size > 1:
     sys.modules["numpy"] = None
 

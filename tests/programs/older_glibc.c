@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Compiles dev/release/compat.c as on a machine with a glibc without pthread_cond_clockwait, to
- * be called from Python. */
+/* Compiles dev/release/compat.c as on a machine with a glibc that lacks pthread_cond_clockwait,
+ * into a library that Python calls. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stddef.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* A profiler as the MPI standard describes it: it defines the MPI_ name and calls the PMPI_ one. */
+/* A profiler as the MPI standard describes it: it defines a function with the MPI_ name, which
+ * calls the function with the PMPI_ name. */
 #include <mpi.h>
 #include <stdio.h>
 

@@ -36,7 +36,7 @@ static void* begin_late(void* state) {
     return begun.body(begun.argument);
 }
 
-/* Takes precedence over the C library's. */
+/* Takes precedence over pthread_create of the C library, to make threads begin late. */
 int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*body)(void*),
                    void* argument) {
     typedef int (*call)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
@@ -79,7 +79,7 @@ static void open_and_write(MPI_Comm comm, const char* folder) {
     require(found == rank, "comparing");
 }
 
-/* If a test hangs, this output shows which rank waits there. */
+/* Prints where this rank is. If a test hangs, the output shows which rank waits there. */
 static void tell(int rank, const char* what) {
     printf("rank %d %s MPI_Comm_create_from_group\n", rank, what);
     fflush(stdout);
@@ -108,8 +108,8 @@ static void close_session(MPI_Session* session, MPI_Comm* comm) {
     require(MPI_Session_finalize(session) == MPI_SUCCESS, "end of the session");
 }
 
-/* Counts the threads with the program's name: its own and Oratorio's, not those that the MPI
- * names. */
+/* Counts the threads with the program's name. These are the program's own and Oratorio's, but not
+ * those of the MPI, which the MPI names. */
 static int threads_of_ours(void) {
     char path[512], name[64], mine[64] = "";
     int count = 0;
@@ -130,8 +130,9 @@ static int threads_of_ours(void) {
 
 enum { LONG = 4 << 20 };
 
-/* Both sessions begin before the write: the write starts our thread, and with a thread MPICH
- * 5.0.2 often waits for ever when a session begins. */
+/* Ends one session while a file of the other has a write under way. Both sessions begin before the
+ * write, because the write starts our thread, and with a thread MPICH 5.0.2 often waits for ever
+ * when a session begins. */
 static void end_one_beside_a_write(const char* folder) {
     char path[4096];
     int rank, count = -1;
@@ -199,8 +200,8 @@ int main(int argc, char** argv) {
     if (strcmp(how, "beside") == 0) comm = open_session(&session);
     MPI_Init(&argc, &argv);
     if (strcmp(how, "finalize") == 0) {
-        /* Set before Oratorio's first file, so that Oratorio's callback for the end runs before
-         * ours. */
+        /* The attribute is set before Oratorio opens its first file, so that Oratorio's callback
+         * for the end of MPI runs before this one. */
         MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, close_late, &key, NULL);
         MPI_Comm_set_attr(MPI_COMM_SELF, key, NULL);
     }

@@ -13,8 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* XMM3 lies in the part of the area that every processor has; the bit says that the area holds
- * SSE registers. */
+/* kXmm3 is the place of XMM3, in the part of the area that every processor has. The bit kSse in
+ * kComponents says that the area holds SSE registers. */
 enum { kXmm3 = 208, kComponents = 512, kSse = 2, kMissing = 8 };
 
 int main(void) {

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A Slurm of two nodes on this machine: slurmctld and two slurmd, as root, for the length of a `with`."""
+"""Runs a Slurm of two nodes on this machine: slurmctld and two slurmd, as root, for the length of a
+`with`."""
 
 import os
 import shutil

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tests 64-bit ARM: Debian's cross compiler makes the libraries and some of their tests, and its emulator
+"""Tests 64-bit ARM. Debian's cross compiler makes the libraries and some of their tests; Debian's emulator
 runs them, also as ranks of an MPI (cmake/aarch64.cmake)."""
 
 import os
@@ -14,11 +14,11 @@ from portable import link_all_of_the_c_plus_plus_library, require_only_glibc_2_2
 from oratorio_dev import aarch64
 from oratorio_lab.suites.sources import SourceError
 
-# Tests of code that depends on the processor: its instructions, byte and memory order, and sizes. Left out
-# are those that take the emulator minutes.
+# Tests of code that depends on the processor: its instructions, byte order, memory order and sizes. Tests
+# that take minutes in the emulator are left out.
 PROGRAMS = ["base_bell", "base_shared_segment", "base_served_counter", "type_kernels", "type_external32"]
 PROGRAMS += ["type_run_table", "type_shape_codec"]
-TESTS = 57  # of all these programs; none is skipped
+TESTS = 57  # in all these programs; none is skipped
 LIBRARIES = ("oratorio", "oratorio-mpich")
 COMPILERS = f"{aarch64.PLACE}/usr/bin/aarch64-linux-gnu-{{}}-12"
 RANKS, ROW, ROWS = 2, 1000, 400  # as in many_writes.c
@@ -36,7 +36,7 @@ def checked(*words: str | Path, **variables: str) -> subprocess.CompletedProcess
 
 @pytest.fixture(scope="module")
 def build() -> Path:
-    """Returns a build folder with everything that is tested here, not optimised."""
+    """Returns a build folder with everything that these tests need, compiled without optimisation."""
     missing = aarch64.missing_packages(aarch64.COMPILER_FILES | aarch64.TEST_FILES)
     if missing:
         pytest.skip(f"no cross compiler or emulator for aarch64: apt-get install {' '.join(missing)}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Jobs that are started wrongly: ranks without Oratorio, ranks that each run alone, files left open."""
+"""Tests jobs that are started wrongly: ranks without Oratorio, ranks that each run alone, files left open."""
 
 import re
 
@@ -26,7 +26,7 @@ def preloaded_on(ranks: str, *words) -> list:
 
 
 def told_by(done) -> dict[int, str]:
-    """Returns what each rank printed about the file that all ranks open."""
+    """Returns what each rank printed about the file that all ranks open, by rank."""
     return {int(rank): says for rank, says in re.findall(r"rank (\d+): all (.*)", done.stdout)}
 
 
@@ -46,7 +46,7 @@ def test_an_open_with_ranks_without_oratorio_is_an_error(name, present, absent, 
     for rank in (int(digit) for digit in present.strip("[]")):
         assert told.pop(rank).startswith("failed"), done.stdout + done.stderr
     assert done.stderr.count(f"no Oratorio on ranks {absent} of 4") == 1, done.stderr
-    if host.launcher == "hydra":  # Open MPI's own MPI_File_open waits forever
+    if host.launcher == "hydra":  # with Open MPI its own MPI_File_open waits forever
         assert [says.split(":")[0] for says in told.values()] == ["NOT_SAME"] * 2, done.stdout
 
 

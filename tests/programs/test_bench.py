@@ -39,7 +39,7 @@ def measured(folder, *words, arms="host,auto,raw") -> dict:
 
 
 def refusal(folder, *words) -> str:
-    """Returns the one line that a refused command prints; nothing has run."""
+    """Returns the one line that a refused command prints; requires that nothing has run."""
     done = bench(folder, *words)
     assert done.returncode == 2, done.stdout + done.stderr
     lines = done.stderr.strip().splitlines()
@@ -80,7 +80,7 @@ def test_a_workload_s_variants_move_every_byte(words, tmp_path):
     "words", [("--overwrite",), ("--direct",), ("--sync", "--only", "write"), ("--only", "read")]
 )
 def test_ways_to_measure_move_every_byte(words, tmp_path):
-    """The raw file of tile has a different size for reads; mar has holes."""
+    """Uses two workloads: tile has raw files of different sizes for reads and writes, and mar has holes."""
     host_or_skip("mpich5")
     record = measured(tmp_path, "suite", "--workloads", "tile,mar", *words, "--ranks", 2)
     for run in record["runs"]:
@@ -128,7 +128,7 @@ def test_the_decomposition_of_a_climate_model_moves_every_byte(case, map_of, tmp
 
 @pytest.mark.parametrize("byte", [0, 488])
 def test_a_wrong_byte_is_found(byte, tmp_path):
-    """Byte 0 of a rank's buffer is data; byte 488 lies between two regions of hpio."""
+    """Byte 0 of a rank's buffer is data. Byte 488 lies in the gap between two regions of hpio."""
     host = host_or_skip("mpich5")
     library = compile_for(host.mpicc, HERE / "wrong_byte.c", "liboratorio-wrong-byte.so", "-shared", "-fPIC")
     result = tmp_path / "result.json"
@@ -287,7 +287,8 @@ def test_a_figure_of_a_paper_has_a_row_for_each_point(tmp_path):
     done = bench(tmp_path, *words)
     assert done.returncode == 0, done.stdout + done.stderr
     rows = [line for line in done.stdout.splitlines() if re.search(r"│ (buffered|direct) +│", line)]
-    # coll_perf written and read, tile read, flash over block sizes and over ranks; two values, two modes
+    # Five rows for each of two values and two modes: coll_perf written, coll_perf read, tile read, flash over
+    # block sizes, and flash over ranks.
     assert len(rows) == 5 * 2 * 2
     assert all(len(re.findall(r"│\s+\d+ ", row)) >= 4 for row in rows)
 
@@ -351,7 +352,7 @@ def test_a_map_of_another_case_is_refused(map_of, tmp_path):
 
 
 def test_what_the_program_refuses_is_told(tmp_path):
-    """Uses a parameter that only the program can reject."""
+    """Uses a parameter that only the compiled program can reject."""
     host_or_skip("mpich5")
     done = bench(tmp_path, "tile", "--overlap-x", "64", "--ranks", "2")
     assert done.returncode == 1

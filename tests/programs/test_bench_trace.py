@@ -22,7 +22,8 @@ def traced(folder, workload, *words):
     return target
 
 
-# Irregular views, memory with gaps, several calls with a view each, holes in the file.
+# The workloads cover irregular views, memory with gaps, files with several calls per view and holes in the
+# file.
 @pytest.mark.parametrize("workload", ["e3sm_f", "flash", "btio", "s3d", "sparse", "tile"])
 def test_accesses_of_a_trace_are_made_again(workload, tmp_path):
     for direction in ("write", "read"):

@@ -51,7 +51,7 @@ def test_every_constant_is_measured_or_accounted_for(calibrated):
     kept = re.findall(r"^(\w+) stays as built in: .", done.stderr, re.MULTILINE)
     assert sorted([*measured, *kept]) == sorted(NAMES)
     assert all(math.isfinite(value) and value > 0 for value in measured.values())
-    # These constants need nothing that a machine may lack.
+    # These constants are always measured, because they need nothing that a machine may lack.
     needed = {"read_call", "write_byte", "copy_byte", "hash_piece", "message_byte", "message", "wake"}
     needed |= {"collective"}
     assert needed <= set(measured), done.stderr
@@ -106,7 +106,7 @@ def test_show_tells_the_costs_in_force_and_their_source(calibrated, tmp_path):
     assert float(re.split(r"\s*│\s*", row)[3]) == values_in(file)["hash_piece"]
     assert "built in" in calibrate(tmp_path / "nothing", "--show", "--dir", measured).stdout
     file_system = file.name.rpartition("-")[2]
-    (tmp_path / file_system).write_text("wake 1234\nnonsense 5\n")  # a file for any machine
+    (tmp_path / file_system).write_text("wake 1234\nnonsense 5\n")  # applies to any machine
     of_all = calibrate(tmp_path, "--show", "--dir", measured)
     assert re.search(r"wake\W+\d+\W+1234\W", of_all.stdout) and file_system in of_all.stdout
     assert "left out: nonsense 5" in of_all.stderr

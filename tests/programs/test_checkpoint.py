@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The program of `oratorio demo`, small, under every MPI that has a parallel HDF5."""
+"""Runs the small program of `oratorio demo` under every MPI that has a parallel HDF5."""
 
 import subprocess
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Ranks on two clients of one network file system, with caches that are not coherent."""
+"""Tests ranks on two clients of one network file system, with caches that are not coherent."""
 
 import platform
 import subprocess
@@ -15,13 +15,13 @@ from oratorio_lab.clients.layers import xstate_library
 from oratorio_lab.clients.rig import FOLDER, RANKS, Clients, GuestError, NoClientsError, shell
 
 pytestmark = pytest.mark.skipif(not IS_BUILT, reason=NOT_BUILT)
-# The first kind has two kernels, the others have none of their own.
+# Each nfs client has a kernel of its own. The clients of the other kinds have none.
 KINDS = ["nfs", "gluster", "ceph-fuse"]
 
 
 @pytest.fixture(scope="module")
 def clients(tmp_path_factory):
-    """Returns a function from a kind to its clients; it skips the test if they are not available."""
+    """Returns a function that returns the clients of a kind, or skips the test if they are not available."""
 
     def get(kind):
         try:
@@ -33,12 +33,12 @@ def clients(tmp_path_factory):
 
 
 def run(clients, words, seconds, network="", then="true"):
-    """Runs words on the clients and returns the result."""
+    """Runs `words` on the clients and returns the result."""
     return clients.run(f"{shell(words)} && {then}", seconds, network)
 
 
 def assert_nothing_is_lost(ended, least):
-    # Ignores other lines, because Open MPI prints its own on a machine without a network card.
+    # Other lines are ignored, because Open MPI prints some on a machine without a network card.
     told = [line for line in ended.output.splitlines() if " wrong of " in line]
     wrong = [line for line in told if ": 0 wrong" not in line]
     assert (ended.code, wrong) == (0, []), ended.output[-6000:]
@@ -57,8 +57,8 @@ def test_no_byte_is_lost_or_old_between_two_clients(kind, clients):
     assert_nothing_is_lost(there.run(" && ".join(map(shell, jobs)), 300), 45 + 7 + 5)
 
 
-# MooseFS without accesses that are read back at once under a lock: on a busy machine they went wrong in 2 of
-# 4 runs, for an unknown reason (docs/user/network-file-systems.md).
+# MooseFS is tested without the accesses that are read back at once under a lock: on a busy machine they went
+# wrong in 2 of 4 runs, for an unknown reason (docs/user/network-file-systems.md).
 MOOSE = [
     "write",
     "write holes",
@@ -82,7 +82,8 @@ def test_no_byte_is_lost_or_old_on_moosefs(clients):
     assert_nothing_is_lost(there.run(" && ".join(map(shell, jobs)), 200), 25 + 5)
 
 
-# Only some accesses with Open MPI: it merely moves the bytes between the ranks; everything else is the same.
+# With Open MPI only some accesses are tested, because the MPI merely moves the bytes between the ranks;
+# everything else is the same.
 SOME = ["write holes", "pieces", "write_all holes", "split", "iwrite_at", "atomic write", "ordered", "growth"]
 
 
@@ -124,7 +125,8 @@ def test_hdf5_leaves_the_same_file_on_the_server_as_on_a_local_file_system(kind,
 
 
 def test_calibrate_measures_the_store_that_files_are_opened_with_there(clients):
-    """The store bypasses the client's cache, and no file can be mapped there."""
+    """Calibrates the store that bypasses the client's cache, with which files there are opened. No file can
+    be mapped there."""
     program = targets.build("oratorio_calibrate", "lab/calibrate")
     ended = run(clients("gluster"), [program, "measure", FOLDER, "--quick"], 60)
     assert ended.code == 0, ended.output
@@ -135,7 +137,8 @@ def test_calibrate_measures_the_store_that_files_are_opened_with_there(clients):
     assert kept["direct_read_call"] == kept["direct_write_byte"] == "no call goes through a page cache there"
 
 
-# On NFS all rules would take minutes, because a system call takes much longer with the kernel in user mode.
+# On NFS only some rules are tested. All would take minutes, because a system call takes much longer with the
+# kernel in user mode.
 @pytest.mark.parametrize(("kind", "sections", "least"), [("nfs", "14.4.4,14.6", 56), ("gluster", "-", 312)])
 def test_the_rules_hold_between_two_clients(kind, sections, least, clients):
     there = clients(kind)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Environment variables may name anything: no value makes a program end or wait."""
+"""Tests that environment variables may name anything: no value makes a program end or wait."""
 
 import os
 import shutil
@@ -101,7 +101,7 @@ NOBODY = 65534
 
 @pytest.fixture
 def open_folder():
-    """Yields a folder that anybody can see and write to, and that may hold set-uid programs."""
+    """Yields a folder that anybody can read and write, and that may hold set-uid programs."""
     with tempfile.TemporaryDirectory() as name:
         Path(name).chmod(0o777)
         if os.geteuid() != 0 or os.statvfs(name).f_flag & os.ST_NOSUID:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Disks that fail under the ranks: every rank gets the error, and data is there if its sync succeeded."""
+"""Tests disks that fail under the ranks: every rank gets the error, and data is on the disk if its sync
+succeeded."""
 
 import shlex
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""If there is no library for the program's MPI, the program keeps its own MPI-IO, and one warning says so."""
+"""Tests an MPI for which there is no library: the program keeps its own MPI-IO, and one warning says so."""
 
 import shutil
 

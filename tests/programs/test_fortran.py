@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Plain Fortran programs with mpif.h, `use mpi` and mpi_f08."""
+"""Tests plain Fortran programs with mpif.h, `use mpi` and mpi_f08."""
 
 import pytest
 from conftest import HERE, IS_BUILT, NOT_BUILT, compile_for, host_or_skip, run_both_ways, run_checked
 
-# With gfortran, mpif.h is the same program as `use mpi`, except for the source of the constants.
+# With gfortran, the program with mpif.h equals the one with `use mpi`, except for the source of the
+# constants.
 USE_MPI = ("-cpp", "-DUSE_MPI")
 PROGRAMS = {
     "mpif": ("fortran_mpif.f90", ("-cpp",)),
@@ -40,7 +41,8 @@ def test_fortran_leaves_the_same_file(name, kind, ranks, tmp_path):
     run_both_ways(host, ranks, [program], tmp_path)
 
 
-# There is no comparison with the host, because Open MPI 4.1 takes the MPI_BOTTOM of mpi_f08 for a buffer.
+# The files are not compared with the host's, because Open MPI 4.1 takes the MPI_BOTTOM of mpi_f08 for a
+# buffer.
 @pytest.mark.short
 @pytest.mark.skipif(not IS_BUILT, reason=NOT_BUILT)
 @pytest.mark.parametrize("flags", BINDINGS, ids=BINDING_NAMES)
@@ -50,7 +52,8 @@ def test_bottom_is_known_from_fortran(name, flags, tmp_path):
     run_checked(host_or_skip(name), 2, [program, tmp_path], preload=True, timeout_seconds=60)
 
 
-# Only Oratorio's calls complete requests of accesses: a Fortran call that bypassed them would wait forever.
+# Only Oratorio's calls complete requests of accesses. A Fortran call that bypassed Oratorio would wait
+# forever.
 @pytest.mark.skipif(not IS_BUILT, reason=NOT_BUILT)
 @pytest.mark.parametrize("flags", BINDINGS, ids=BINDING_NAMES)
 @pytest.mark.parametrize("name", ["mpich4", "openmpi4"])
@@ -60,7 +63,8 @@ def test_each_call_of_fortran_completes_requests(name, flags, tmp_path):
     assert (tmp_path / "requests.dat").stat().st_size == 2 * 8 * 100000
 
 
-# The hosts' own MPI-IO has no user-defined data representations, so the files are compared with known bytes.
+# The files are compared with known bytes, because the hosts' own MPI-IO has no user-defined data
+# representations.
 @pytest.mark.skipif(not IS_BUILT, reason=NOT_BUILT)
 @pytest.mark.parametrize("ranks", [1, 3])
 @pytest.mark.parametrize("flags", BINDINGS, ids=BINDING_NAMES)

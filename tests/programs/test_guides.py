@@ -17,7 +17,7 @@ from conftest import IS_BUILT, NOT_BUILT, host_or_skip
 from oratorio.paths import ROOT
 
 GUIDES = ROOT / "docs/user/guides"
-# The MPI that each guide is run with; HDF5, netCDF and Fortran are Debian's.
+# The MPI that each guide is tested with. HDF5, netCDF and Fortran come from Debian.
 HOSTS = {
     "start": "mpich5",
     "verify": "mpich5",
@@ -55,8 +55,8 @@ def environment(host, bin_folder: Path) -> dict[str, str]:
         "mpifort": host.mpifort,
     }
     for name, command in commands.items():
-        # Scripts instead of links: virtual environments and MPICH look for the rest next to the name they are
-        # called by.
+        # These are scripts and not links, because virtual environments and MPICH look for their other files
+        # next to the name by which they are called.
         if command:
             script = bin_folder / name
             script.write_text(f'#!/bin/sh\nexec {command} "$@"\n')
@@ -65,7 +65,8 @@ def environment(host, bin_folder: Path) -> dict[str, str]:
 
 
 def missing(expected: str, printed: str) -> list[str]:
-    """Returns the lines of `expected` that were not printed, in any order, because ranks and streams mix."""
+    """Returns the lines of `expected` that were not printed. The order does not matter, because the output of
+    ranks and streams mixes."""
     lines = printed.splitlines()
     patterns = {line: re.escape(line.strip()).replace(r"\.\.\.", ".*") for line in expected.splitlines()}
     return [

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Parallel h5py, from Debian for Open MPI and from PyPI for MPICH."""
+"""Tests parallel h5py, from Debian for Open MPI and from PyPI for MPICH."""
 
 import pytest
 from conftest import HERE, host_or_skip, run_both_ways

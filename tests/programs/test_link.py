@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Programs linked to Oratorio, installed or as built, by find_package or pkg-config, need no LD_PRELOAD."""
+"""Tests programs linked to Oratorio, which then need no LD_PRELOAD: installed or in the build folder, found
+by find_package or pkg-config."""
 
 import os
 import subprocess
@@ -23,7 +24,7 @@ def call(*words, **options) -> str:
 
 @pytest.fixture(scope="module", params=["installed", "build folder"])
 def prefix(request, tmp_path_factory) -> Path:
-    """Returns the folder in which Oratorio is found."""
+    """Returns the folder where the build systems find Oratorio: the build folder or an installation."""
     if request.param == "build folder":
         return BUILD
     folder = tmp_path_factory.mktemp("prefix")
@@ -40,12 +41,12 @@ def check_program(host: Host, program: Path, folder: Path) -> None:
     """Checks that the program runs without a preload, and that Oratorio serves its files."""
     done = run_checked(host, 2, [program, folder], env={"ORATORIO_EXPLAIN": "1"})
     assert_oratorio_was_used(done)
-    # MPICH 4 has a preload of its own, see cli/oratorio/launch/yielding.c.
+    # MPICH 4 programs have a preload of their own, see cli/oratorio/launch/yielding.c.
     assert done.stdout in ("preload none\n", "preload yielding.so\n")
     assert (folder / "blocks.dat").stat().st_size == 2 * 4000
 
 
-# (folder of mpi.h, library) as a build system would find them
+# MPI -> (folder of mpi.h, library), as a build system would find them.
 MPI_OF = {
     "mpich4": ("/usr/include/{}/mpich", "libmpich.so"),
     "openmpi4": ("/usr/lib/{}/openmpi/include", "libmpi.so.40"),

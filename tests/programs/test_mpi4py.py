@@ -32,10 +32,10 @@ def test_folder() -> Path:
 
 
 def run_tests(host: Host, ranks: int, tests: Path, folder: Path, preload: bool) -> dict[str, tuple[str, str]]:
-    """Returns the outcome of each test; a test in which the job crashed or hung has the outcome `began`."""
+    """Returns the outcome of each test. A test in which the job crashed or hung has the outcome `began`."""
     folder.mkdir()
     program = [host.python, HERE / "mpi4py_runner.py", tests, folder]
-    # The tests sync thousands of times, so their files are in memory.
+    # The test files are in memory, because the tests sync thousands of times.
     with tempfile.TemporaryDirectory(dir="/dev/shm") as files:
         env = {"TMPDIR": files}
         try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tests the quick rows of `oratorio neighbours`; only the command runs the others."""
+"""Tests the quick rows of `oratorio neighbours`. The other rows run only by the command itself."""
 
 import pytest
 from conftest import IS_BUILT, NOT_BUILT

@@ -202,7 +202,7 @@ def test_run_warns_of_the_wrong_launcher(tmp_path):
 def test_env_prints_lines_for_a_batch_script():
     done = oratorio("env", "--method", "naive", "--hints", "cb_nodes=2", env={"LD_PRELOAD": ""})
     script = done.stdout + 'printf "%s|%s" "$LD_PRELOAD" "$ORATORIO_HINTS"'
-    # The shell itself prints the variables: it already runs, so the preload does not affect it.
+    # The shell that sets the variables also prints them. It already runs, so the preload does not affect it.
     shell = subprocess.run(["bash", "-c", script], capture_output=True, text=True)
     assert shell.stdout == f"{preload_library()}|oratorio_method=naive;cb_nodes=2"
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Programs without MPI_Init, and files that are closed just before MPI ends, or never."""
+"""Tests programs without MPI_Init, and files that are closed just before MPI ends, or never."""
 
 import subprocess
 

@@ -18,7 +18,7 @@ from oratorio.launch.hosts import Host, mpiexec_command, run_ranks
 from oratorio_lab.nodes import Nodes, NoNodesError
 
 pytestmark = pytest.mark.skipif(not IS_BUILT, reason=NOT_BUILT)
-# Without MPICH 4: on several nodes it may hang in MPI_Finalize, even with its own MPI-IO.
+# MPICH 4 is left out: on several nodes it may hang in MPI_Finalize, even with its own MPI-IO.
 HOSTS = ["mpich5", "openmpi5", "openmpi4"]
 
 
@@ -32,7 +32,8 @@ def nodes(tmp_path_factory):
 
 
 def broken_rules(host: Host, ranks: int, folder, env=None, **chosen) -> list[str]:
-    """Returns what Oratorio breaks in that job; at least one rule must have been run to its end."""
+    """Returns the rules that Oratorio breaks in a job of `host`; requires that at least one rule has run to
+    its end."""
     launcher = mpiexec_command(host, ranks, True, env)
     report = conformance.run_rules(launcher, mpicc=host.mpicc, folder=folder, **chosen)
     assert report.count(conformance.OK) + report.count(conformance.WRONG) > 0
@@ -57,7 +58,8 @@ def test_oratorio_sees_the_nodes_and_writes_what_each_rank_gave(name, method, no
 
 
 def test_nodes_of_one_machine_are_known_and_charged_for_messages_beside_each_other(nodes, tmp_path):
-    """A message there costs a second, and one to another machine an hour; list_io has two agreements."""
+    """A message to another node of the same machine costs a second, and one to another machine more than 16
+    minutes. The estimate for list_io, which makes two agreements, must be about two seconds."""
     host = host_or_skip("mpich5")
     program = compile_for(host.mpicc, HERE / "written_block.c", "written-block-mpich5")
     costs = tmp_path / "costs"
@@ -72,8 +74,7 @@ def test_nodes_of_one_machine_are_known_and_charged_for_messages_beside_each_oth
 
 
 class Cut:
-    """While this context is entered, cuts off the last node after some accesses of many_writes, for
-    `seconds` or for good."""
+    """A context that cuts off the last node after some accesses of many_writes, for `seconds` or for good."""
 
     def __init__(self, nodes: Nodes, folder: Path, seconds: float | None) -> None:
         self._nodes, self._told, self._seconds = nodes, folder / "written", seconds
@@ -96,19 +97,19 @@ class Cut:
             return
         name = self._nodes.names[-1]
         self._nodes.cut(name)
-        time.sleep(0.2)  # lets what is on its way arrive
+        time.sleep(0.2)  # lets messages on their way arrive
         self.at = int(self._told.read_text())
         self._over.wait(self._seconds)
         self._nodes.join(name)
 
 
 def said(folder: Path) -> str:
-    """Returns what the ranks of many_writes printed, Oratorio's messages in them included."""
+    """Returns what the ranks of many_writes printed, including Oratorio's messages."""
     return "".join(file.read_text(errors="replace") for file in sorted(folder.glob("said.*")))
 
 
 def rows(number: int) -> bytes:
-    """Returns what the four ranks of many_writes write the last time."""
+    """Returns what the file holds after access `number` of the four ranks of many_writes."""
     return b"".join(bytes([number + rank]) * 1000 for rank in range(4)) * 400
 
 
@@ -124,13 +125,13 @@ def test_a_job_goes_on_when_a_nodes_network_comes_back(name, method, nodes, tmp_
             cwd=tmp_path, timeout_seconds=90,
         )  # fmt: skip
     assert cut.at is not None and cut.at < 99, "it was over before the network was cut"
-    if method != "data_shipping":  # a rank that waits for an agent prints nothing
+    if method != "data_shipping":  # with data shipping, a rank that waits for an agent prints nothing
         assert "has waited 1 s in MPI_File_write_at_all" in said(tmp_path)
     assert (tmp_path / "rows.dat").read_bytes() == rows(99)
 
 
 def test_a_job_ends_when_the_host_gives_up_a_node_whose_network_has_gone(tmp_path, tmp_path_factory):
-    # MPICH 5 over UCX does not give the node up: docs/user/several-nodes.md.
+    # MPICH 5 is left out, because over UCX it does not give the node up: docs/user/several-nodes.md.
     host = host_or_skip("openmpi5")
     program = compile_for(host.mpicc, HERE / "many_writes.c", "many-writes-openmpi5")
     env = {"ORATORIO_HINTS": "oratorio_method=two_layer", "ORATORIO_WAIT_NOTICE": "1"}
@@ -139,7 +140,8 @@ def test_a_job_ends_when_the_host_gives_up_a_node_whose_network_has_gone(tmp_pat
             nodes.give_up_early()
             job = nodes.host(host, 2)
             words = saying_into(tmp_path, program, tmp_path, "100")
-            # The job ends in time, though the host's mpiexec may still return 0.
+            # The job must end in time. The exit code is not checked, as the host's mpiexec may return 0 all
+            # the same.
             run_ranks(job, 4, words, preload=True, env=env, cwd=tmp_path, timeout_seconds=90)
     except NoNodesError as error:
         pytest.skip(f"no nodes can be made here: {error}")
@@ -149,7 +151,8 @@ def test_a_job_ends_when_the_host_gives_up_a_node_whose_network_has_gone(tmp_pat
 
 
 def test_a_write_by_an_agent_fails_when_its_nodes_network_has_gone(nodes, tmp_path):
-    # An agent that is silent for 30 s is given up. The network comes back, so that the job can end.
+    # Oratorio gives up an agent that is silent for 30 s. The network then comes back, so that the job can
+    # end.
     host = host_or_skip("mpich5")
     program = compile_for(host.mpicc, HERE / "many_writes.c", "many-writes-mpich5")
     env = {"ORATORIO_HINTS": "oratorio_method=data_shipping;oratorio_agents=4"}
@@ -209,12 +212,13 @@ def test_the_rules_of_data_access_hold_between_nodes_if_agents_move_the_data(met
 
 def test_the_shared_pointer_and_atomic_mode_work_between_nodes_with_mpich_4(nodes, tmp_path):
     job = nodes.host(host_or_skip("mpich4"), 2)
-    # The host may hang after everything is done; the test waits for it no longer than this.
+    # The host may hang after the last rule, so the test waits no longer than this.
     assert broken_rules(job, 4, tmp_path, sections=["14.4.4", "14.6.1"], seconds=10) == []
 
 
 @pytest.mark.parametrize("ranks_per_node", [1, 2])
 def test_every_rule_holds_where_rank_0_serves_the_shared_pointer(ranks_per_node, nodes, tmp_path):
-    # Debian's Open MPI 4 has no one-sided communication between nodes.
+    # Rank 0 serves the shared pointer, because Debian's Open MPI 4 has no one-sided communication between
+    # nodes.
     job = nodes.host(host_or_skip("openmpi4"), ranks_per_node)
     assert broken_rules(job, 2 * ranks_per_node, tmp_path) == []

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Jobs of Slurm on two nodes: two slurmd of this machine. docs/user/slurm.md describes what is tested
-here."""
+"""Tests jobs of Slurm on two nodes, which are two slurmd of this machine. docs/user/slurm.md describes what
+is tested here."""
 
 import re
 import subprocess
@@ -57,7 +57,7 @@ def test_ranks_on_two_nodes_write_one_file(name, export, env, tmp_path):
 
 
 def test_open_mpi_starts_through_pmix(env, tmp_path):
-    """Runs on one node, because two slurmd of one machine use the same name in /tmp for PMIx."""
+    """The job runs on one node, because two slurmd of one machine use the same name in /tmp for PMIx."""
     if "pmix" not in call(env, "srun", "--mpi=list").stdout:
         pytest.skip("this Slurm has no PMIx")
     host = host_or_skip("openmpi4")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Messages reach the standard error that a program was started with, whatever its descriptor 2 is now."""
+"""Tests that messages reach the standard error that a program was started with, whatever its descriptor 2 is
+now."""
 
 import pytest
 from conftest import HERE, IS_BUILT, NOT_BUILT, compile_for, host_or_skip, run_checked

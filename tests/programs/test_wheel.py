@@ -33,7 +33,7 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory) -> Path:
-    """Returns the wheel; relinks its libraries if they are older than their sources."""
+    """Returns the wheel. Its libraries are linked again if they are older than their sources."""
     call("cmake", "--build", BUILD, "--target", "portable")
     return pack.write_wheel(PORTABLE, tmp_path_factory.mktemp("wheel"), TAG)
 
@@ -83,7 +83,7 @@ def test_what_an_older_glibc_lacks_works(wheel, tmp_path):
     made = tmp_path / "older.so"
     call("cc", "-Wall", "-Werror", "-shared", "-fPIC", "-o", made, HERE / "older_glibc.c", *links)
     older = ctypes.CDLL(str(made))
-    # The last four together pass the end of a second.
+    # The last four waits take 1.2 s together, so that one of them passes the end of a second.
     for nanoseconds in (-1_500_000_000, -1, 1, 300_000_000, 300_000_000, 300_000_000, 300_000_000):
         assert older.wait_for(ctypes.c_long(nanoseconds)) == errno.ETIMEDOUT
     assert older.size_by_path(str(HERE / "older_glibc.c").encode()) == (HERE / "older_glibc.c").stat().st_size
@@ -94,7 +94,8 @@ def test_what_an_older_glibc_lacks_works(wheel, tmp_path):
 
 
 def test_all_of_the_c_plus_plus_library_can_be_linked(wheel, tmp_path):
-    """Code that uses other parts of the C++ library must find nothing missing in an older glibc."""
+    """Links the whole C++ library: code that uses other parts of it must find nothing missing in an older
+    glibc."""
     link_all_of_the_c_plus_plus_library("{}", MACHINE, PORTABLE / "stubs", tmp_path)
 
 

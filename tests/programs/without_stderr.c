@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* A program that has a file of its own on descriptor 2 when the library prints a message.
+/* A program that has a file of its own, or a pipe without a reader, on descriptor 2 when the
+ * library prints a message.
  *
  * usage: without_stderr FOLDER closed|pipe early|late. "closed" closes standard error, if it is
  * open, and opens FOLDER/data in its place; "pipe" replaces it by a pipe without a reader;
