@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Made-up runs, for tests of what is reported about runs."""
+"""Makes runs that never happened, for tests of what is reported about runs."""
 
 from oratorio.report.explained import Candidate, Decision, Explained
 from oratorio.report.facts import Run
@@ -47,7 +47,7 @@ def collective(calls, ranks=2, seconds=0.1, **args):
 
 
 def planned(method, why, *candidates, path="/s/a.dat", facts=()):
-    """The explanation of one collective write."""
+    """Returns the explanation of one collective write."""
     weighed = [Candidate(*one) for one in candidates]
     decision = Decision(path, True, "write", method, why, 1, facts=dict(facts), candidates=weighed)
     return Explained(decisions=[decision])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tests advice: each rule reports what it should, and is silent about a run without its problem."""
+"""Tests advice: each rule reports the runs that it should, and is silent about a run without its problem."""
 
 from pathlib import Path
 
@@ -58,7 +58,7 @@ def steps(first, others):
     )
 
 
-# (rule, a run that it reports, a similar one that it does not)
+# (rule, a run that the rule reports, a similar run that it does not report)
 CASES = [
     (advice.errors, run(file(access(0, 1.0, 0.1, error="no room"))), run(small(1))),
     (

@@ -8,8 +8,8 @@ from oratorio_lab.simulate import machine as sim_machine
 from oratorio_lab.simulate import machine_export
 
 BUILT_IN = {row["name"]: float(row["memory"]) for row in description.rows("costs")}
-# The constants that the closed form receives of a machine, and those they come from; the others follow from
-# these.
+# The constants of a machine that the closed form uses, with the calibrated constants from which they are
+# made. All other constants follow from these.
 GIVEN_BACK = {
     "far_byte": "beside_byte", "far_message": "beside_message", "send_message": "send_message",
     "endpoint_message": "endpoint_message", "message_byte": "message_byte", "message_piece": "message_piece",

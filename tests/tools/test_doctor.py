@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tests `oratorio doctor`: each check finds what is wrong, and does not report what is right as bad."""
+"""Tests `oratorio doctor`: each check finds what is wrong, and does not report what is right as wrong."""
 
 import re
 import resource
@@ -90,7 +90,7 @@ def test_a_file_of_hints_is_read(tmp_path):
 
 
 def launcher(folder, text):
-    """Makes a launcher that only prints which MPI it belongs to."""
+    """Makes an mpiexec that only prints to which MPI it belongs."""
     file = folder / "mpiexec"
     file.write_text(f"#!/bin/sh\necho '{text}'\n")
     file.chmod(0o755)

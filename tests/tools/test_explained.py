@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tests that explanations are read as they are written."""
+"""Tests that the reader of explanations understands them as the library writes them."""
 
 import json
 

@@ -112,7 +112,8 @@ def compiled(folder: Path, text: str, *flags: str) -> str:
 
 
 def linked_to(folder: Path, libraries: dict[str, str]) -> str:
-    """Compiles a program that needs these shared libraries, and an MPI with the name of Open MPI's."""
+    """Compiles a program that needs these shared libraries, and a stand-in for an MPI with the name of Open
+    MPI's. Returns the program's path."""
     texts = {"libmpi.so.40": "int PMPI_File_open(void) { return 0; }", **libraries}
     for name, text in texts.items():
         (folder / "part.c").write_text(text)
@@ -155,7 +156,7 @@ def test_a_program_that_gets_its_mpi_elsewhere_is_told_nothing(library, tmp_path
         "extern int PMPI_File_open(void) __attribute__((weak)); int main(void) { return !PMPI_File_open; }"
     )
     assert prepared([compiled(tmp_path, calls)]).warnings == []
-    # A statically linked profiler defines MPI_File_open and calls PMPI_File_open.
+    # The tool is like a statically linked profiler: it defines MPI_File_open and calls PMPI_File_open.
     tool = f"{calls} int MPI_File_open(void) {{ return PMPI_File_open(); }}"
     assert prepared([compiled(tmp_path, tool)]).warnings == []
 
@@ -198,7 +199,8 @@ def test_a_folder_that_others_may_write_to_is_no_place_for_that_link(
 
 @pytest.fixture
 def places(broken_library, tmp_path, monkeypatch) -> Path:
-    """Returns a folder like /tmp; the only place for links is oratorio-UID/oratorio inside it."""
+    """Returns a folder that stands in for /tmp. The only place for links is oratorio-UID/oratorio inside
+    it."""
     shared = tmp_path / "shared"
     shared.mkdir()
     shared.chmod(0o1777)
@@ -216,7 +218,7 @@ def test_a_link_in_a_folder_for_all_is_in_a_folder_of_the_users_own(places, prog
 
 
 def test_a_folder_that_another_user_has_made_is_refused(places, program):
-    """That user can rename what is in the folder, and put another library there."""
+    """Gives the folder to another user, who could rename what is in it and put another library there."""
     if os.getuid() != 0:
         pytest.skip("only root can act for another user")
     own = places / f"oratorio-{os.getuid()}"

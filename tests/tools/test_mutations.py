@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tests the list of mutations: each applies to the sources."""
+"""Tests the list of mutations: the text that each mutation changes is in the sources."""
 
 import re
 
@@ -8,7 +8,8 @@ from oratorio_dev import mutations
 
 
 def test_every_mutation_has_its_place():
-    """A change of the sources must also change the mutations of that code."""
+    """Finds the text of each mutation in the sources. Whoever changes that code must also change its
+    mutations."""
     lost = [
         one.name for one in mutations.read_list() if one.apply((ROOT / "src" / one.file).read_text()) is None
     ]

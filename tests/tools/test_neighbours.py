@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tests how `oratorio neighbours` judges made-up runs; real ones are in tests/programs."""
+"""Tests how `oratorio neighbours` judges made-up runs; real runs are in tests/programs."""
 
 import subprocess
 from pathlib import Path

@@ -56,7 +56,7 @@ def fill(run: Run, settings: Settings, rate) -> Run:
 
 
 def suite(arms, ranks=(8,), workloads=WORKLOADS) -> tuple[list[Run], Settings]:
-    """Returns runs with rates from a hundredth of raw I/O's to three times as much."""
+    """Returns runs with rates from a hundredth of the rate of raw I/O to three times that rate."""
     settings = settings_of(arms)
     runs = []
     for place, (count, workload) in enumerate(itertools.product(ranks, workloads)):
@@ -119,7 +119,7 @@ def shown_texts(figure) -> list:
     for axis in (axis for axes in figure.axes for axis in (axes.xaxis, axes.yaxis)):
         low, high = sorted(axis.get_view_interval())
         for tick in (*axis.get_major_ticks(), *axis.get_minor_ticks()):
-            if not low <= tick.get_loc() <= high:  # exists, but is not drawn
+            if not low <= tick.get_loc() <= high:  # the tick exists, but is not drawn
                 hidden |= {tick.label1, tick.label2}
     renderer = figure.canvas.get_renderer()
     return [

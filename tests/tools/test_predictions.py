@@ -41,7 +41,7 @@ def writes(estimated_ms, *seconds):
 
 @pytest.fixture(autouse=True)
 def place(monkeypatch, tmp_path):
-    """Makes costs for this host, and for hosts without costs of their own."""
+    """Makes files of costs for this host, and for hosts without costs of their own."""
     monkeypatch.setattr(bench_predict.calibrate, "build_program", lambda: NOWHERE)
     here = bench_predict.calibrate.Place("here", "tmpfs")
     monkeypatch.setattr(bench_predict.calibrate, "place_of", lambda program, folder: here)
@@ -52,7 +52,8 @@ def place(monkeypatch, tmp_path):
 
 
 def test_a_pass_is_compared_with_what_every_rank_was_told():
-    """Each rank adds the time of the whole collective access: 4 x 9 ms. The passes took 10, 12 and 8 ms."""
+    """Each of the four ranks adds the time of the whole collective access: 4 x 9 ms. The passes took 10, 12
+    and 8 ms."""
     one = bench_predict.predicted(run_of(*writes(36.0, 0.010, 0.012, 0.008)), "auto", "write")
     assert (one.seconds, one.took) == (pytest.approx(0.009), 0.010)
     assert one.error == pytest.approx(-10)

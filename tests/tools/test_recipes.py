@@ -165,7 +165,7 @@ def test_the_module_leads_to_the_command_and_preloads_nothing(filled, tmp_path):
     ],
 )
 def test_a_linter_has_nothing_to_say(tool, words, file, filled):
-    # Linters from PyPI are beside this Python.
+    # Linters from PyPI are installed in the folder of this Python.
     program = shutil.which(tool, path=f"{Path(sys.executable).parent}:{os.environ['PATH']}")
     if not program:
         pytest.skip(f"no {tool} here")

@@ -18,7 +18,7 @@ from test_trace import two_ranks
 from oratorio.launch import launch
 from oratorio.report import run_recorder
 
-# Writes what a job with Oratorio would write, by a shell.
+# A shell command that writes the trace that a job with Oratorio would write.
 WRITES = 'cp whole.json "$ORATORIO_TRACE"; '
 END = {"kind": "end", "text": "saw 4 accesses", "version": "0.2.0", "accesses": 4, "files": 1}
 WRITES += f"echo '{json.dumps(END)}' >\"$ORATORIO_EXPLAIN\""
@@ -26,7 +26,7 @@ WRITES += f"echo '{json.dumps(END)}' >\"$ORATORIO_EXPLAIN\""
 
 @pytest.fixture
 def job(tmp_path, monkeypatch):
-    """Returns a function that makes the words of a job from a shell script; nothing is preloaded."""
+    """Returns a function that makes the words of a job from a shell script. Nothing is preloaded."""
     (tmp_path / "whole.json").write_text(json.dumps(two_ranks()))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(launch, "prepare", lambda words, variables, environ: launch.Launch(
@@ -39,7 +39,8 @@ def left(folder: Path) -> set[str]:
 
 
 def ends(program: Path) -> bool:
-    """Whether the process of this link in /proc ends; a killed process may remain for a moment."""
+    """Returns whether the process of this link in /proc ends in time. A killed process may remain for a
+    moment."""
     deadline = time.monotonic() + 20
     while program.exists() and time.monotonic() < deadline:
         time.sleep(0.01)
@@ -98,7 +99,7 @@ def test_the_exit_code_of_a_reported_run_is_the_job_s(call, script, code, tmp_pa
     assert "Nothing was recorded" in (tmp_path / "page.html").read_text()
 
 
-# A job that prints a line when it is up, and ends by the signal.
+# A shell script of a job that prints a line when it is up, and ends by the signal.
 UNTIL_TOLD = "trap 'echo got; exit 5' TERM; echo up; while :; do sleep 0.05; done"
 RUN_IN_OUR_PLACE = "print(recorded.attached(launch.Launch(['sh', '-c', sys.argv[1]], {}, None, None, [])))\n"
 
@@ -142,7 +143,7 @@ def test_a_signal_is_passed_on_and_the_job_s_code_is_told(in_place):
 
 
 def test_a_signal_that_comes_while_the_job_starts_is_passed_on(in_place):
-    """The job runs, but its parent has not yet returned from starting it."""
+    """Sends the signal when the job runs, but its parent has not yet returned from starting it."""
     told_at_once = (
         "start = subprocess.Popen\n"
         "def told(*words, **options):\n"
@@ -193,7 +194,7 @@ def test_a_signal_is_not_lost_with_a_job_that_cannot_start(in_place):
 
 
 def test_a_job_ignores_what_whoever_started_us_ignores(in_place):
-    """As with nohup."""
+    """Starts the recorder with SIGHUP ignored, as nohup does."""
     ignored = "signal.signal(signal.SIGHUP, signal.SIG_IGN)\n"
     script = in_place(ignored + RUN_IN_OUR_PLACE, "kill -HUP $$; echo here")
     assert script.communicate(timeout=60) == ("here\n0\n", None)

@@ -20,7 +20,7 @@ from oratorio.report import page as run_report
 
 ROOT = Path(__file__).resolve().parents[2]
 PYTHONPATH = ":".join(str(ROOT / name) for name in ("cli", "lab", "dev"))
-# elements without an end tag in the page
+# Elements of the page that have no end tag.
 VOID = {"meta", "br", "wbr", "p", "li", "td", "th", "tr", "dt", "dd", "i"}
 
 

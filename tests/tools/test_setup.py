@@ -116,7 +116,7 @@ def test_who_has_to_wait_is_told_at_once(locked, missing):
 
 
 def start_building(checkout: Path) -> subprocess.Popen:
-    """Starts what a command does that builds a program for itself."""
+    """Starts a process that builds a program, as a command does that needs the program."""
     words = f"""import pathlib
 from oratorio_lab import building
 building.PRIVATE = pathlib.Path({str(checkout / ".oratorio")!r})
@@ -179,7 +179,7 @@ def test_a_moved_or_copied_checkout_leaves_the_one_it_came_from_alone(
     if is_moved:
         checkout.rename(other)
     else:
-        # Hard links, so that writing to a file of the copy would show in the original.
+        # The copy consists of hard links, so that a write to one of its files would show in the original.
         shutil.copytree(checkout, other, symlinks=True, copy_function=os.link)
     before = contents(checkout)
     done = subprocess.run([other / "dev/setup.sh", "build"], capture_output=True, text=True)
@@ -247,8 +247,8 @@ def test_what_few_tests_need_is_installed_by_root_and_told_to_others(checkout, t
         assert "only root can install: slurmd lmod" in done.stderr
 
 
-# The wheel is ready after something else was built, or after a number of turns that a parallel build never
-# needs.
+# A stand-in for pip. The wheel is ready after something else was built, or after a number of turns that a
+# parallel build never needs.
 FAKE_PIP = """#!/bin/sh
 [ "$1" = wheel ] || exit 0
 for turn in $(seq 100); do grep -q '^ninja' "$CALLS" && break; sleep 0.1; done
@@ -261,7 +261,7 @@ mkdir -p "$folder" && touch "$folder/h5py-3.12.1-any.whl"
 
 @pytest.fixture
 def environments(checkout, tools) -> Path:
-    """Returns a checkout with environments that have a pip that installs nothing."""
+    """Returns a checkout whose environments have a pip that installs nothing."""
     for name in ("mpich", "openmpi"):
         (checkout / f"dev/requirements/tests-{name}.txt").write_text("mpi4py==0\n")
         pip = checkout / f".oratorio/{name}/bin/pip"

@@ -74,7 +74,8 @@ def test_a_machine_that_is_not_there_is_refused_with_those_that_are():
     assert sim_machine.with_value(sim_machine.load("theta"), "nodes", 12).nodes == 12
 
 
-# Two nodes of four ranks, with an aggregator on each. The one round that was walked has half of all data.
+# Two nodes of four ranks, with an aggregator on each node. The planner walked one round, which has half of
+# all data.
 LINES = """plan two_phase 2 2 1 262144 4 8000 80 32 0 0.001
 aggregators 0 1
 round 0
@@ -112,7 +113,7 @@ MACHINE = sim_machine.load("theta")
 
 
 def only(**values):
-    """Returns a machine on which nothing but `values` takes time."""
+    """Returns a machine on which only the costs in `values` take time."""
     links = replace(MACHINE.links, latency_us=0, near_latency_us=0, rate_mbs=1e12, memory_rate_mbs=1e12)
     endpoint = replace(MACHINE.endpoint, send_us=0, receive_us=0, queue_ns=0)
     storage = replace(MACHINE.storage, rate_mbs=1e12, client_rate_mbs=1e12, latency_us=0, lock_us=0)
@@ -126,14 +127,14 @@ def only(**values):
 @pytest.mark.parametrize(
     ("values", "seconds", "bound"),
     [
-        # The aggregator receives in both rounds, and in each of four agreements of two nodes.
+        # The aggregator receives in both rounds, and in each of the four agreements of two nodes.
         ({"endpoint__receive_us": 1}, 2 * 11e-6 + 4e-6, "receiving"),
         # Eight ranks have four messages each under way to two aggregators, so all messages of a round may be
-        # queued.
+        # in the queue.
         ({"endpoint__queue_ns": 1000, "endpoint__disorder": 0.5}, 2 * 11 * 11 / 2 * 0.5e-6, "receiving"),
         ({"endpoint__send_us": 1}, 2 * 11 / 4 * 1e-6 + 4e-6, "senders"),
-        # The middle carries half of both nodes' rate: first the exchange, then the storage. The last term is
-        # the other node's summaries.
+        # The middle of the network carries half of both nodes' rate: first the exchange, then the storage.
+        # The last term is for the summaries of the other node.
         ({"links__rate_mbs": 1}, 2 * (2080e-6 + 4000e-6) + 4 * 48e-6, "the middle"),
         ({"work__piece_ns": 1000}, 2 * 80e-6, "receiving"),
         ({"links__latency_us": 1}, 2 * 2e-6 + 4 * 1e-6, None),
@@ -152,12 +153,13 @@ def test_each_constant_takes_the_time_it_should(values, seconds, bound):
 @pytest.mark.parametrize(
     ("values", "seconds"),
     [
-        # Each aggregator receives as many requests as it would receive messages, and sends as many answers.
+        # Each aggregator receives as many requests as it would otherwise receive messages, and sends as many
+        # answers.
         ({"endpoint__receive_us": 1}, 2 * 11e-6 + 4e-6),
         ({"endpoint__send_us": 1}, 2 * 11e-6 + 4e-6),
         ({"links__latency_us": 1}, 2 * 4e-6 + 4 * 1e-6),
-        # 40 bytes of description go one way; 1000 bytes and a head of 32 bytes for each message go the other
-        # way.
+        # The description of 40 bytes goes one way. The 1000 bytes of data, and a head of 32 bytes for each
+        # message, go the other way.
         ({"links__rate_mbs": 1}, 2 * (2080e-6 + 12 * 32e-6 + 4000e-6) + 4 * 48e-6),
         ({"storage__lock_us": 1}, 0),
     ],
@@ -169,7 +171,7 @@ def test_a_read_is_a_request_and_its_answer(values, seconds):
 
 
 def test_nodes_that_were_not_walked_are_stood_for():
-    """The second node sends the same as the first."""
+    """Walks two nodes that send the same. The second of them stands for three nodes."""
     alike = LINES.replace("sent 1 0 4 8 40 1000 40 0 0", "sent 1 0 4 4 40 1000 40 0 0")
     walked = replace(schedule(alike), stands_for={0: 1, 1: 3}, nodes=4, ranks=16, bytes=16000)
     predicted = model.predict(walked, only(endpoint__receive_us=1))
@@ -347,7 +349,8 @@ def test_a_map_that_contradicts_itself_is_told(tmp_path, change, complaint):
 
 
 def test_131072_ranks_are_planned_within_256_mib_and_counted_exactly():
-    """The hull of a rank extends from its block of the first component to its block of the last one."""
+    """Plans accesses in which the hull of a rank extends from its block of the first component to its block
+    of the last one."""
     ranks, nodes, arm = 131072, 2048, "oratorio_method=two_phase;cb_nodes=56;cb_buffer_size=2147483648"
     words = [sim_schedule.program(), "s3d", "write", str(ranks), str(nodes), "9", arm]
     limited = ["bash", "-c", 'ulimit -v 262144; exec "$@"', "_", *words]

@@ -28,8 +28,8 @@ MIB = 1 << 20
 
 
 def even(message_bytes=1024.0, in_flight=64, senders=OF_NODE, reads=False):
-    """Returns a schedule in which each rank, or each of `senders` local aggregators of a node, has a message
-    for each aggregator."""
+    """Returns a schedule in which each rank of a node, or each of its `senders` local aggregators, has a
+    message for each aggregator."""
     row = [senders, senders, 10 * senders, message_bytes * senders, 40 * senders, 0, 0]
     sent = np.broadcast_to(np.array(row, dtype=float), (NODES, AGGREGATORS, 7)).copy()
     gathered = np.zeros((NODES, 7))
@@ -120,13 +120,19 @@ TWO_LAYERS = {"oratorio_method": "two_layer", "oratorio_local_aggregators": "16"
         ("s3d", "write", TWO_LAYERS, 0.8, 1.2),
         ("btio", "read", ONE_LAYER, 0.9, 1.1),
         ("s3d", "read", ONE_LAYER, 0.9, 1.1),
-        ("btio", "read", TWO_LAYERS, 0.7, 1.2),  # known to be too fast: docs/research/simulate.md
+        (
+            "btio",
+            "read",
+            TWO_LAYERS,
+            0.7,
+            1.2,
+        ),  # the closed form is known to be too fast here: docs/research/simulate.md
     ],
 )
 def test_64_ranks_of_the_library_on_smpi_take_what_simgrid_says_of_their_schedule(
     workload, direction, hints, least, most
 ):
-    """Compares gather and exchange together; docs/research/simulate.md has the phases alone."""
+    """Compares the gather and exchange phases together; docs/research/simulate.md has the phases alone."""
     ranks, nodes = 64, 4
     small = workload_of(workload, None, small=True)
     arm = hints | {"cb_nodes": "4", "striping_unit": str(MIB)}
@@ -135,7 +141,8 @@ def test_64_ranks_of_the_library_on_smpi_take_what_simgrid_says_of_their_schedul
         written = smpi.write(planner.given(small), arm, schedule, THETA)
     replayed = s4u.replay(schedule, THETA)
     assert least < (replayed.gather + replayed.exchange) / written.both < most
-    # A local aggregator forwards what has arrived of its ranks' messages, now and then less than would fit.
+    # A local aggregator forwards the messages that have arrived from its ranks, now and then less than would
+    # fit.
     more = 0.02 if direction == "read" and hints is TWO_LAYERS else 0
     few = 0.001 if hints is TWO_LAYERS else 0
     assert written.messages == pytest.approx(replayed.messages, rel=max(more, few))
@@ -147,7 +154,8 @@ def test_64_ranks_of_the_library_on_smpi_take_what_simgrid_says_of_their_schedul
 
 
 def test_a_search_varies_one_hint_after_another_until_nothing_changes():
-    """Two layers are cheaper, two slots are cheaper, too, and more aggregators pay only with two layers."""
+    """Searches with made-up costs: two layers are cheaper, two slots are cheaper, too, and more aggregators
+    pay only with two layers."""
     tried = []
 
     def plan(many):

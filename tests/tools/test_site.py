@@ -17,7 +17,7 @@ def built(tmp_path_factory):
 
 
 def small(folder, overview: str, **pages: str):
-    """Makes a checkout with few pages."""
+    """Makes a checkout that has only these pages."""
     docs = folder / "checkout/docs"
     docs.mkdir(parents=True)
     (folder / "checkout/README.md").write_text("# Start\n\n[All](docs/README.md)\n")
@@ -28,7 +28,7 @@ def small(folder, overview: str, **pages: str):
 
 
 def refusal(folder, overview: str, **pages: str) -> str:
-    """Returns the error for a checkout with pages that make no site; nothing is left behind."""
+    """Returns the error for a checkout with pages that make no site; requires that no site is left behind."""
     checkout = small(folder, overview, **pages)
     with pytest.raises(site.SiteError) as error:
         site.build(folder / "site", checkout)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tests the suites of other projects: how programs are judged, what is kept of a run, what counts as
-explained."""
+"""Tests the suites of other projects: how programs are judged, which outcomes of a run are kept, and which
+failures count as explained."""
 
 import json
 

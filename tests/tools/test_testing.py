@@ -68,7 +68,7 @@ def logs(tmp_path, monkeypatch) -> Path:
 
 
 def writes_junit(logs: Path) -> list[str]:
-    """A runner whose JUnit file has one passed test and one skipped one."""
+    """Returns the command of a runner that writes a JUnit file with one passed test and one skipped one."""
     text = (
         '<testsuites><testsuite><testcase classname="a" name="one"/><testcase classname="a" name="two">'
         '<skipped message="no MPI"/></testcase></testsuite></testsuites>'
@@ -110,7 +110,7 @@ def test_a_test_that_hangs_ends_its_part_and_the_log_tells_where(logs, monkeypat
 
 
 def test_the_tests_of_machines_run_beside_the_others(tmp_path, monkeypatch):
-    # Each command ends only when the other has begun.
+    # Each command ends only when the other one has begun.
     monkeypatch.setattr(testing, "ROOT", tmp_path)
     meet = "touch $0 && until [ -e $1 ]; do sleep 0.01; done"
     here, there = str(tmp_path / "here"), str(tmp_path / "there")

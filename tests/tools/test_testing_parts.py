@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which tests `oratorio test`, `--all` and `--only` run, and that the short command never runs nothing."""
+"""Tests which tests `oratorio test`, `--all` and `--only` run, and that the short command never runs
+nothing."""
 
 import json
 import subprocess
@@ -29,7 +30,9 @@ def test_the_short_command_has_each_kind_of_test():
 
 def test_all_has_everything_but_what_is_run_on_request():
     assert set(parts_of([], everything=True)) == set(PARTS) - ON_REQUEST
-    assert set(SHORT) - set(parts_of([], everything=True)) == {"unit"}  # sanitize and plain have its tests
+    assert set(SHORT) - set(parts_of([], everything=True)) == {
+        "unit"
+    }  # sanitize and plain have the tests of unit
 
 
 def test_only_runs_whole_parts_in_their_order():
@@ -61,7 +64,7 @@ def test_the_files_that_parts_leave_to_others_are_there():
 
 
 def names_of_ctest(part) -> list[str]:
-    """Returns the tests of a part that ctest runs; runs none."""
+    """Returns the tests of a part that ctest runs, without running them."""
     words = [word for word in words_of(part) if not word.startswith("--output")]
     done = subprocess.run([*words[:-1], "--show-only=json-v1"], capture_output=True, text=True, check=True)
     return [test["name"] for test in json.loads(done.stdout)["tests"]]

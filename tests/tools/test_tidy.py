@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tests that dev/tidy.py finds what it promises to find, and nothing else."""
+"""Tests that dev/tidy.py finds every kind of fault that it promises to find, and no other."""
 
 from pathlib import Path
 

@@ -60,7 +60,7 @@ def whole(events, **counts):
 
 
 def two_ranks():
-    """Returns a trace with one collective write of both ranks, then three independent ones of one rank."""
+    """Returns a trace with one collective write of both ranks, then three independent writes of one rank."""
     events = []
     for rank in (0, 1):
         args = {"collective": 0, "method": "two_phase", "aggregators": 1, "rounds": 4}

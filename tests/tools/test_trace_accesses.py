@@ -22,7 +22,7 @@ from oratorio_lab.simulate.machine import SimulateError
 from oratorio_lab.trace import accesses
 
 BLOCK, BLOCKS, RANKS = 4096, 1000, 4
-RUN = 1  # one of the kinds of src/type/shape_codec
+RUN = 1  # RUN of src/type/shape_codec
 
 
 def number(value):
@@ -53,8 +53,8 @@ def layout(displacement, extent, tiles, size, place):
 
 
 def write_of(rank, step, direction="write", collective=None, **more):
-    """Returns an access to BLOCKS blocks, which alternate with the blocks of the other ranks, from `step`
-    on."""
+    """Returns an access to BLOCKS blocks, which start at `step` and alternate with the blocks of the other
+    ranks."""
     asked = BLOCK * BLOCKS
     begin = step * asked * RANKS + rank * BLOCK
     args = {
@@ -68,7 +68,7 @@ def write_of(rank, step, direction="write", collective=None, **more):
 
 
 def job(steps=3, shapes=(BLOCK, BLOCK * BLOCKS), events=(), **counts):
-    """Returns the trace that a program would have written."""
+    """Returns the trace of a program that made these accesses."""
     made = [write_of(rank, step) for step in range(steps) for rank in range(RANKS)]
     content = whole([*made, *events], **counts)
     content["traceEvents"][0]["args"]["ranks"] = RANKS
@@ -145,7 +145,7 @@ def without_shapes(content):
 
 
 def odd(content, **changes):
-    """Changes arguments of the first access."""
+    """Changes arguments of the first access in a trace."""
     first = next(event for event in content["traceEvents"] if event.get("cat") == "access")
     first["args"] |= changes
     return content
@@ -280,7 +280,7 @@ def test_like_accesses_are_planned_once_and_counted_as_often_as_they_are(written
 
 @dataclass(frozen=True)
 class Answered:
-    """Seconds by method, from the closed form and from SimGrid."""
+    """Returns made-up seconds by method, from the closed form and from SimGrid."""
 
     predictions: tuple
     replayed: tuple = ()
@@ -291,7 +291,7 @@ def predicted(**seconds):
 
 
 def test_a_prediction_of_the_recorded_method_tells_how_far_off_it_is(written):
-    """There are two accesses of 0.25 s each."""
+    """The trace has two accesses of 0.25 s each."""
     recorded = sim_trace.job_of(written(job(2)), None)
     closed = predicted(double_buffer=0.1, two_phase=0.2, two_phase__2=0.3)
     assert sim_trace.sum_rows(recorded, [Answered(closed)]) == [
@@ -350,7 +350,7 @@ def test_one_direction_is_simulated_and_the_other_told(written):
 
 
 def test_the_last_file_with_most_data_of_a_direction_is_simulated(written):
-    """A benchmark writes and reads the same file again and again."""
+    """The trace is like that of a benchmark which writes and reads the same file again and again."""
     content = job(1)
     events = content["traceEvents"]
     passes = []
