@@ -7,8 +7,8 @@
 
 enum { kItems = 6, kInts = 2 * kItems, kStart = 3, kHole = -7, kUntouched = -1, kFirst = 1000 };
 
-/* Returns the index of a rank's int in the file; with the common view of a shared file pointer
- * that is the order of arrival. */
+/* Returns the index in the file of int k of the data at `place`. The place is the rank; with a
+ * shared file pointer, for which all ranks have the same view, it is the order of arrival. */
 static int stored_index(const Operation* operation, int size, int place, int k) {
     if (operation->pointer == kShared) {
         const int position = place * kInts + k;
@@ -22,8 +22,8 @@ static int value_of(int rank, int k) {
     return 100 * (rank + 1) + k;
 }
 
-/* Sets a view of blocks of 3 ints: each rank's own, or for a shared file pointer the same for
- * all, with holes. */
+/* Sets a view of blocks of 3 ints: each rank's own or, for a shared file pointer, the same blocks
+ * with holes for all ranks. */
 static void set_pattern_view(Test* t, const Operation* operation, MPI_File file) {
     const int is_shared = operation->pointer == kShared;
     MPI_Datatype blocks = block_of(MPI_INT, 3, is_shared ? 4 : 3 * t->size);
@@ -32,7 +32,7 @@ static void set_pattern_view(Test* t, const Operation* operation, MPI_File file)
     MPI_Type_free(&blocks);
 }
 
-/* Runs the operation with memory of 2 ints and a hole per item. */
+/* Runs the operation with a memory type of 2 ints and a hole. */
 static void run_pattern(Test* t, const Operation* operation, MPI_File file, int* memory) {
     MPI_Datatype pairs = block_of(MPI_INT, 2, 3);
     const Access access = {file, kStart, memory, kItems, pairs};
@@ -47,8 +47,8 @@ static void run_pattern(Test* t, const Operation* operation, MPI_File file, int*
     MPI_Type_free(&pairs);
 }
 
-/* Returns the rank with data at this place; a shared pointer without order leaves that to
- * chance. */
+/* Returns the rank that has the data at `place`. Unordered accesses with the shared file pointer
+ * leave that to chance, so that the rank is read from the data found. */
 static int owner_of(Test* t, const Operation* operation, const int* found, int place) {
     if (operation->pointer != kShared || operation->is_collective) {
         return place;
@@ -139,8 +139,8 @@ static void moves_data(Test* t) {
     }
 }
 
-/* Reads 4 ints per rank where the file ends after `there` of them; for an unordered shared file
- * pointer the sum counts. */
+/* Accesses 4 ints per rank where the file has fewer, and checks the counts. A write counts all
+ * ints. With a shared file pointer only the sum of what the ranks read is known. */
 static void tells_true_count(Test* t) {
     const Operation* const operation = operation_of(t);
     enum { kEach = 4, kShort = 2 };
@@ -192,7 +192,7 @@ static void moves_its_pointer(Test* t) {
     close_file(t, &file);
 }
 
-/* Odd ranks take part without data. */
+/* Runs the operation without data on odd ranks. */
 static void takes_empty_parts(Test* t) {
     const Operation* const operation = operation_of(t);
     enum { kCount = 4 };

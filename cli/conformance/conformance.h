@@ -21,13 +21,13 @@ typedef struct Rule Rule;
 /* The arguments of a rule. */
 typedef struct {
     const Rule* rule;
-    MPI_Comm comm; /* all ranks, only for this rule */
+    MPI_Comm comm; /* has all ranks and is only for this rule */
     int rank, size;
-    /* the same name on all ranks; the file doesn't exist when the rule begins */
+    /* has the same value on all ranks; the file doesn't exist when the rule begins */
     char path[kPathBytes];
-    char other[kPathBytes]; /* a second name */
-    int is_wrong;           /* a check failed on this rank */
-    int is_unavailable;     /* the rule can't be tested here; message says why */
+    char other[kPathBytes]; /* name of a second file */
+    int is_wrong;           /* not 0 if a check failed on this rank */
+    int is_unavailable;     /* not 0 if the rule can't be tested here; then message says why */
     char message[kMessageBytes];
 } Test;
 
@@ -37,7 +37,7 @@ struct Rule {
     const char* sentence; /* what must hold */
     const char* routines; /* procedures that it exercises, without MPI_File_ */
     void (*run)(Test* t);
-    int ranks; /* the least number of ranks */
+    int ranks; /* least number of ranks with which it runs */
     RuleKind kind;
     const char* operation; /* name of the Operation that it tests, or NULL */
 };
@@ -51,10 +51,11 @@ typedef struct {
     static const Rule NAME##_rows[] = __VA_ARGS__; \
     const RuleTable NAME = {NAME##_rows, (int)(sizeof NAME##_rows / sizeof NAME##_rows[0])}
 
-/* Checks: each records the rank's first failure with its place. */
+/* Checks. Each records the first failure of this rank, with file and line. */
 void wrong(Test* t, const char* file, int line, const char* format, ...);
 int check_succeeds(Test* t, int code, const char* call, const char* file, int line);
-/* `classes` ends with -1; an empty list accepts any error. */
+/* Checks that the call returned an error of one of `classes`. The list ends with -1; an empty list
+ * accepts any error. */
 void check_fails(Test* t, int code, const int* classes, const char* call, const char* file,
                  int line);
 void check_equal(Test* t, long long found, long long expected, const char* what, const char* file,
@@ -90,33 +91,34 @@ int stored_bytes(Test* t, const char* path, MPI_Offset offset, void* bytes, int 
 void check_stored(Test* t, const char* path, const int* expected, int count);
 /* Checks that the status reports `count` whole items of the type. */
 void check_count(Test* t, const MPI_Status* status, MPI_Datatype type, int count);
-/* Collective. Sync, barrier, sync: data written before is visible to all ranks after it
- * (14.6.1). */
+/* Collective. Syncs, waits for all ranks, and syncs again, so that data written before is visible
+ * to all ranks afterwards (14.6.1). */
 void settle(Test* t, MPI_File file);
 void check_position(Test* t, MPI_File file, MPI_Offset expected);
 MPI_Offset file_size(Test* t, MPI_File file);
-/* Collective over the file's ranks. Sets a view of ints from a displacement in bytes. */
+/* Collective over the file's ranks. Sets a view of ints that begins at a displacement in bytes. */
 void view_ints(Test* t, MPI_File file, MPI_Offset displacement);
-/* Returns a committed type: `block` of `type`, with an extent of `stride` of it. */
+/* Returns a committed type of `block` elements of `type`, with an extent of `stride` elements. */
 MPI_Datatype block_of(MPI_Datatype type, int block, int stride);
 /* Returns the address of a procedure that this MPI may lack, or NULL. */
 void* procedure(const char* name);
 
-/* The data access procedures as values (operations.c). */
+/* The data access procedures as values, so that one rule can test several of them
+ * (operations.c). */
 
 typedef enum { kExplicit, kIndividual, kShared } Pointer;
 
 typedef struct {
     MPI_File file;
-    MPI_Offset offset; /* for explicit offsets */
+    MPI_Offset offset; /* used only for explicit offsets */
     void* buffer;
     MPI_Count count;
     MPI_Datatype type;
 } Access;
 
 typedef struct {
-    const char* name;   /* of the procedure, without MPI_File_ */
-    const char* symbol; /* looked up before use, or NULL */
+    const char* name;   /* name of the procedure, without MPI_File_ */
+    const char* symbol; /* name to look up before use, or NULL */
     int is_write;
     Pointer pointer;
     int is_collective;
@@ -126,7 +128,7 @@ typedef struct {
     int (*end)(const Access*, MPI_Status*);
 } Operation;
 
-/* Returns the rule's operation, or NULL after recording that this MPI lacks it. */
+/* Returns the rule's operation. If this MPI lacks it, records that and returns NULL. */
 const Operation* operation_of(Test* t);
-/* Runs the operation to its end, by the blocking call, start and wait, or begin and end. */
+/* Runs the operation to its end: by a blocking call, by start and wait, or by begin and end. */
 int operate(const Operation* operation, const Access* access, MPI_Status* status);

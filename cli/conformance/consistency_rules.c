@@ -20,8 +20,8 @@ static void is_nonatomic_at_first(Test* t) {
     close_file(t, &file);
 }
 
-/* All ranks write the same places at the same time; afterwards the data is that of one rank
- * only. */
+/* Lets all ranks write the same places at the same time. Afterwards the file must hold the data of
+ * one rank only. */
 static void overlap_atomically(Test* t, MPI_Datatype filetype, int is_collective) {
     int* const values = malloc(kBlock * sizeof(int));
     MPI_File file = open_new(t);
@@ -130,7 +130,8 @@ static void reads_its_own_writes(Test* t) {
     close_file(t, &file);
 }
 
-/* The rank reads without a sync, though an aggregator on another rank may have written the data. */
+/* Reads this rank's own data after a collective write, without a sync, though an aggregator on
+ * another rank may have written the data. */
 static void reads_its_own_collective_writes(Test* t) {
     MPI_File file = open_new(t);
     for (int turn = 0; turn < 20; turn++) {
@@ -143,7 +144,7 @@ static void reads_its_own_collective_writes(Test* t) {
     close_file(t, &file);
 }
 
-/* Neighbours write independently and at the same time, each between the other's bytes. */
+/* Lets neighbours write independently at the same time, each between the other's bytes. */
 static void neighbours_do_no_harm(Test* t) {
     enum { kEach = 2000 };
     int* const values = malloc(kEach * sizeof(int));
@@ -169,7 +170,8 @@ static void neighbours_do_no_harm(Test* t) {
     free(expected);
 }
 
-/* Communicator, info and types may be freed as soon as the call returns. */
+/* Frees the communicator, info and types right after the call that gets them. The file must still
+ * work. */
 static void objects_may_be_freed(Test* t) {
     MPI_Comm comm;
     MPI_Info info;

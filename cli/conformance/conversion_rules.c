@@ -27,8 +27,8 @@ static void make_external32_file(Test* t, int count) {
     MPI_Barrier(t->comm);
 }
 
-/* Rank 0 checks that each place holds all ints of one rank, in rank order if the procedure
- * promises that. */
+/* Checks, on rank 0, that each place holds all ints of one rank, and in rank order if the procedure
+ * promises that order. */
 static void check_bytes(Test* t, int is_in_order) {
     const int total = kCount * t->size;
     if (t->rank != 0) {

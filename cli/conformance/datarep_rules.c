@@ -8,7 +8,8 @@
 
 enum { kItems = 5 };
 
-/* An int is stored as the complement of an 8-byte integer; other types keep their extent. */
+/* Returns the extent of a type in the file. The representation stores an int as the complement of
+ * an 8-byte integer; other types keep their extent. */
 static int wide_extent(MPI_Datatype type, MPI_Aint* extent, void* extra) {
     MPI_Aint lower;
     (void)extra;
@@ -72,7 +73,7 @@ static int refuse(void* user, MPI_Datatype type, int count, void* file, MPI_Offs
     return MPI_ERR_OTHER;
 }
 
-/* Writes and reads ints through the representation; each is stored in 8 bytes. */
+/* Writes and reads ints through a representation that stores each int in 8 bytes. */
 static void round_trip(Test* t, const char* datarep, const int* converted) {
     int values[kItems];
     int found[kItems] = {0};

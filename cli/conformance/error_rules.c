@@ -72,7 +72,8 @@ static void handlers_are_per_file(Test* t) {
     close_file(t, &two);
 }
 
-/* The function that serves the first file serves a second one, whatever the handle's value. */
+/* Sets the error handler of one file on a second one, too. The same function must serve both,
+ * whatever the value of the handler's handle. */
 static void handler_is_told(Test* t) {
     MPI_Errhandler handler = handler_for(t, note_error);
     MPI_Errhandler found = MPI_ERRHANDLER_NULL;
@@ -91,8 +92,8 @@ static void handler_is_told(Test* t) {
     close_file(t, &two);
 }
 
-/* Errors without a file, or before there is one, go to MPI_FILE_NULL's handler; new files
- * inherit it. */
+/* Makes calls that fail without a file, or before there is one. Their errors must go to the handler
+ * of MPI_FILE_NULL, which new files inherit. */
 static void null_handler_serves(Test* t) {
     MPI_File file = MPI_FILE_NULL;
     MPI_Errhandler handler = handler_for(t, note_error);

@@ -37,7 +37,8 @@ static const char* error_text(int code) {
     if (MPI_Error_string(code, text, &length) != MPI_SUCCESS) {
         snprintf(text, sizeof text, "error code %d", code);
     }
-    /* The place of the error inside the MPI is of no use here. */
+    /* The message is cut where MPICH's error stack begins, as the place of the error inside the MPI
+     * is of no use here. */
     char* const stack = strstr(text, ", error stack");
     if (stack) {
         *stack = '\0';

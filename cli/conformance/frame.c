@@ -19,7 +19,7 @@
 
 enum { kLongFactor = 30 };
 
-static MPI_Comm results = MPI_COMM_NULL; /* no rule uses it */
+static MPI_Comm results = MPI_COMM_NULL; /* communicator of the frame, which no rule uses */
 
 static void tell_library(void) {
     char text[MPI_MAX_LIBRARY_VERSION_STRING];
@@ -53,7 +53,7 @@ static void list_rules(void) {
     }
 }
 
-/* Collective. Rank 0 prints the message of the first rank that has one. */
+/* Collective. Prints on rank 0 the message of the first rank that has one. */
 static void tell(const Test* t) {
     int mine[2] = {t->is_wrong ? 0 : t->is_unavailable ? 1 : 2, t->rank};
     int worst[2];
@@ -129,7 +129,8 @@ static int run_at_finalize(MPI_Comm comm, int key, void* value, void* extra) {
     return MPI_SUCCESS;
 }
 
-/* Every file routine may be called in a callback of MPI_Finalize (MPI-4.1, 11.2.4). */
+/* Arranges that a rule runs in a callback of MPI_Finalize, where every file routine may be called
+ * (MPI-4.1, 11.2.4). */
 static void arrange_finalize(Request* request) {
     int key;
     MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, run_at_finalize, &key, NULL);

@@ -97,7 +97,7 @@ static void opens_many_at_once(Test* t) {
 }
 
 typedef struct {
-    Test test; /* a copy, so that the checks of threads don't conflict */
+    Test test; /* a copy per thread, so that the checks of several threads don't conflict */
     int number;
 } ThreadWork;
 
@@ -163,7 +163,7 @@ static void works_in_attribute_callback(Test* t) {
     OK(t, MPI_Comm_free(&comm));
 }
 
-/* The frame calls this rule from MPI_Finalize. */
+/* Opens, writes and reads a file. The frame calls this rule from MPI_Finalize. */
 static void works_in_finalize(Test* t) {
     int found = -1;
     MPI_File file = open_new(t);

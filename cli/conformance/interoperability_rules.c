@@ -9,12 +9,12 @@
 
 #include "conformance.h"
 
-/* A value of a type, and its bytes in external32, computed by hand. */
+/* A value of a type, with its bytes in external32, which were computed by hand. */
 typedef struct {
     const char* name;
     MPI_Datatype type;
     const void* value;
-    int size; /* in memory */
+    int size; /* size of the value in memory */
     const char* bytes;
     int stored;
 } Sample;
@@ -22,7 +22,8 @@ typedef struct {
 #define SAMPLE(TYPE, CTYPE, VALUE, BYTES) \
     { #TYPE, TYPE, &(CTYPE){VALUE }, sizeof(CTYPE), BYTES, (int)sizeof(BYTES) - 1 }
 
-/* The unused bytes of a long double may differ. */
+/* Returns true if `found` equals the sample's value. Of a long double only the value counts, as its
+ * unused bytes may differ. */
 static int is_same(const Sample* sample, const void* found) {
     if (sample->type == MPI_LONG_DOUBLE) {
         return *(const long double*)sample->value == *(const long double*)found;
@@ -34,8 +35,8 @@ static void set_external32(Test* t, MPI_File file, MPI_Datatype type) {
     OK(t, MPI_File_set_view(file, 0, type, type, "external32", MPI_INFO_NULL));
 }
 
-/* Writes the value twice, as external32 and side by side, checks the bytes, and reads the second
- * one back. */
+/* Writes the value twice as external32, one after the other, checks the bytes in the file, and
+ * reads the second value back. */
 static void check_sample(Test* t, const Sample* sample) {
     _Alignas(16) char values[64] = {0};
     _Alignas(16) char found[64] = {0};
@@ -156,7 +157,8 @@ static void external32_fortran(Test* t) {
 }
 /* clang-format on */
 
-/* Displacements of a portable filetype scale with its items: 4 bytes per long. */
+/* Checks that the displacements of a portable filetype scale with the size of its items in the
+ * file, which is 4 bytes for a long. */
 static void external32_scales_views(Test* t) {
     const long mine[2] = {2 * t->rank, 2 * t->rank + 1};
     long found = -1;

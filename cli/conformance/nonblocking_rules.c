@@ -7,7 +7,7 @@
 
 enum { kMany = 12, kHundreds = 300 };
 
-/* Starts kMany writes of an int per rank, the ranks' ints interleaved. */
+/* Starts kMany writes of one int per rank. The ints of the ranks are interleaved. */
 static void start_writes(Test* t, MPI_File file, int* values, MPI_Request* requests) {
     for (int i = 0; i < kMany; i++) {
         const int place = i * t->size + t->rank;
@@ -114,7 +114,8 @@ static void completes_by_some(Test* t) {
     close_and_check(t, &file, kMany * t->size);
 }
 
-/* There are many turns, as each finds the accesses in another state. */
+/* Completes accesses by MPI_Testall. There are many turns, because each finds the accesses in
+ * another state. */
 static void completes_by_testall(Test* t) {
     int values[kMany];
     MPI_Request requests[kMany];
@@ -214,7 +215,8 @@ static void pointer_moves_at_start(Test* t) {
     close_and_check(t, &file, 2 * t->size);
 }
 
-/* The access continues after its request is freed, without a further call that waits for it. */
+/* Frees the request of an access, which must then complete without a further call that waits for
+ * it. */
 static void request_may_be_freed(Test* t) {
     const int value = 77 + t->rank;
     int found = 0;

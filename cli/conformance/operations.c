@@ -9,8 +9,8 @@
 #define HERE a->file
 #define HERE_TYPES MPI_File
 
-/* A large-count procedure is looked up when it is called; operation_of has checked that it
- * exists. */
+/* Calls a large-count procedure, which is looked up by name at each call. operation_of has checked
+ * that the procedure exists. */
 #define LARGE(NAME, ...)      \
     int (*call)(__VA_ARGS__); \
     *(void**)&call = procedure("MPI_File_" #NAME "_c")

@@ -45,8 +45,8 @@ static void pointers_are_individual(Test* t) {
     close_file(t, &file);
 }
 
-/* Writes by the individual pointer and by explicit offsets alternate, independent and collective.
- */
+/* Writes alternately by the individual file pointer and by explicit offsets, independently and
+ * collectively. */
 static void mixes_access_kinds(Test* t) {
     const int base = 12 * t->rank;
     int value[6];
@@ -83,7 +83,7 @@ static void explicit_leaves_shared(Test* t) {
     close_file(t, &file);
 }
 
-/* The offsets exceed 32 bits; the file is sparse. */
+/* Accesses a sparse file at offsets that exceed 32 bits. */
 static void takes_large_offsets(Test* t) {
     const MPI_Offset place = ((MPI_Offset)5 << 30) + 4 * t->rank;
     int found = -1;
@@ -116,7 +116,7 @@ static void absolute_addresses(Test* t) {
     close_file(t, &file);
 }
 
-/* There is more data than a usual collective buffer holds, interleaved in small blocks. */
+/* Writes small interleaved blocks, with more data in all than a usual collective buffer holds. */
 static void interleaves_many_blocks(Test* t) {
     enum { kBlocks = 20000 };
     int* const mine = malloc(2 * kBlocks * sizeof(int));

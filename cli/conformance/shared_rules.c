@@ -13,7 +13,8 @@ static MPI_Offset shared_position(Test* t, MPI_File file) {
     return position;
 }
 
-/* Collective. Moves the shared file pointer; afterwards every rank finds it there. */
+/* Collective. Moves the shared file pointer. Waits for all ranks before and after, so that every
+ * rank then finds the pointer at the new position. */
 static void seek_shared(Test* t, MPI_File file, MPI_Offset offset, int whence) {
     MPI_Barrier(t->comm);
     OK(t, MPI_File_seek_shared(file, offset, whence));
@@ -26,8 +27,8 @@ static void fill_record(int* record, int rank, int number) {
     }
 }
 
-/* Checks that every record of every rank is there once, whole, and those of a rank in their
- * order. */
+/* Checks that the file holds every record of every rank exactly once and whole, and each rank's
+ * records in the order in which it wrote them. */
 static void check_records(Test* t) {
     MPI_Barrier(t->comm);
     if (t->rank != 0) {
@@ -110,7 +111,7 @@ static void reads_each_record_once(Test* t) {
     close_file(t, &file);
 }
 
-/* Rank r writes r + 1 ints per turn. */
+/* Writes r + 1 ints on rank r in each turn, to check that ordered writes are in rank order. */
 static void orders_by_rank(Test* t) {
     enum { kTurns = 3 };
     const int sum = t->size * (t->size + 1) / 2;
@@ -190,7 +191,7 @@ static void shared_append(Test* t) {
     check_stored(t, t->path, expected, 4);
 }
 
-/* Records have unequal sizes; unordered and ordered writes alternate. */
+/* Alternates unordered and ordered writes of records of unequal sizes. */
 static void mixes_shared_and_ordered(Test* t) {
     const int value = t->rank;
     MPI_File file = open_new(t);

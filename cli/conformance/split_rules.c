@@ -72,7 +72,7 @@ static void messages_in_between(Test* t) {
     check_ranks(t, t->path, 0);
 }
 
-/* All six kinds follow each other. */
+/* Makes split accesses of all six kinds one after the other. */
 static void takes_turns(Test* t) {
     const int value = t->rank;
     int found[3] = {-1, -1, -1};

@@ -42,7 +42,8 @@ static void counts_zero(Test* t) {
     close_file(t, &file);
 }
 
-/* The view shows ints 0 1, 4 5, 8 9 of the file's 9. */
+/* Reads through a view to the end of a file of 9 ints. The view shows ints 0 1, 4 5, 8 9, so that
+ * the last one lies past the end. */
 static void counts_in_view_at_end(Test* t) {
     int found[6] = {0};
     MPI_Status status;
@@ -95,7 +96,7 @@ static void size_is_last_byte_written(Test* t) {
     close_file(t, &file);
 }
 
-/* Trailing holes of a filetype don't count as size, either. */
+/* Checks that neither a seek nor the trailing hole of a filetype extends the file. */
 static void nothing_written_is_no_size(Test* t) {
     char byte = 'x';
     MPI_Datatype blocks = block_of(MPI_BYTE, 2, 100);

@@ -139,7 +139,8 @@ static void byte_offset_skips_holes(Test* t) {
     close_file(t, &file);
 }
 
-/* Ranks with complementary filetypes share the file; the types are freed immediately. */
+/* Sets complementary filetypes on the ranks, which together cover the file. The types are freed
+ * immediately. */
 static void ranks_partition_the_file(Test* t) {
     enum { kRows = 6 };
     int* const expected = malloc((size_t)(kRows * t->size) * sizeof(int));
@@ -215,8 +216,7 @@ static void reads_overlapping_filetype(Test* t) {
     close_file(t, &file);
 }
 
-/* Data begins behind a leading hole and ends before a trailing one; there are 2 items of 4
- * etypes. */
+/* Reads through a filetype of 4 etypes that has a hole before its data and one behind it. */
 static void keeps_leading_holes(Test* t) {
     const int block = 1;
     const MPI_Aint place = 8;

@@ -17,7 +17,7 @@ namespace oratorio {
 
 namespace {
 
-/// Keeps the members in the order in which they are written here.
+/// JSON in which members keep the order in which they are added.
 using Json = nlohmann::ordered_json;
 
 /// The names of the parts of one kind, in the order of its enum.
@@ -39,7 +39,8 @@ constexpr PartNames<StorageKind> kStorageNames{"contiguous", "list", "buffered",
                                                "shipped"};
 constexpr PartNames<ReadAheadKind> kReadAheadNames{"none", "ranges"};
 
-/// An enum that has one more value than names here would have an empty name.
+/// Returns true if no name is empty. A name is empty if the enum has more values than the list has
+/// names.
 template <class Names>
 consteval bool all_are_named(const Names& names) {
     return std::ranges::none_of(names, [](std::string_view name) { return name.empty(); });
@@ -82,7 +83,8 @@ Json method_rows() {
     return rows;
 }
 
-// The kinds of hints, as hints.def names them; members of a hint's row.
+// The functions below make the members of a hint's row that describe its kind. Their names are
+// those of the kinds in hints.def.
 constexpr std::int64_t TiB = std::int64_t{1} << 40;
 Json limited(std::string_view kind, std::int64_t low, std::int64_t high) {
     return {{"kind", kind}, {"low", low}, {"high", high}};
@@ -126,7 +128,7 @@ Json hint(std::string_view key, std::string_view role, const Json& more, std::st
     return row;
 }
 
-/// Adds the default to the members that a kind has.
+/// Returns the members of a hint's kind, with its default value added.
 Json with_default(Json kind, std::string_view initial) {
     kind["default"] = initial.empty() ? Json() : Json(initial);
     return kind;
@@ -179,7 +181,8 @@ Json activity_rows() {
     return rows;
 }
 
-/// The library keeps names of variables in lower case, for it compares them in any case.
+/// Returns a row per variable, in upper case. The library keeps the names in lower case, because it
+/// compares them in any case.
 Json variable_rows() {
     Json rows = Json::array();
     for (const std::string_view known : known_variables()) {
@@ -197,8 +200,8 @@ Json file_system_rows() {
     return rows;
 }
 
-/// Returns the text of a document whose members are values or lists of rows; a difference of two
-/// such texts shows the rows that changed.
+/// Returns the text of a document whose members are values or lists of rows. Each row is a line, so
+/// that a difference of two texts shows which rows changed.
 std::string one_row_per_line(const Json& document) {
     std::string text;
     for (const auto& [key, value] : document.items()) {

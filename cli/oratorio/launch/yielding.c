@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Preloaded if an MPI over UCX polls without ever releasing the processor (MPICH 4.0), so that
- * more ranks than cores make progress: after a poll that found nothing another rank may run. */
+/* Preloaded if an MPI over UCX polls without ever releasing the processor (MPICH 4.0). After a poll
+ * that found nothing it lets another rank run, so that more ranks than cores make progress. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <sched.h>
 
 unsigned ucp_worker_progress(void* worker);
 
-/* In a program that loads its MPI late (Python), UCX is not where RTLD_NEXT looks. */
+/* Returns the function of UCX that this file replaces. In a program that loads its MPI late
+ * (Python), UCX is not where RTLD_NEXT looks. */
 static void* real_progress(void) {
     void* next = dlsym(RTLD_NEXT, "ucp_worker_progress");
     if (next) return next;
