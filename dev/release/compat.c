@@ -15,7 +15,8 @@
 
 #define HIDDEN __attribute__((visibility("hidden")))
 enum { NANOSECONDS = 1000000000 };
-/* The version of struct stat that these functions know; another one is an error. */
+/* The version of struct stat that these functions request. glibc returns an error for another
+ * one. */
 #if defined(__x86_64__)
 enum { STAT_VERSION = 1 };
 #elif defined(__aarch64__)
@@ -30,7 +31,7 @@ HIDDEN int atexit(void (*function)(void)) {
     return __cxa_atexit((void (*)(void*))function, NULL, &__dso_handle);
 }
 
-/* Before 2.33 the functions of this name were in libc_nonshared.a. */
+/* Before glibc 2.33 stat, lstat and fstat were in libc_nonshared.a and called these functions. */
 extern int __xstat(int version, const char* path, struct stat* facts);
 extern int __lxstat(int version, const char* path, struct stat* facts);
 extern int __fxstat(int version, int descriptor, struct stat* facts);
@@ -49,10 +50,11 @@ HIDDEN int fstat(int descriptor, struct stat* facts) {
 
 HIDDEN int fstat64(int descriptor, struct stat64* facts) __attribute__((alias("fstat")));
 
-/* New in 2.32. Never set, as no code would clear it: reference counts are always atomic. */
+/* Exists since glibc 2.32. It stays 0, which makes all reference counts atomic, because no code
+ * would reset it when a thread starts. */
 HIDDEN char __libc_single_threaded = 0;
 
-/* New in 2.36; only std::random_device uses it. */
+/* Exists since glibc 2.36. Only std::random_device uses it. */
 HIDDEN uint32_t arc4random(void) {
     uint32_t number;
     if (getrandom(&number, sizeof number, 0) != (ssize_t)sizeof number) abort();
@@ -61,7 +63,8 @@ HIDDEN uint32_t arc4random(void) {
 
 typedef int ClockWait(pthread_cond_t*, pthread_mutex_t*, clockid_t, const struct timespec*);
 
-/* New in 2.30: waits until a time of a given clock. The older wait only knows the time of day. */
+/* Waits until a time of a given clock, as pthread_cond_clockwait does, which exists since glibc
+ * 2.30. The older wait only knows the time of day. */
 static int wait_by_time_of_day(pthread_cond_t* condition, pthread_mutex_t* mutex, clockid_t clock,
                                const struct timespec* until) {
     struct timespec now, today;

@@ -15,7 +15,8 @@ enum number { bytes, integer, natural, real, long_double, wide };
 
 struct row {
     const char* name;
-    MPI_Datatype type, first, second; /* a pair has members; other types have themselves and none */
+    MPI_Datatype type, first,
+        second; /* a pair has two members; any other type has itself as the first and no second */
     enum number number;
     int scalars;
 };
@@ -26,7 +27,8 @@ static enum number number_of(const struct row* rows, int count, MPI_Datatype typ
     return bytes;
 }
 
-/* Returns `size` bytes of -2, 2, 1.5, 'A' or the euro sign. */
+/* Writes `size` bytes of a value to `to` and returns the value's text: -2, 2, 1.5, 'A' or the euro
+ * sign, by the kind of number. */
 static const char* put(enum number number, int size, unsigned char* to) {
     const float single = 1.5F;
     const double twice = 1.5;
@@ -82,7 +84,7 @@ static void print_row(const char* path, const struct row* rows, int count, const
     MPI_Aint extent = -1;
     MPI_File file;
     MPI_Type_size(row->type, &size);
-    if (size <= 0) return; /* this host lacks the type */
+    if (size <= 0) return; /* the host lacks this type */
     if (row->scalars > 0) {
         for (; at < size; at += size / row->scalars)
             text = put(row->number, size / row->scalars, value + at);
