@@ -33,15 +33,15 @@ struct Types {
     MPI_Datatype memory;
 };
 
-/// A view, and the calls made with it. Each call continues in the file where the one before it
-/// ended, and `memory_step` bytes further in memory.
+/// A view, and `times` calls with it. Each call continues in the file where the previous one ended,
+/// and its memory begins `memory_step` bytes behind that of the previous one.
 struct Call {
     MPI_Offset displacement = 0;
     std::function<Types()> make_types;
     std::size_t memory = 0;  ///< place in the buffer at which the first call begins
     std::uint64_t times = 1;
     std::size_t memory_step = 0;
-    MPI_Offset from = 0;  ///< bytes of the view before those of the first call
+    MPI_Offset from = 0;  ///< bytes of the view's data before those of the first call
 };
 
 /// A row of the process grid: its ranks' pieces together fill [begin, end) of the file.
@@ -49,7 +49,7 @@ struct Row {
     std::vector<int> ranks;  ///< ranks of the communicator, this one among them
     std::uint64_t begin = 0;
     std::uint64_t end = 0;
-    /// Visits the pieces of the i-th rank, as Access::for_each_piece does there.
+    /// Visits the pieces of the row's i-th rank, as Access::for_each_piece does on that rank.
     std::function<void(std::size_t i, const PieceVisitor&)> for_each_piece;
 };
 
@@ -57,20 +57,21 @@ struct Access {
     std::size_t buffer_bytes = 0;  ///< the buffer's length, gaps included
     Holes holes;
     std::vector<Call> calls;  ///< the same number on every rank
-    /// A read uses a file made for it, not the one that the write left.
+    /// Reads use a file made for them, not the one that the writes left.
     bool own_file = false;
     bool independent = false;  ///< each rank makes its calls independently
-    std::function<void(const PieceVisitor&)> for_each_piece;  ///< in the order of the datatypes
-    Row row;  ///< only for workloads with the arm `by_hand`
+    std::function<void(const PieceVisitor&)>
+        for_each_piece;  ///< visits pieces in the order of the datatypes
+    Row row;             ///< used only by the arm `by_hand`
 };
 
-/// This rank's number in the communicator, and its size.
+/// The number of this rank in the communicator, and the communicator's size.
 struct Place {
     int rank;
     int ranks;
 };
 
-/// The workload's parameters by name. Their defaults are only in the Python front end.
+/// The parameters of a workload by name. The default values are only in the Python front end.
 class Params {
   public:
     void set(const std::string& name, const std::string& value) { values_[name] = value; }

@@ -7,12 +7,13 @@
 
 namespace bench {
 
-/// Reads what is printed after its construction; works only if ORATORIO_EXPLAIN names a file.
+/// Reads what is printed to the file that ORATORIO_EXPLAIN names after the construction. Works only
+/// if the variable names a file.
 class Account {
   public:
     Account();
-    /// Returns "name value unit" of each row, separated by blanks; empty if nothing was printed.
-    /// Only one rank reads.
+    /// Returns "name value unit" of each row, separated by blanks, or "" if nothing was printed.
+    /// REQUIRES: only one rank reads.
     std::string text() const;
 
   private:

@@ -46,7 +46,7 @@ std::string hint_given_back(MPI_File file) {
     return found != 0 ? value.data() : "";
 }
 
-/// One pass of an arm that uses an MPI-IO.
+/// Measures one pass of an arm that uses an MPI-IO.
 class MpiPass {
   public:
     MpiPass(const Arm& arm, Direction direction, const Access& access, bool sync, Buffer& buffer,
@@ -135,7 +135,7 @@ class MpiPass {
         times_.stop();
     }
 
-    /// Makes the call for the i-th time.
+    /// Makes the i-th of the equal calls.
     void transfer(const Call& call, const Types& types, std::uint64_t i) {
         MPI_Count bytes = 0, etype_bytes = 1;
         MPI_Type_size_x(types.memory, &bytes);
@@ -185,8 +185,8 @@ class MpiPass {
     Sample sample_;
 };
 
-/// Moves the same number of bytes per rank, contiguous, in rank order. REQUIRES: the access is one
-/// piece.
+/// Measures contiguous POSIX I/O: each rank moves its one piece, and the ranks' pieces lie in rank
+/// order. REQUIRES: the access is one piece.
 Sample run_raw(bool direct, Direction direction, const std::string& path, const Access& access,
                bool sync, Buffer& buffer, MPI_Comm comm) {
     Sample sample;
@@ -220,7 +220,8 @@ Sample run_raw(bool direct, Direction direction, const std::string& path, const 
     return sample;
 }
 
-/// Makes the sample the same on all ranks, with the error of the lowest rank that has one.
+/// Collective. Makes the sample the same on all ranks, with the error of the lowest rank that has
+/// one.
 void agree(Sample& sample, MPI_Comm comm) {
     std::array<double, 2> times{sample.open_s, sample.close_s};
     MPI_Allreduce(MPI_IN_PLACE, times.data(), 2, MPI_DOUBLE, MPI_MAX, comm);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Arm: one side of the comparison. Sample: one measured pass of it.
+// Arm: one side of the comparison. Sample: the measurements of one pass of an arm.
 #pragma once
 
 #include <mpi.h>
@@ -14,10 +14,10 @@
 
 namespace bench {
 
-/// The name selects the arm. `raw` is contiguous POSIX I/O, `raw_direct` the same without the page
-/// cache; `by_hand` is two-phase I/O as users write it without MPI-IO (by_hand.hpp); names
-/// that begin with `host` are the host MPI's own MPI-IO; any other name is a method of Oratorio, or
-/// METHOD@WORD, that method with hints of its own.
+/// The name selects the arm. `raw` is contiguous POSIX I/O, and `raw_direct` the same without the
+/// page cache. `by_hand` is two-phase I/O as users write it without MPI-IO (by_hand.hpp). A name
+/// that begins with `host` is the host MPI's own MPI-IO. Any other name is a method of Oratorio, or
+/// METHOD@WORD for that method with hints of its own.
 struct Arm {
     std::string name;
     std::map<std::string, std::string> hints;
@@ -31,19 +31,21 @@ struct Arm {
     }
 };
 
-/// One pass. Peaks, and the times of open and close, are the maximum over the ranks.
+/// The measurements of one pass. Memory peaks, and the times of open and close, are the maximum
+/// over the ranks.
 struct Sample {
-    double open_s = 0;             ///< time to open the file and set the views
-    double call_s = 0;             ///< time of the collective calls, and of the sync if requested
-    double close_s = 0;            ///< time to close the file
-    std::uint64_t call_peak = 0;   ///< most memory that the call added, in bytes
-    std::uint64_t total_peak = 0;  ///< the same from before open to the end of the call
-    bool counted = true;           ///< the status reported as many bytes as requested
+    double open_s = 0;            ///< time to open the file and set the views
+    double call_s = 0;            ///< time of the collective calls, and of the sync if requested
+    double close_s = 0;           ///< time to close the file
+    std::uint64_t call_peak = 0;  ///< most memory that the call added, in bytes
+    std::uint64_t total_peak =
+        0;  ///< most memory added from before the open to the end of the call, in bytes
+    bool counted = true;  ///< the status reported as many bytes as requested
     /// A write did not change the bytes between the pieces of the file.
     bool holes_kept = true;
     std::string error;      ///< empty when every call succeeded
-    std::string served_as;  ///< the hint `oratorio_method` as the open file reports it
-    std::string account;    ///< rank 0's: see Account
+    std::string served_as;  ///< value of the hint `oratorio_method` that the open file reports
+    std::string account;    ///< text of rank 0's Account
 };
 
 /// Collective. Moves the access once. The sample is the same on all ranks.

@@ -56,7 +56,7 @@ Access blocks_of_ints(const std::array<std::uint64_t, 3>& sizes, Place place) {
     return access;
 }
 
-/// Returns an access to a 1-D array of ints, distributed CYCLIC(block) or BLOCK; memory is
+/// Returns an access to a 1-D array of ints, distributed CYCLIC(block) or BLOCK. Memory is
 /// contiguous.
 Access line_of_ints(std::uint64_t block, std::uint64_t blocks, bool cyclic, Place place) {
     const auto ranks = static_cast<std::uint64_t>(place.ranks);
@@ -90,8 +90,8 @@ Access make_coll_perf(const Params& params, Place place, Direction) {
     return blocks_of_ints({n, n, n}, place);
 }
 
-/// Each rank has `bytes` bytes in contiguous pieces of `block` bytes, whatever the distribution;
-/// with BLOCK they form one piece.
+/// Each rank has `bytes` bytes, which are pieces of `block` bytes with any distribution. With BLOCK
+/// the pieces join to one.
 Access make_array(const Params& params, Place place, Direction) {
     const std::string& distribution = params.text("dist");
     const std::uint64_t block = params.number("block");

@@ -26,11 +26,11 @@ std::uint64_t reduced(std::uint64_t value, MPI_Op op) {
     return value;
 }
 
-/// An access together with facts that all ranks know.
+/// An access of this rank, together with sums over all ranks.
 struct Job {
     Access access;
-    std::uint64_t bytes = 0;       ///< of all ranks
-    std::uint64_t file_bytes = 0;  ///< end of the last piece
+    std::uint64_t bytes = 0;       ///< data of all ranks
+    std::uint64_t file_bytes = 0;  ///< end of the last piece of any rank
     std::uint64_t pieces = 0;
 };
 
@@ -48,8 +48,8 @@ Job make_job(Access access) {
     return job;
 }
 
-/// Returns an access with the same number of bytes per rank as `access`, contiguous, in rank order,
-/// rounded up to `unit`.
+/// Collective. Returns a contiguous access with as many bytes per rank as `access`, rounded up to
+/// `unit`. The ranks' data lies in rank order.
 Access contiguous_like(const Access& access, std::uint64_t unit) {
     std::uint64_t mine = 0;
     access.for_each_piece([&](const Piece& piece) { mine += piece.bytes; });
@@ -62,7 +62,7 @@ Access contiguous_like(const Access& access, std::uint64_t unit) {
     return raw;
 }
 
-/// Collective. The accesses of each kind of arm in one direction.
+/// The accesses of each kind of arm in one direction. The constructor is collective.
 struct Jobs {
     Job mpi;
     Job raw;
@@ -72,7 +72,7 @@ struct Jobs {
         : mpi(make_job(std::move(access))),
           raw(make_job(contiguous_like(mpi.access, 1))),
           raw_direct(make_job(contiguous_like(mpi.access, page_bytes))) {
-        // The holes of a file that is overwritten have content.
+        // A file that is overwritten has content in its holes.
         if (options.overwrite) mpi.access.holes.content = std::byte{0x5a};
     }
     const Job& of(const Arm& arm) const {
@@ -95,7 +95,7 @@ std::string agreed_problem(std::optional<std::uint64_t> wrong_at, const char* wh
     return gap ? "bytes between the pieces in memory were changed" : "";
 }
 
-/// Writes a file to storage and removes it from the page cache.
+/// Writes a file to storage and drops it from the page cache, so that the next read is cold.
 bool drop_cached(const char* path) {
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) return false;
@@ -103,7 +103,7 @@ bool drop_cached(const char* path) {
     return close(fd) == 0 && dropped;
 }
 
-/// What this rank must do according to the command line.
+/// What this rank has to do, from the command line.
 struct Task {
     Options options;
     Access write;
@@ -136,7 +136,7 @@ class Bench {
         }
         for (int repeat = -1; repeat < options_.repeats; ++repeat) {
             for (int turn = 0; turn < arms; ++turn) {
-                // So that no arm is always the first.
+                // The order changes with each repeat, so that no arm is always the first.
                 const int index = (turn + repeat + 1) % arms;
                 passes(options_.arms[static_cast<std::size_t>(index)], repeat,
                        static_cast<std::uint64_t>((repeat + 2) * arms + index));
@@ -161,8 +161,8 @@ class Bench {
         MPI_Barrier(MPI_COMM_WORLD);
     }
 
-    /// Memory that a virtual machine has never used before is slow at first: so this writes as many
-    /// bytes once as the files need together.
+    /// Writes as many bytes once as the files need together, because memory that a virtual machine
+    /// has never used before is slow at first.
     void warm_up() {
         const std::uint64_t files = options_.overwrite ? options_.arms.size() : 1;
         const std::string path = options_.dir + "/warm.bin";
@@ -191,7 +191,7 @@ class Bench {
 
     /// Runs the directions of one arm in one repeat.
     void passes(const Arm& arm, int repeat, std::uint64_t key) {
-        // Size of the file if its content is that of this key, else 0.
+        // The size of the file if it holds the content of `key`, else 0.
         std::uint64_t right_bytes = 0;
         for (const Direction direction : options_.directions) {
             if (place_.rank == 0) report_.begin(arm, direction, repeat);
@@ -255,7 +255,7 @@ class Bench {
 };
 
 void complain(const std::string& problem) {
-    // One write only: another rank may already be ending the job.
+    // The message is one write, because another rank may already be ending the job.
     std::cerr << "bench: " + problem + "\n" << std::flush;
 }
 

@@ -14,8 +14,8 @@ namespace bench {
 namespace {
 
 struct Cell {
-    std::array<Range, 3> part;  ///< z, y, x of the array
-    std::uint64_t memory;       ///< offset of its first point in a variable, in bytes
+    std::array<Range, 3> part;  ///< elements of the array along z, y and x
+    std::uint64_t memory;       ///< offset of the cell's first point in a variable, in bytes
 };
 
 struct Partition {
@@ -56,7 +56,8 @@ Partition partition(const Params& params, Place place) {
     return p;
 }
 
-/// Returns `count` times the cells' types at their displacements, and frees `types`.
+/// Returns `count` copies of a variable whose cells have these types, at their displacements in the
+/// variable. Frees `types`.
 MPI_Datatype joined(std::vector<MPI_Datatype> types, const std::vector<MPI_Aint>& at,
                     std::uint64_t count) {
     const std::vector<int> ones(types.size(), 1);

@@ -8,8 +8,9 @@
 
 namespace bench {
 
-/// Collective. An access without a row is an error of the sample. The row's communicator is created
-/// beforehand; the exchange is planned in the measured time, as in all other arms.
+/// Collective. Measures a pass. An access without a row gives a sample with an error. The row's
+/// communicator is created before the measurement; planning the exchange is part of the measured
+/// time, as in all other arms.
 Sample run_by_hand(Direction direction, const std::string& path, const Access& access, bool sync,
                    Buffer& buffer, MPI_Comm comm);
 

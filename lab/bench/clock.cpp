@@ -53,7 +53,8 @@ double node_clock() {
 }
 
 double CallTimes::total(MPI_Comm comm) const {
-    // A rank may have made fewer calls than others, because of a failure.
+    // After a failure a rank may have made fewer calls than others, so only the calls that all
+    // ranks made count.
     int calls = static_cast<int>(ends_.size());
     MPI_Allreduce(MPI_IN_PLACE, &calls, 1, MPI_INT, MPI_MIN, comm);
     std::vector<double> starts(starts_.begin(), starts_.begin() + calls);

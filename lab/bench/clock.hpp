@@ -9,22 +9,22 @@
 
 namespace bench {
 
-/// Returns seconds by a clock that all processes of a machine share; MPI_Wtime may have an origin
-/// per rank.
+/// Returns seconds by a clock that all processes of a machine share. MPI_Wtime may have a different
+/// origin on each rank.
 double node_clock();
 
 /// Collective. Returns the number of nodes that the ranks are on.
 int nodes_of(MPI_Comm comm);
 
-/// The times at which each call of a pass began and ended on this rank.
+/// Records when each call of a pass began and ended on this rank.
 class CallTimes {
   public:
     void start() { starts_.push_back(node_clock()); }
     void stop() { ends_.push_back(node_clock()); }
 
     /// Collective. Returns the seconds of all calls together. On one machine a call lasts from the
-    /// first rank's start to the last rank's end: with more ranks than cores a rank may begin after
-    /// others have finished. Of several machines the slowest one counts.
+    /// first rank's start to the last rank's end, because with more ranks than cores a rank may
+    /// begin after others have finished. With several machines the slowest one counts.
     double total(MPI_Comm comm) const;
 
   private:

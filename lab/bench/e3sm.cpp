@@ -22,7 +22,7 @@ struct Map {
     std::uint64_t variables = 0;
     std::uint64_t array_bytes = 0;   ///< size of one variable in the file
     std::uint64_t memory_bytes = 0;  ///< size of one variable in this rank's memory
-    std::vector<Piece> pieces;       ///< those of one variable, by file offset
+    std::vector<Piece> pieces;       ///< pieces of one variable, by file offset
 };
 
 class Reader {
@@ -44,7 +44,8 @@ class Reader {
     std::string path_;
 };
 
-/// Sorts by file offset and joins pieces that are adjacent on both sides.
+/// Sorts the pieces by file offset, and joins those that are adjacent both in the file and in
+/// memory.
 void normalise(std::vector<Piece>& pieces) {
     std::sort(pieces.begin(), pieces.end(),
               [](const Piece& a, const Piece& b) { return a.file < b.file; });
@@ -97,8 +98,8 @@ std::vector<Map> read_maps(const std::string& path, Place place) {
     return maps;
 }
 
-/// Returns a type of all variables of one map, one after another: `extent` bytes each, pieces at
-/// `offset_of`.
+/// Returns a type of all variables of one map, one after another, each with an extent of `extent`
+/// bytes and the map's pieces at `offset_of`.
 template <typename OffsetOf>
 MPI_Datatype variables_type(const Map& map, std::uint64_t extent, OffsetOf offset_of) {
     std::vector<int> lengths;
@@ -117,7 +118,7 @@ MPI_Datatype variables_type(const Map& map, std::uint64_t extent, OffsetOf offse
     return all;
 }
 
-/// Returns a type of the maps' types one after another, and frees `parts`.
+/// Returns a type of `parts`, which begin at `starts`, and frees `parts`.
 MPI_Datatype in_sequence(std::vector<MPI_Datatype> parts, const std::vector<MPI_Aint>& starts) {
     const std::vector<int> ones(parts.size(), 1);
     MPI_Datatype all;

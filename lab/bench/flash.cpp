@@ -10,7 +10,7 @@ namespace bench {
 namespace {
 
 struct Flash {
-    std::uint64_t blocks;  ///< per rank
+    std::uint64_t blocks;  ///< number of blocks of a rank
     std::uint64_t inner;   ///< cells along an edge, without ghost cells
     std::uint64_t guard;
     std::uint64_t variables;

@@ -19,18 +19,18 @@ constexpr Span no_span{std::numeric_limits<std::uint64_t>::max(),
                        std::numeric_limits<std::uint64_t>::max()};
 
 struct Holes {
-    /// Returns the first hole that ends after an offset, no_span if there is none. An empty
-    /// function: no holes.
+    /// Returns the first hole that ends after an offset, or no_span if there is none. If this
+    /// function is empty, the file has no holes.
     std::function<Span(std::uint64_t)> next;
-    std::byte content{0};  ///< what must stay there
+    std::byte content{0};  ///< value of each byte in a hole, which a write must not change
 
     Span first_after(std::uint64_t offset) const { return next ? next(offset) : no_span; }
 };
 
-/// Returns holes that cover, in every `period` bytes, those from `kept` on.
+/// Returns a hole in every `period` bytes: all bytes but the first `kept`.
 Holes periodic_holes(std::uint64_t period, std::uint64_t kept);
 
-/// Returns what the spans leave uncovered before the end of the last one. They may come in any
+/// Returns the gaps that the spans leave before the end of the last span. The spans may come in any
 /// order.
 Holes holes_between(std::vector<Span> covered);
 

@@ -14,7 +14,7 @@ namespace {
 /// A rank's block of a 4-D array of sites in lexicographic order.
 struct Block {
     std::uint64_t edge;
-    std::uint64_t site;  ///< in bytes
+    std::uint64_t site;  ///< size of a site in bytes
     std::array<Range, 4> part{};
 
     Block(std::uint64_t n, std::uint64_t bytes, Place place) : edge(n), site(bytes) {
@@ -37,7 +37,8 @@ struct Block {
     }
 };
 
-/// Ranks with the same first coordinate: their blocks fill a slab.
+/// Returns the row of this rank: the ranks with the same first coordinate, whose blocks together
+/// fill a slab.
 Row row_of(std::uint64_t n, std::uint64_t site, Place place) {
     const Grid<4> grid(place);
     const int length = place.ranks / grid.parts[0];

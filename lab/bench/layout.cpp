@@ -21,7 +21,7 @@ class ShapeReader {
   public:
     explicit ShapeReader(std::span<const std::byte> bytes) : bytes_(bytes) {}
 
-    /// Reads a layout: three numbers, then the shape.
+    /// Reads a layout: skips three numbers, then reads the shape.
     NodePtr layout() {
         for (int i = 0; i < 3; ++i) number();
         NodePtr shape = node(0);
@@ -37,7 +37,7 @@ class ShapeReader {
         return value;
     }
 
-    /// Reads a number: 7 bits per byte, the lowest first; the sign is bit 0.
+    /// Reads a number of 7 bits per byte, the lowest bits first. Bit 0 is the sign.
     std::int64_t number() {
         std::uint64_t bits = 0;
         for (int shift = 0; shift < 64; shift += 7) {
@@ -55,7 +55,8 @@ class ShapeReader {
         return value;
     }
 
-    /// Each part takes at least one byte, which limits the memory.
+    /// Reads `count` numbers. Each takes at least one byte, so that a damaged count cannot request
+    /// much memory.
     std::vector<std::int64_t> numbers(std::int64_t count, bool differences) {
         if (count > static_cast<std::int64_t>(bytes_.size())) throw damaged();
         std::vector<std::int64_t> values(static_cast<std::size_t>(count));

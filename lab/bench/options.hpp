@@ -21,11 +21,11 @@ struct Options {
     bool overwrite = false;  ///< write over an existing file
     bool sync = false;       ///< include MPI_File_sync in the time
     bool cold = false;       ///< drop the file's cached pages before each read
-    /// Allocate the user's memory as malloc does, not at the begin of a page.
+    /// Allocate the user's memory as malloc places it, not at the begin of a page.
     bool malloc = false;
 };
 
-/// Throws std::invalid_argument on unknown words.
+/// Parses the words of the command line. Throws std::invalid_argument on unknown ones.
 Options parse_options(int count, char** words);
 
 }  // namespace bench

@@ -16,7 +16,7 @@ namespace {
 constexpr std::byte filler{0xc3};
 constexpr std::size_t chunk_bytes = 1 << 20;
 
-/// Returns splitmix64 of the index of an 8-byte word.
+/// Returns the pattern's word at an index of 8-byte words: splitmix64 of index and key.
 std::uint64_t pattern_word(std::uint64_t index, std::uint64_t key) {
     std::uint64_t z = (index + key * 0x632be59bd9b4e019) * 0x9e3779b97f4a7c15;
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
@@ -36,7 +36,8 @@ void for_each_word(std::uint64_t offset, std::size_t bytes, std::uint64_t key, V
     }
 }
 
-/// Records the first byte that differs, and whether holes differ.
+/// Records in `check` the first byte that differs outside the holes, and whether bytes in holes
+/// differ.
 void compare(const std::byte* expected, const std::byte* found, std::size_t bytes,
              std::uint64_t offset, const Holes& holes, FileCheck& check) {
     if (std::memcmp(expected, found, bytes) == 0) return;

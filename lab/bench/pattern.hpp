@@ -13,7 +13,7 @@
 
 namespace bench {
 
-/// Direct I/O needs buffers, offsets and lengths that are multiples of this.
+/// Buffers, offsets and lengths of direct I/O must be multiples of this.
 constexpr std::size_t page_bytes = 4096;
 
 /// Allocates memory at the begin of a page, or `behind` bytes after it.
@@ -39,21 +39,23 @@ using Buffer = std::vector<std::byte, PageAllocator<std::byte>>;
 /// Writes the bytes that belong at file offset `offset` in the file of key `key`.
 void fill_pattern(std::byte* to, std::uint64_t offset, std::size_t bytes, std::uint64_t key);
 
-/// As fill_pattern, with the holes' content in the holes.
+/// Writes the bytes that belong into the file, as fill_pattern does, but with the content of the
+/// holes in the holes.
 void fill_file_image(std::byte* to, std::uint64_t offset, std::size_t bytes, std::uint64_t key,
                      const Holes& holes);
 
-/// Fills the buffer before a write (pattern in the pieces) or before a read (`key` is nullopt: no
-/// pattern). Every other byte is a known filler.
+/// Fills the buffer: before a write with the pattern of `key` in the pieces, before a read (`key`
+/// is nullopt) without a pattern. Every other byte is a known filler.
 void fill_buffer(Buffer& buffer, const Access& access, std::optional<std::uint64_t> key);
 
-/// Returns the file offset of the first wrong byte after a read, or nullopt. A changed byte in a
-/// gap of the buffer is reported as `gap_changed`. Leaves the buffer full of the filler.
+/// Checks the buffer after a read, and refills it with the filler. Returns the file offset of the
+/// first wrong byte, gap_changed if only a byte in a gap of the buffer was changed, else nullopt.
 constexpr std::uint64_t gap_changed = ~std::uint64_t{0};
 std::optional<std::uint64_t> first_wrong_in_buffer(Buffer& buffer, const Access& access,
                                                    std::uint64_t key);
 
-/// The part of the file that a rank checks: all ranks share [0, size) in order.
+/// The part of the file that a rank checks. The slices of all ranks, in rank order, cover [0,
+/// size).
 struct Slice {
     std::uint64_t begin;
     std::uint64_t end;
@@ -64,19 +66,19 @@ Slice slice_of(std::uint64_t size, Place place);
 bool write_image(const char* path, std::uint64_t size, Place place, std::uint64_t key,
                  const Holes& holes);
 
-/// The result of checking a slice of a file. A hole of a new file that doesn't read as zero is
-/// distinguished from wrong data: the MPI standard doesn't say what an MPI-IO leaves there.
+/// The result of checking a slice of a file. A hole of a new file that doesn't read as zero is not
+/// wrong data: the MPI standard doesn't say what an MPI-IO leaves there.
 struct FileCheck {
     std::optional<std::uint64_t> wrong_at;  ///< first wrong byte outside the holes
     bool holes_kept = true;
 };
 
-/// Checks this rank's slice, read with pread; a file of another size is wrong at its end.
+/// Reads this rank's slice with pread and checks it. A file of another size is wrong at its end.
 FileCheck check_file(const char* path, std::uint64_t size, Place place, std::uint64_t key,
                      const Holes& holes);
 
-/// Transfers all bytes at `offset`, repeating short transfers; returns false on an I/O error or
-/// early end.
+/// Transfers all bytes at `offset`, and repeats after short transfers. Returns false on an I/O
+/// error or an early end of the file.
 bool pwrite_all(int fd, const std::byte* from, std::size_t bytes, std::uint64_t offset);
 bool pread_all(int fd, std::byte* to, std::size_t bytes, std::uint64_t offset);
 

@@ -18,10 +18,10 @@ constexpr std::int64_t magic = 0x314343415441524f;  // "ORATACC1"
 constexpr std::int64_t largest = std::int64_t{1} << 60;
 constexpr std::int64_t page = 4096;
 
-/// One rank's part of one access.
+/// The part of one rank in one access.
 struct Part {
     Tiles file;
-    std::int64_t from = 0;  ///< bytes of the view's data before it
+    std::int64_t from = 0;  ///< bytes of the view's data before the part
     Tiles memory;
     std::int64_t tiles = 0;  ///< tiles of memory; 0: the rank has no data
 
@@ -107,7 +107,7 @@ std::vector<Recorded> read(const std::string& path, Place place, Direction direc
     return all;
 }
 
-/// Calls visit(offset in memory, offset in the file, bytes).
+/// Calls visit(offset in memory, offset in the file, bytes) for each contiguous piece of the part.
 template <typename Visit>
 void visit_pieces(const Part& part, const Visit& visit) {
     std::int64_t left = part.bytes();
@@ -127,14 +127,14 @@ void visit_pieces(const Part& part, const Visit& visit) {
     }
 }
 
-/// A part, and the place of its memory in the buffer of all calls.
+/// A part, with the place of its memory in the buffer that all calls share.
 struct Placed {
     Part part;
     std::int64_t shift = 0;  ///< distance from the recorded offsets to those in the buffer
 };
 
-/// Assigns each part a place in the buffer, one after another from a page's begin. Returns the
-/// buffer's length.
+/// Assigns the parts places in the buffer, one after another, each at the begin of a page. Returns
+/// the buffer's length.
 std::int64_t place_all(std::vector<Placed>& parts) {
     std::int64_t end = 0;
     for (Placed& placed : parts) {
@@ -151,7 +151,7 @@ std::int64_t place_all(std::vector<Placed>& parts) {
     return end;
 }
 
-/// One bit per byte of the file: set if any rank has the byte.
+/// The bytes of the file that any rank has, as one bit per byte.
 class Covered {
   public:
     void add(std::uint64_t begin, std::uint64_t bytes) {
@@ -186,7 +186,7 @@ Holes holes_of(const std::vector<Recorded>& all) {
     return std::move(covered).holes();
 }
 
-/// Returns types for a rank without data, which still needs some.
+/// Returns the types of a rank without data. The view needs a filetype that isn't empty.
 Types no_types() {
     return {MPI_BYTE, contiguous(1, MPI_BYTE), contiguous(0, MPI_BYTE)};
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The results as JSON, one object per line, written by rank 0 as they come.
+// The results as JSON, one object per line. Rank 0 writes each line when the result is known.
 #pragma once
 
 #include <cstdint>

@@ -15,7 +15,7 @@ namespace {
 
 using Random = std::mt19937_64;
 
-/// Returns the numbers below `count` in an order that only depends on the generator's state.
+/// Returns the numbers below `count` in an order that depends only on the state of the generator.
 std::vector<std::uint64_t> shuffled(std::uint64_t count, Random& random) {
     std::vector<std::uint64_t> deck(count);
     std::iota(deck.begin(), deck.end(), std::uint64_t{0});
@@ -68,7 +68,8 @@ Access pieces_of_ranks(std::vector<std::vector<std::uint64_t>> offsets, std::uin
     return access;
 }
 
-/// `count` pieces of `bytes` bytes, equally spaced on both sides.
+/// `count` pieces of `bytes` bytes, at equal distances in the file and at equal distances in
+/// memory.
 struct Spaced {
     std::uint64_t count;
     std::uint64_t bytes;
@@ -94,7 +95,7 @@ Access spaced_pieces(const Spaced& s) {
     return access;
 }
 
-/// Returns true for "gaps", false for "contiguous".
+/// Returns true if the parameter is "gaps", false if it is "contiguous"; throws on another value.
 bool has_gaps(const Params& params, const std::string& name) {
     const std::string& value = params.text(name);
     if (value != "gaps" && value != "contiguous") {
@@ -105,15 +106,16 @@ bool has_gaps(const Params& params, const std::string& name) {
 
 }  // namespace
 
-/// Rank r owns every P-th double of the file, for P ranks; in memory they lie 16 bytes apart.
+/// Rank r owns every P-th double of the file, for P ranks. In memory a rank's doubles are 16 bytes
+/// apart.
 Access make_vec8(const Params& params, Place place, Direction) {
     const auto ranks = static_cast<std::uint64_t>(place.ranks);
     const auto rank = static_cast<std::uint64_t>(place.rank);
     return spaced_pieces({params.number("count"), 8, rank * 8, ranks * 8, 16});
 }
 
-/// Regions with a gap after each. In the file they are dealt to the ranks in turn; without gaps
-/// each rank has one contiguous range.
+/// Regions with a gap after each. In the file the regions belong to the ranks in turn; if the file
+/// has no gaps, each rank has one contiguous range instead.
 Access make_hpio(const Params& params, Place place, Direction) {
     const auto ranks = static_cast<std::uint64_t>(place.ranks);
     const auto rank = static_cast<std::uint64_t>(place.rank);
@@ -160,7 +162,8 @@ Access blocks_at_random(std::uint64_t block, std::uint64_t count, std::uint64_t 
     return access;
 }
 
-/// Blocks of a file that is tiled completely, region by region.
+/// Blocks that belong to the ranks at random and cover the file without gaps. Each region of the
+/// file is written in a call of its own.
 Access make_discontig(const Params& params, Place place, Direction) {
     const std::uint64_t block = params.number("block");
     const std::uint64_t region = std::max<std::uint64_t>(1, params.number("region") / block);
@@ -170,7 +173,8 @@ Access make_discontig(const Params& params, Place place, Direction) {
     return blocks_at_random(block, count, region, params.number("seed"), place);
 }
 
-/// Stripes with space for a block of each rank; a rank has one in `sparsity` percent of them.
+/// Stripes with space for one block of each rank. A rank has a block in `sparsity` percent of the
+/// stripes.
 Access make_sparse(const Params& params, Place place, Direction) {
     const std::uint64_t block = params.number("block");
     const std::uint64_t count = params.number("count");
@@ -191,7 +195,7 @@ Access make_sparse(const Params& params, Place place, Direction) {
     return pieces_of_ranks(std::move(offsets), block, place);
 }
 
-/// File blocks dealt at random, with some random sub-blocks in each of them.
+/// Large blocks of the file belong to the ranks at random; in each, a rank has a few random pieces.
 Access make_mar(const Params& params, Place place, Direction) {
     const std::uint64_t block = params.number("block");
     const std::uint64_t piece = params.number("piece");
@@ -211,7 +215,8 @@ Access make_mar(const Params& params, Place place, Direction) {
     return pieces_of_ranks(std::move(offsets), piece, place);
 }
 
-/// Blocks anywhere in a file that has space for more; each rank independently moves a few per call.
+/// Blocks at random places of a file that has space for more. Each rank moves a few blocks per
+/// independent call.
 Access make_ship(const Params& params, Place place, Direction) {
     const std::uint64_t block = params.number("block");
     const std::uint64_t blocks = params.number("blocks");

@@ -18,8 +18,8 @@ MPI_Datatype contiguous(std::uint64_t count, MPI_Datatype of);
 /// Returns a type of `count` blocks of `bytes` bytes, `stride` bytes apart.
 MPI_Datatype strided_bytes(std::uint64_t count, std::uint64_t bytes, std::uint64_t stride);
 
-/// Returns a type of blocks of `bytes` bytes at these offsets; one byte if there are none, since a
-/// view needs one.
+/// Returns a type of blocks of `bytes` bytes at these offsets. Without offsets it is one byte,
+/// since a view needs a filetype that isn't empty.
 MPI_Datatype scattered_bytes(const std::vector<std::uint64_t>& offsets, std::uint64_t bytes);
 
 /// Returns the type of block [starts, starts + counts) of an array in C order.
@@ -27,7 +27,7 @@ MPI_Datatype block_of_array(const std::vector<std::uint64_t>& sizes,
                             const std::vector<std::uint64_t>& counts,
                             const std::vector<std::uint64_t>& starts, MPI_Datatype of);
 
-/// A rank's elements along one dimension.
+/// The elements of a rank along one dimension.
 struct Range {
     std::uint64_t first;
     std::uint64_t count;
@@ -36,8 +36,8 @@ struct Range {
 /// Returns part `part` of `n` elements that are distributed BLOCK.
 Range block_range(std::uint64_t n, int parts, int part);
 
-/// As block_range, with parts that differ by at most one; throws std::invalid_argument if one is
-/// empty.
+/// Returns part `part` of `n` elements, as block_range does, but the sizes of the parts differ by
+/// at most one. Throws std::invalid_argument if a part is empty.
 Range even_range(std::uint64_t n, int parts, int part);
 
 }  // namespace bench

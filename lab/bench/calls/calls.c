@@ -36,7 +36,7 @@ static void must(int code, const char* what) {
     MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
-/* Checks that every record is there once and whole. */
+/* Checks that every record is in the file exactly once and whole. */
 static void check_records(long count) {
     MPI_Offset size = 0;
     MPI_Barrier(MPI_COMM_WORLD);
@@ -59,7 +59,7 @@ static void check_records(long count) {
     free(all);
 }
 
-static int raw; /* descriptor of the file for `raw` */
+static int raw; /* descriptor of the file that `raw` writes */
 
 static int write_beside(MPI_Offset at, const char* record) {
     MPI_Request request;
@@ -89,7 +89,8 @@ static void records(long count, const char* kind) {
     MPI_Barrier(MPI_COMM_WORLD);
     const double start = MPI_Wtime();
     for (long i = 0; i < count; ++i) write_record(kind, record, i);
-    MPI_Offset size = 0; /* the query makes write-behind write what it has gathered */
+    MPI_Offset size =
+        0; /* MPI_File_get_size makes write-behind write the records that it has gathered */
     MPI_File_get_size(file, &size);
     const double seconds = longest(MPI_Wtime() - start);
     check_records(count);
@@ -126,7 +127,7 @@ static void overlap(double seconds) {
     const double wanted = 512 / write_all(data, 512, piece) * seconds;
     const int pieces = wanted < kPieces ? (int)wanted + 1 : kPieces;
     if (pieces > 512) memset(data + ((size_t)512 << 20), rank + 1, (size_t)(pieces - 512) << 20);
-    write_all(data, pieces, piece); /* gives the file its length */
+    write_all(data, pieces, piece); /* the first write gives the file its length */
     const double writing = write_all(data, pieces, piece);
     MPI_Barrier(MPI_COMM_WORLD);
     const double computing = longest(compute(rounds));

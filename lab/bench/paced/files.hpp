@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The files of the paced file system, in one folder, in memory.
+// The files of the paced file system, which has one folder and is in memory.
 #pragma once
 
 #include <sys/mman.h>
@@ -17,7 +17,7 @@ namespace paced {
 struct File {
     std::uint64_t number = 0;
     std::uint64_t bytes = 0;
-    std::byte* data = nullptr;  ///< followed by zeros
+    std::byte* data = nullptr;  ///< content; the bytes after the end are zeros
 
     void resize(std::uint64_t to) {
         if (to < bytes) std::memset(data + to, 0, bytes - to);
@@ -28,11 +28,11 @@ struct File {
 class Files {
   public:
     static constexpr std::uint64_t root = 1;
-    static constexpr std::uint64_t bytes_max = std::uint64_t{1} << 36;  ///< of a file
+    static constexpr std::uint64_t bytes_max = std::uint64_t{1} << 36;  ///< largest size of a file
 
     Files() { all_[root].number = root; }
 
-    /// Returns null if there is no such file.
+    /// Returns the file of this name, or null if there is none.
     File* find(const std::string& name) {
         const auto found = names_.find(name);
         return found == names_.end() ? nullptr : at(found->second);
@@ -41,7 +41,7 @@ class Files {
         const auto found = all_.find(number);
         return found == all_.end() ? nullptr : &found->second;
     }
-    /// Returns the file, or a new empty one if there is none.
+    /// Returns the file of this name. Creates an empty one if there is none.
     File& make(const std::string& name) {
         if (File* const there = find(name)) return *there;
         const std::uint64_t number = ++last_;
@@ -51,8 +51,8 @@ class Files {
         file.data = memory();
         return file;
     }
-    /// Returns false if there is no such file. The file's memory is reused by the next new file;
-    /// open handles become invalid.
+    /// Removes a file. Returns false if there is none. The next new file reuses the memory; open
+    /// handles become invalid.
     bool remove(const std::string& name) {
         File* const file = find(name);
         if (file == nullptr) return false;
@@ -64,7 +64,8 @@ class Files {
     }
 
   private:
-    /// Reuses memory if possible, as its pages exist already.
+    /// Returns memory for a file. Reuses the memory of a removed file if possible, because its
+    /// pages exist already.
     std::byte* memory() {
         if (!spare_.empty()) {
             std::byte* const used = spare_.back();

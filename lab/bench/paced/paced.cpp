@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A file system in memory with storage of a given rate: a request of n bytes is answered n / rate
-// after the one before it, and no core works for it after its bytes are copied. `oratorio bench
-// --rate` starts it.
+// A file system in memory with storage of a given rate. A request of n bytes is answered n / rate
+// after the previous answer, and once its bytes are copied no core works for it. `oratorio bench
+// --rate` starts this program.
 //
 // usage: paced FOLDER
 //
@@ -39,7 +39,8 @@ namespace {
 
 constexpr std::uint32_t kRequestMax = 1 << 20;
 constexpr std::uint32_t kPagesMax = kRequestMax / 4096;
-// Seconds; files never change without the kernel's knowledge.
+// Seconds for which the kernel may cache attributes. It may cache them for ever, because files
+// never change without its knowledge.
 constexpr std::uint64_t kForEver = 1'000'000;
 
 std::int64_t nanoseconds() {
@@ -52,7 +53,8 @@ std::int64_t nanoseconds() {
 class Channel {
   public:
     void set_rate(double bytes_a_second) { rate_ = bytes_a_second; }
-    /// Waits until a request that came at `began` is done. Copying its bytes is part of that time.
+    /// Waits until the storage is done with a request that came at `began`. The time to copy the
+    /// bytes is part of the wait.
     void wait(std::int64_t began, std::uint64_t bytes) {
         if (rate_ <= 0) return;
         const auto lasts = static_cast<std::int64_t>(1e9 * static_cast<double>(bytes) / rate_);
@@ -74,7 +76,8 @@ class Server {
     void serve() {
         pollfd watched[] = {{device_, POLLIN, 0}, {STDIN_FILENO, POLLIN, 0}};
         for (;;) {
-            // A request that already waits arrived before the last one was done.
+            // A request that already waits came before the previous one was answered. It counts as
+            // come at time 0, so that the channel serves it next without a pause.
             came_ = 0;
             if (::poll(watched, 2, 0) == 0) {
                 if (::poll(watched, 2, -1) < 0) continue;
@@ -97,7 +100,7 @@ class Server {
         std::memcpy(&value, request_.data() + sizeof head_, sizeof value);
         return value;
     }
-    /// Returns the bytes behind a T in the request.
+    /// Returns the bytes behind a T at the begin of the request.
     template <typename T>
     std::byte* after() {
         return request_.data() + sizeof head_ + sizeof(T);
@@ -118,7 +121,7 @@ class Server {
         const iovec parts[] = {{&out, sizeof out},
                                {const_cast<std::byte*>(first.data()), first.size()},
                                {const_cast<std::byte*>(second.data()), second.size()}};
-        // Fails if the caller no longer waits.
+        // The write fails if the caller no longer waits for the answer.
         [[maybe_unused]] const auto sent = ::writev(device_, parts, 3);
     }
     template <typename T>
@@ -298,7 +301,8 @@ void Server::answer_of_file(File& file) {
     }
 }
 
-/// A storage device needs no core. This comes as near to that as the system allows.
+/// Asks the system to run this process as soon as it has work, because a storage device needs no
+/// core.
 void behave_as_a_device() {
     const sched_param first{.sched_priority = 1};
     sched_setscheduler(0, SCHED_FIFO, &first);

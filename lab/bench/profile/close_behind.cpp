@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Measures how the time of a copy depends on the distance of its target behind its source within a
-// page (docs/internals/decisions/stores.md): for read and write without a buffer, for read and
-// write through a bounce buffer half a page away from both, and for memcpy, as a whole and in
-// steps.
+// Measures how the time of a copy depends on how far its target lies behind its source within a
+// page (docs/internals/decisions/stores.md). It measures read and write without a buffer, read and
+// write through a bounce buffer half a page away from both, and memcpy, as a whole and in steps.
 //
 //     c++ -O2 -std=c++20 lab/bench/profile/close_behind.cpp -o close_behind && ./close_behind
 //     FILE
 //
-// Prints nanoseconds per byte on one core: the least of 5 passes over 64 MiB in pieces of 512 KiB
-// (memcpy: 64 KiB). The file should be in memory.
+// The program prints nanoseconds per byte on one core: the least of 5 passes over 64 MiB in pieces
+// of 512 KiB (memcpy: 64 KiB). FILE should be in memory.
 #include <fcntl.h>
 #include <unistd.h>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Measures the best possible read of pieces that two processes share, in per cent of contiguous
-// reads of the same bytes: by a call for each piece, through buffers that both map, and by mapping
-// the file. Each process has a core. Nothing is planned or agreed on, and a process only waits for
-// the other's turn.
+// Measures the best possible read of pieces that alternate between two processes, in per cent of
+// contiguous reads of the same bytes: by a call for each piece, through buffers that both processes
+// map, and by mapping the file. Each process has a core. The processes plan nothing and agree on
+// nothing; each only waits for the other one's turn.
 //
 //     c++ -O2 -std=c++20 -march=native lab/bench/profile/handoff.cpp -o handoff && ./handoff FILE
 //
@@ -28,7 +28,7 @@
 namespace {
 
 constexpr int kProcesses = 2;
-constexpr std::size_t kMine = 64 << 20;        // per process
+constexpr std::size_t kMine = 64 << 20;        // bytes that each process reads
 constexpr std::size_t kRing = 8 << 20;         // size of the buffers that both map
 constexpr std::size_t kSubBuffer = 512 << 10;  // part of the ring that one call fills
 constexpr std::size_t kWindow = 4 << 20;       // part of the file that is mapped at a time
@@ -81,7 +81,7 @@ class Process {
 
     void contiguous() { read(memory_, kMine, static_cast<off_t>(kMine) * number_); }
 
-    /// Makes a call for each piece.
+    /// Reads this process's pieces by a call for each.
     void pieces(std::size_t piece) {
         std::size_t done = 0;
         for_each_piece(0, kProcesses * kMine, piece, [&](std::size_t at) {
@@ -90,8 +90,8 @@ class Process {
         });
     }
 
-    /// Each process fills half of the buffers by large calls and copies its pieces from all of
-    /// them.
+    /// Reads through the shared buffers: each process fills half of them by large calls, and copies
+    /// its pieces from all of them.
     void buffers(std::size_t piece) {
         std::size_t done = 0;
         for (std::size_t round = 0; round < kProcesses * kMine; round += kRing) {
@@ -108,7 +108,7 @@ class Process {
         }
     }
 
-    /// Both processes map the whole file, a window at a time.
+    /// Reads through mappings: both processes map the whole file, a window at a time.
     void mapping(std::size_t piece) {
         std::size_t done = 0;
         for (std::size_t begin = 0; begin < kProcesses * kMine; begin += kWindow) {
@@ -159,7 +159,7 @@ class Process {
     void read(char* into, std::size_t bytes, off_t at) const {
         if (pread(file_, into, bytes, at) != static_cast<ssize_t>(bytes)) std::abort();
     }
-    /// Calls each(at) for the process's pieces, which are dealt to the processes in turn.
+    /// Calls each(at) for the pieces of this process. The processes have the pieces in turn.
     template <class Each>
     void for_each_piece(std::size_t begin, std::size_t end, std::size_t piece, Each each) const {
         const std::size_t first = begin + piece * static_cast<std::size_t>(number_);

@@ -37,7 +37,7 @@ double seconds_of(Action action) {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-/// Runs `there` on the second core and `here` on the first at the same time.
+/// Runs `there` on the second core and `here` on the first core at the same time.
 template <class There, class Here>
 double beside(There there, Here here) {
     const pid_t other = fork();

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Measures whether io_uring's registered buffers pay: requests on a file with O_DIRECT, several
-// under way, from buffers that the kernel looks up for each request and from buffers that were
-// registered in advance. Prints rates, and the time of a core per request.
+// Measures whether registered buffers of io_uring pay. It makes requests on a file with O_DIRECT,
+// several at a time, from buffers that the kernel looks up for each request and from buffers that
+// were registered in advance. It prints rates, and the time of a core per request.
 //
 //     c++ -O2 -std=c++20 lab/bench/profile/registered.cpp -luring -o registered && ./registered
 //     FILE
 //
-// Medians of 7 passes in which all ways take turns.
+// The results are medians of 7 passes in which all ways take turns.
 #include <fcntl.h>
 #include <liburing.h>
 #include <sys/resource.h>
@@ -27,7 +27,7 @@ constexpr int kPasses = 7;
 
 struct Cost {
     double mib_per_s;
-    double core_us;  // of a request
+    double core_us;  // microseconds of a core per request
 };
 
 [[noreturn]] void fail(const char* what) {
