@@ -15,11 +15,11 @@ namespace {
 
 constexpr Bytes kLong = 1024;
 constexpr Bytes kShort = 16;
-constexpr Bytes kAlone = 8;          // a piece of this many bytes is alone in its cache line ...
+constexpr Bytes kAlone = 8;          // a piece of this many bytes has its cache line to itself ...
 constexpr Bytes kAloneStride = 192;  // ... at this distance, with unused lines in between
 
 /// Copies all data of `memory` through a sub-buffer, region by region, as the exchange in shared
-/// memory does. `share` bytes of each region are data.
+/// memory does. Each region holds `share` bytes of data.
 class Copying {
   public:
     Copying(Layout memory, Layout file, Bytes share, std::span<std::byte> user)
@@ -51,7 +51,7 @@ class Copying {
         }
         return watch.elapsed();
     }
-    /// Returns the mean of both directions.
+    /// Returns the mean time of both directions.
     Result<Nanoseconds> operator()() {
         return (time(Direction::write) + time(Direction::read)) / 2;
     }
@@ -92,7 +92,8 @@ Result<void> measure_copies(Session& session) {
     const auto times = session.medians(probes);
     if (!times) return times.error();
     const auto bytes = static_cast<double>(data);
-    // Programs have both: pieces at equal distances, and pieces that a datatype lists.
+    // The cost is the mean of pieces at equal distances and pieces that a datatype lists, because
+    // programs have both.
     const Nanoseconds copied_short = ((*times)[1] + (*times)[2]) / 2;
     const Line copied = fit(bytes, (*times)[0], bytes / kLong, copied_short, bytes / kShort);
     const auto lone_pieces = static_cast<double>(scattered.size() / kAlone);

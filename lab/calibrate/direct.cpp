@@ -25,7 +25,7 @@ class DirectFile {
 
     [[nodiscard]] const StoreLimits& limits() const { return stores_.front()->limits(); }
     Result<void> empty() { return stores_.front()->resize(0, false); }
-    /// Moves [0, bytes) piece by piece; the threads take turns.
+    /// Moves [0, bytes) piece by piece. The pieces belong to the threads in turn.
     Result<void> move(Direction direction, Bytes bytes, Bytes piece);
 
   private:

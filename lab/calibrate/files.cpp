@@ -14,14 +14,14 @@
 namespace oratorio::calibrate {
 namespace {
 
-// A page: the cost of finding a page is part of the cost of bytes already.
+// Small calls move a page: the cost of finding the page is already part of the cost of bytes.
 constexpr Bytes kPiece = 4096;
 constexpr Bytes kPieceStride = 2 * kPiece;
-constexpr std::int64_t kOutstanding = 1024;  // as in the method list_io
+constexpr std::int64_t kOutstanding = 1024;  // the same number as in the method list_io
 
 class Files {
   public:
-    /// `buffer` holds the data to write and belongs to the caller.
+    /// Measures with `store`. `buffer` holds the data to write and belongs to the caller.
     Files(std::unique_ptr<Store> store, const Scale& scale, std::span<std::byte> buffer)
         : store_(std::move(store)), scale_(scale), buffer_(buffer) {}
 
@@ -100,7 +100,7 @@ Result<void> Files::lock() {
 
 using Step = std::function<Result<void>()>;
 
-/// Returns a probe of `body`; `prepare` isn't measured.
+/// Returns a probe that measures `body`, after `prepare`, which isn't measured.
 Probe probe(
     std::string_view what, Step body, Step prepare = [] { return Result<void>(); }) {
     return {what, [=]() -> Result<Nanoseconds> {
@@ -111,7 +111,8 @@ Probe probe(
             }};
 }
 
-/// Measures a call and a byte, as a line through large and small calls.
+/// Measures the costs of a call and of a byte, by fitting a line to the times of large and small
+/// calls.
 Result<void> measure_writes(Session& session, Files& files) {
     const std::vector<Probe> probes{
         probe(

@@ -31,7 +31,8 @@ class Forked {
     pid_t process_;
 };
 
-/// A T shared with processes that are forked later. Null if there is no memory for it.
+/// An object that is shared with processes that are forked later. Null if there is no memory for
+/// it.
 template <class T>
 using SharedPtr = std::unique_ptr<T, void (*)(T*)>;
 
@@ -43,10 +44,11 @@ SharedPtr<T> make_shared_memory() {
     return {at == MAP_FAILED ? nullptr : new (at) T, give_back};
 }
 
-/// The shared memory for collectives of a ForkedTransport, with one entry per collective.
+/// The shared memory for the collectives of a ForkedTransport. Each collective uses an entry of its
+/// own, so that a transport can make only two.
 struct MeetingPoint {
     static constexpr int kRanksMax = 16;
-    static constexpr std::size_t kBytesMax = 64;  ///< per rank
+    static constexpr std::size_t kBytesMax = 64;  ///< largest contribution of a rank
     struct Meeting {
         std::atomic<int> arrived{0};
         std::byte told[kRanksMax][kBytesMax] = {};
@@ -54,9 +56,9 @@ struct MeetingPoint {
     Meeting meetings[2];
 };
 
-/// Ranks that are processes of one parent. They implement exactly what NodeTransport::over needs of
-/// the transport below it: one gather, one reduction of a value, and waiting. Anything else is an
-/// error.
+/// A transport whose ranks are processes of one parent. It implements only what NodeTransport::over
+/// needs of the transport below it: one gather, one reduction of a value, and waiting. Any other
+/// operation is an error.
 class ForkedTransport final : public Transport {
   public:
     ForkedTransport(MeetingPoint& meeting_point, Rank rank, int ranks);

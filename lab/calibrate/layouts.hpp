@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The layouts to measure.
+// The layouts of data for which copying and packing are measured.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ namespace oratorio::calibrate {
 }
 
 /// Returns pieces at uneven distances, which fill half of `span` bytes: one of every two places has
-/// a piece. The list covers a few pages and is repeated, as in a program's datatype.
+/// a piece. The list of pieces covers a few pages and is repeated, as in a datatype of a program.
 [[nodiscard]] inline Layout listed(Bytes length, Bytes span) {
     constexpr Bytes kTile = 64 << 10;
     std::vector<Offset> offsets;

@@ -32,15 +32,15 @@ constexpr std::size_t kHead = sizeof(std::uint64_t);
 constexpr int kDataTag = 1;
 constexpr int kPlacedTag = 2;
 
-/// The layouts of data with the same number of pieces in memory and in the file; half of either is
-/// data.
+/// The layouts of data in memory and in the file, which have the same number of pieces. Half of the
+/// span of either is data.
 struct Data {
     Layout memory;
     Layout file;
 };
 
-/// Puts descriptions of pieces of the file into the table, and their data behind it, as much as
-/// fits a message. Returns the message's bytes.
+/// Packs a message: descriptions of pieces of the file in its table, and behind them the pieces'
+/// data, as much as fits. Returns the message's size in bytes.
 std::size_t pack(Cursor& file, Cursor& memory, const std::byte* user, std::span<std::byte> message,
                  Offset origin) {
     const auto room = static_cast<Bytes>(message.size() - kHead);
@@ -69,11 +69,13 @@ void place(std::span<const std::byte> message, Offset origin, std::span<std::byt
     const bool placed =
         place_runs(message.subspan(kHead, table_bytes), message.subspan(kHead + table_bytes),
                    region, RoundBuffer{buffer, {}});
-    if (!placed) MPI_Abort(MPI_COMM_WORLD, 1);  // these processes made the message
+    if (!placed)
+        MPI_Abort(MPI_COMM_WORLD,
+                  1);  // fails only for a damaged message, and these processes made it
 }
 
-/// Sends message after message; each is answered once it has been placed, so that both ranks take
-/// turns.
+/// Sends message after message. The receiver answers each once it has placed the data, so that both
+/// ranks take turns.
 void send_all(MPI_Comm pair, const Data& data, std::span<std::byte> user,
               std::span<std::byte> message) {
     Cursor file(data.file);
@@ -88,7 +90,7 @@ void send_all(MPI_Comm pair, const Data& data, std::span<std::byte> user,
     }
 }
 
-/// Receives the messages. Finds the begin of each while the other rank packs it.
+/// Receives and places the messages. Finds where a message begins while the other rank packs it.
 void receive_all(MPI_Comm pair, const Data& data, std::span<std::byte> buffer,
                  std::span<std::byte> message) {
     Bytes taken = 0;
@@ -145,13 +147,14 @@ void measure_data(MPI_Comm pair, Bytes bytes, int repeats) {
                 std::max(line.byte, kLeastCost), std::max(line.piece, kLeastCost));
 }
 
-/// The lowest other rank on rank 0's node, and the lowest on another node; -1 if there is none.
+/// The partners with which rank 0 measures: the lowest other rank on its node, and the lowest rank
+/// on another node. A partner is -1 if there is none.
 struct Partners {
     int near = -1;
     int far = -1;
 };
 
-/// Collective. Returns the partners of rank 0.
+/// Collective. Returns the partners of rank 0 on all ranks.
 Partners find_partners() {
     MPI_Comm node = MPI_COMM_NULL;
     MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
@@ -184,7 +187,7 @@ void with_pair(int partner, const std::function<void(MPI_Comm)>& measure) {
     wait_asleep(MPI_COMM_WORLD);
 }
 
-/// Collective. Measures everything that the ranks' places allow.
+/// Collective. Measures the costs for which rank 0 has a partner.
 void measure_all(Bytes bytes, int repeats) {
     int rank = 0;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);

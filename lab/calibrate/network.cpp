@@ -24,8 +24,8 @@ int rank_in(MPI_Comm comm) {
     return rank;
 }
 
-/// Rank 1 sends rank 0 `count` messages of `bytes`, `under_way` at a time. Returns the time until
-/// the last one has arrived.
+/// Collective over `pair`. Rank 1 sends `count` messages of `bytes` bytes to rank 0, `under_way` at
+/// a time. Returns the time until the last one has arrived.
 Nanoseconds receive_many(MPI_Comm pair, int count, int bytes, int under_way) {
     const bool sends = rank_in(pair) == 1;
     std::vector<std::vector<char>> buffers(static_cast<std::size_t>(under_way),
@@ -46,7 +46,7 @@ Nanoseconds receive_many(MPI_Comm pair, int count, int bytes, int under_way) {
     return watch.elapsed();
 }
 
-/// Prints the median time of `run` on rank 0; a first pass isn't counted.
+/// Collective over `pair`. Prints the median time of `run` on rank 0. A first pass isn't counted.
 template <class Run>
 void tell_median(MPI_Comm pair, const char* name, int repeats, Run run) {
     std::vector<Nanoseconds> times;

@@ -9,10 +9,11 @@
 
 namespace oratorio::calibrate {
 
-/// Collective over `pair`, two ranks. Measures half of a small message's round trip, as `name`.
+/// Collective over `pair`, which has two ranks. Measures half of the round trip of a small message,
+/// and prints it as `name`.
 void measure_message(MPI_Comm pair, const char* name, int repeats);
-/// Collective over `pair`. Measures a byte, as `name`, by large messages, as many under way as an
-/// access has, and endpoint_message by small ones.
+/// Collective over `pair`. Measures the cost of a byte by large messages, of which as many are
+/// under way as in an access, and prints it as `name`. Measures endpoint_message by small messages.
 void measure_stream(MPI_Comm pair, const char* name, Bytes bytes, int repeats);
 /// Collective over `pair`. Returns true if one kernel runs both ranks.
 bool on_one_machine(MPI_Comm pair);

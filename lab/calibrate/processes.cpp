@@ -27,11 +27,12 @@ namespace {
 
 constexpr Bytes kLong = 16 << 10;
 constexpr Bytes kShort = 64;
-// As many as src/exchange/node_shared/remote_data lists at a time.
+// The greatest number of iovecs that one call lists, as in src/exchange/node_shared/remote_data.
 constexpr std::size_t kIovecsMax = 1024;
 constexpr int kRanks = kSharedAggregators;
 
-/// Lists the next pieces, at most `bytes`; the cursor may end behind them.
+/// Lists the next pieces of the cursor, at most `bytes`. Returns the bytes listed; the cursor may
+/// end behind them if the list is full.
 Bytes list_pieces(std::vector<iovec>& list, Cursor& cursor, std::byte* base, Bytes bytes) {
     list.clear();
     Bytes listed = 0;
@@ -48,7 +49,7 @@ Bytes list_pieces(std::vector<iovec>& list, Cursor& cursor, std::byte* base, Byt
     return listed;
 }
 
-/// Reads the strided pieces of another process's `user`, sub-buffer by sub-buffer.
+/// Measures reading the strided pieces of another process's `user`, sub-buffer by sub-buffer.
 Result<Nanoseconds> reach_across(const Forked& other, std::span<std::byte> user, Bytes length) {
     const Bytes span = std::ssize(user);
     const Layout layout{Shape::strided(Shape::run(length), span / (2 * length), 2 * length), span,
@@ -61,7 +62,7 @@ Result<Nanoseconds> reach_across(const Forked& other, std::span<std::byte> user,
     for (Bytes taken = 0; taken < layout.size();) {
         cursor.seek_size(taken);
         const Bytes bytes = list_pieces(there, cursor, user.data(), kSharedSlotBytes / 2);
-        // The pieces lie as far apart in the collective buffer as in the file.
+        // In the collective buffer the pieces are as far apart as in the file.
         here.clear();
         for (const iovec& piece : there)
             here.push_back({buffer.data() + here.size() * 2 * piece.iov_len, piece.iov_len});
@@ -73,8 +74,8 @@ Result<Nanoseconds> reach_across(const Forked& other, std::span<std::byte> user,
     return watch.elapsed();
 }
 
-/// One side of a ping-pong: waits for its doorbell and rings the other's. Returns false if the
-/// other side stops answering.
+/// Plays one side of a ping-pong: waits for this side's doorbell, and rings the other side's.
+/// Returns false if the other side stops answering.
 bool answer(Doorbell& mine, Doorbell& other, int turns) {
     for (int turn = 0; turn < turns; ++turn) {
         const auto heard = static_cast<std::uint32_t>(turn);
@@ -98,7 +99,7 @@ Error silent() {
     return Error::make(ErrorKind::other, "a helper process does not answer");
 }
 
-/// Keeps this process, and those it starts, on one core while it lives.
+/// Binds this process, and the processes that it starts, to one core until the destructor runs.
 class OneCore {
   public:
     OneCore() {
@@ -119,7 +120,7 @@ class OneCore {
     bool known_ = false;
 };
 
-/// Measures the time from ringing a waiter's doorbell until the waiter runs, where ranks share a
+/// Measures the time from ringing a waiter's doorbell until the waiter runs, for ranks that share a
 /// core.
 Result<Nanoseconds> wake(int turns) {
     const OneCore shared;
@@ -148,7 +149,7 @@ Result<void> reduce_often(Transport& transport, int turns) {
     return {};
 }
 
-/// Returns the time of one reduction, divided by the number of ranks.
+/// Measures a reduction. Returns its time divided by the number of ranks.
 Result<Nanoseconds> collective(int turns) {
     const auto meeting_point = make_shared_memory<MeetingPoint>();
     if (meeting_point == nullptr)
@@ -176,8 +177,8 @@ Result<Nanoseconds> collective(int turns) {
     return watch.elapsed() / (static_cast<double>(turns) * kRanks);
 }
 
-/// Creates memory as the exchange in shared memory does: one rank creates it, the others attach it
-/// on all cores.
+/// Measures creating shared memory for the ranks of a node: one rank creates it, and the others
+/// attach it on all cores, as in the exchange in shared memory.
 Result<Nanoseconds> make_node_memory() {
     constexpr Bytes kBytes = kRanks * 2 * kSharedSlotBytes;
     const Stopwatch making;
@@ -195,7 +196,8 @@ Result<Nanoseconds> make_node_memory() {
     return made_in + attaching.elapsed() / cores;
 }
 
-/// Returns false, and reports the constants as kept, if the resource isn't available.
+/// Returns true if `error` is none. Otherwise the resource isn't available, and the constants are
+/// reported as kept.
 bool available(Session& session, const Error& error, std::initializer_list<const char*> names) {
     for (const char* name : names) {
         if (error.kind != ErrorKind::none) session.kept(name, describe(error, ""));

@@ -11,13 +11,13 @@
 
 namespace oratorio::calibrate {
 
-/// Opens `count` stores of one new file, as the library opens files there without hints; with
-/// `direct`, as with hints for direct I/O, which bypasses the page cache. The file is removed with
-/// the stores, however this process ends.
+/// Opens `count` stores of one new file, as the library opens files in this folder without hints
+/// or, with `direct`, with hints for direct I/O, which bypasses the page cache. The file disappears
+/// with the stores, however this process ends.
 Result<std::vector<std::unique_ptr<Store>>> open_scratch(const std::string& folder, int count,
                                                          bool direct);
 
-/// Returns true if each call goes to a server, as nothing is cached here.
+/// Returns true if each call of the store goes to a server, because nothing is cached here.
 [[nodiscard]] inline bool asks_server(const Store& store) {
     return !store.limits().mappable;
 }

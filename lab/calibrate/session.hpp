@@ -19,19 +19,20 @@ struct Scale {
     Bytes data = 128 << 20;
     int repeats = 7;
     int turns = 2000;  ///< repeats of a step that is too quick to be timed once
-    /// Time for a group of probes: on slow storage it isn't repeated after that.
+    /// Time limit of a group of probes: if storage is so slow that a group takes longer, it isn't
+    /// repeated.
     Nanoseconds enough = 10e9;
 };
 
 struct Probe {
     std::string_view what;
-    /// Measures its own time, so that it may prepare unmeasured.
+    /// Returns the time that the probe has measured itself, so that preparations need not count.
     std::function<Result<Nanoseconds>()> run;
 };
 
 class Session {
   public:
-    /// `groups` is the number of calls of medians() to come.
+    /// `groups` is the number of calls of medians() that will follow.
     Session(const Scale& scale, int groups) : scale_(scale), groups_(groups) {}
 
     [[nodiscard]] const Scale& scale() const { return scale_; }
@@ -51,7 +52,7 @@ class Session {
     int group_ = 0;
 };
 
-/// Each function measures the constants that its name says. None needs MPI.
+/// Each function measures the constants that its name says. None of them needs MPI.
 Result<void> measure_files(Session& session, const std::string& folder);
 Result<void> measure_several(Session& session, const std::string& folder);
 Result<void> measure_direct(Session& session, const std::string& folder);
@@ -59,7 +60,7 @@ Result<void> measure_copies(Session& session);
 Result<void> measure_processes(Session& session);
 inline constexpr int kGroups = 7;
 
-/// The reason why constants of mappings are kept.
+/// The reason that is reported for constants of mappings that keep their values.
 inline constexpr std::string_view kUnmappable = "files aren't mapped there";
 
 }  // namespace oratorio::calibrate

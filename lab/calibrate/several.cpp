@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Measures the cost of several processes using one file at the same time, as ranks do. Writers wait
-// for each other at the file's lock, and where it gets its pages; readers at the count of a page's
-// users, and for the client that fetches the bytes from a server.
+// for each other at the file's lock and where the file gets its pages. Readers wait at the counter
+// of a page's users, and for the client that fetches the bytes from a server.
 #include <unistd.h>
 
 #include <algorithm>
@@ -20,9 +20,9 @@ namespace oratorio::calibrate {
 namespace {
 
 constexpr int kProcesses = 4;
-// Part of a mapping that one writer writes before it is another's turn.
+// Each writer writes stretches of this length of a mapping, in turn with the other writers.
 constexpr Bytes kStretch = 64 << 10;
-constexpr Bytes kReadPiece = 1024;  // there are several in a page
+constexpr Bytes kReadPiece = 1024;  // so small that a page has several pieces
 
 /// Lets the processes begin at the same time, and counts those that are done.
 struct Gate {
@@ -32,17 +32,17 @@ struct Gate {
     std::atomic<int> failed{0};
 };
 
-/// Returns a process's part of the file where they stay apart.
+/// Returns the part of the file that only this process uses.
 Extent share_of(Bytes bytes, int process) {
     const Bytes share = bytes / kProcesses;
     return {process * share, (process + 1) * share};
 }
 
-/// Memory of one process; begins at a page, as buffers do.
+/// The memory of one process. It begins at a page, as buffers do.
 using Memory = std::span<std::byte>;
 
-/// Moves a range in calls of `call` bytes that begin `step` bytes apart. They use the memory from
-/// one end to the other, and again.
+/// Moves a range in calls of `call` bytes that begin `step` bytes apart in the file. The calls use
+/// the memory from begin to end, and then again from its begin.
 bool move(Store& store, Direction direction, Extent range, Memory memory, Bytes call, Bytes step) {
     Bytes place = 0;
     for (Offset at = range.begin; at < range.end; at += step) {
@@ -59,7 +59,8 @@ bool move(Store& store, Direction direction, Extent range, Memory memory, Bytes 
 bool move(Store& store, Direction direction, Extent range, Memory memory, Bytes call) {
     return move(store, direction, range, memory, call, call);
 }
-/// Each process makes every kProcesses-th call, so that all work close to each other all the time.
+/// Moves every kProcesses-th piece of the file, from the `process`-th on, so that all processes
+/// work close to each other all the time.
 bool move_dealt(Store& store, Direction direction, Bytes bytes, Memory memory, Bytes call,
                 int process) {
     return move(store, direction, {process * call, bytes}, memory, call, kProcesses * call);
@@ -68,14 +69,16 @@ bool move_dealt(Store& store, Direction direction, Bytes bytes, Memory memory, B
 bool write_share(Store& store, Bytes bytes, int writer, Memory memory) {
     return move(store, Direction::write, share_of(bytes, writer), memory, kSharedSlotBytes);
 }
-/// Each process reads as much as its memory holds.
+/// Reads as much as the memory of the process holds, in a part of the file that only this process
+/// uses.
 bool read_to_fill(Store& store, Bytes, int reader, Memory memory) {
     const Bytes bytes = std::ssize(memory);
     const Extent share{reader * bytes, (reader + 1) * bytes};
     return move(store, Direction::read, share, memory, kSharedSlotBytes);
 }
-/// Where calls go to a server, each process reads its own share: they wait for the same client.
-/// Where pages are in memory, reading is each reader's own work, so one process reads all.
+/// Returns the part of the file that a reader reads. If calls go to a server, each process reads
+/// its own share, because the processes wait for the same client. If pages are in memory, one
+/// process reads all, because reading is then each reader's own work.
 Extent read_by(const Store& store, Bytes bytes, int reader) {
     if (asks_server(store)) return share_of(bytes, reader);
     return reader == 0 ? Extent{0, bytes} : Extent{};
@@ -91,12 +94,12 @@ bool write_dealt(Store& store, Bytes bytes, int writer, Memory memory) {
     return move_dealt(store, Direction::write, bytes, memory, kPage, writer);
 }
 
-/// Each reader reads a piece of the same pages, all at the same time.
+/// Reads pieces of pages of which all readers read other pieces at the same time.
 bool read_dealt(Store& store, Bytes bytes, int reader, Memory memory) {
     return move_dealt(store, Direction::read, bytes, memory, kReadPiece, reader);
 }
 
-/// Each reader reads as many pieces, of pages that no other reads.
+/// Reads as many pieces as read_dealt, of pages that no other process reads.
 bool read_apart(Store& store, Bytes bytes, int reader, Memory memory) {
     return move(store, Direction::read, share_of(bytes, reader), memory, kReadPiece);
 }
@@ -118,7 +121,8 @@ bool map_read(Store& store, Bytes bytes, int reader, Memory) {
     return true;
 }
 
-/// Writes a byte of each page of the process's stretches, which alternate with those of the others.
+/// Writes a byte of each page of this process's stretches, through a mapping. The stretches
+/// alternate with those of the other processes.
 bool map_write_share(Store& store, Bytes bytes, int writer, Memory) {
     for (Offset begin = 0; begin < bytes; begin += kMapWindowBytes) {
         const Extent window{begin, std::min(begin + kMapWindowBytes, bytes)};
@@ -137,7 +141,7 @@ bool map_write_share(Store& store, Bytes bytes, int writer, Memory) {
     return true;
 }
 
-/// The states of the file before the processes begin.
+/// empty, long_without_data and full bring the file into the state in which the processes find it.
 Result<void> empty(Store& store, Bytes) {
     return store.resize(0, false);
 }
@@ -147,9 +151,9 @@ Result<void> long_without_data(Store& store, Bytes bytes) {
     if (!last) return last.error();
     return {};
 }
-/// The file is written again in large calls, because the layout of its pages in the cache depends
-/// on the calls that made them. It is read once, because at the first read the system marks each
-/// page as used, which takes time.
+/// Fills the file with data that is in memory. The file is written again in large calls, because
+/// the layout of its pages in the cache depends on the calls that made them. It is read once,
+/// because at the first read the system marks each page as used, which takes time.
 Result<void> full(Store& store, Bytes bytes) {
     if (auto emptied = store.resize(0, false); !emptied) return emptied;
     BufferPool pool;
@@ -172,7 +176,8 @@ struct Work {
     int processes = kProcesses;
 };
 
-/// Returns the time from when all processes are ready to when the last one is done.
+/// Runs the processes. Returns the time from when all of them are ready to when the last one is
+/// done.
 Result<Nanoseconds> side_by_side(Store& store, Bytes bytes, const Work& work) {
     const auto gate = make_shared_memory<Gate>();
     if (gate == nullptr) return Error::make(ErrorKind::no_memory, "memory for several processes");
@@ -211,7 +216,7 @@ Result<void> measure_several(Session& session, const std::string& folder) {
     Store& store = *stores->front();
     const Bytes data = session.scale().data;
     const Bytes small = data_of_small_calls(store, session.scale());
-    // Where no process waits for another, a core's time counts.
+    // Processes that do not wait for each other share the cores, so the time of a core counts.
     const int cores = std::clamp<int>(std::thread::hardware_concurrency(), 1, kProcesses);
     const auto probe = [&](std::string_view what, Bytes bytes, Work work) {
         return Probe{what, [&store, bytes, work] { return side_by_side(store, bytes, work); }};

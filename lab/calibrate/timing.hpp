@@ -21,23 +21,26 @@ class Stopwatch {
     Clock::time_point start_ = Clock::now();
 };
 
-/// The smallest cost: costs must be above zero, also those that can't be distinguished from zero.
+/// The smallest cost that is reported. Costs must be above zero, even if they can't be
+/// distinguished from it.
 inline constexpr Nanoseconds kLeastCost = 0.01;
 
-/// Returns the median, the upper one of the two in the middle. REQUIRES: `values` isn't empty.
+/// Returns the median; of an even number of values, the larger of the two in the middle. REQUIRES:
+/// `values` isn't empty.
 [[nodiscard]] inline Nanoseconds median(std::vector<Nanoseconds> values) {
     std::ranges::sort(values);
     return values[values.size() / 2];
 }
 
-/// The costs of a piece and of a byte, from moving pieces of two lengths, the same number of bytes
-/// both times.
+/// The costs of a piece and of a byte. They follow from the times to move the same number of bytes
+/// in pieces of two lengths.
 struct Line {
     Nanoseconds piece = 0;
     Nanoseconds byte = 0;
 };
 
-/// `few` is the time for `few_pieces` long pieces, `many` the time for the short ones.
+/// Fits the line. `few` is the time for `few_pieces` long pieces, and `many` the time for
+/// `many_pieces` short ones.
 [[nodiscard]] inline Line fit(double bytes, Nanoseconds few, double few_pieces, Nanoseconds many,
                               double many_pieces) {
     const Nanoseconds piece = std::max(0.0, (many - few) / (many_pieces - few_pieces));
