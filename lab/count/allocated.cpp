@@ -10,7 +10,8 @@
 namespace {
 
 oratorio::count::Allocated counted;
-constexpr std::size_t kHead = alignof(std::max_align_t);  // holds the size of a block
+constexpr std::size_t kHead =
+    alignof(std::max_align_t);  // space before a block, which holds the block's size
 
 }  // namespace
 
@@ -22,8 +23,8 @@ constexpr std::size_t kHead = alignof(std::max_align_t);  // holds the size of a
     counted.most = std::max(counted.most, counted.now);
     return block + kHead;
 }
-/// A sanitizer defines its own version of this one, with blocks that have no head. (stable_sort
-/// uses it.)
+/// stable_sort calls this version. It is defined here because a sanitizer defines its own, with
+/// blocks that have no size before them.
 [[gnu::noinline]] void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
     return operator new(size);
 }

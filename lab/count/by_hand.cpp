@@ -26,9 +26,9 @@ Job job_of(const Pattern& pattern, int ranks) {
             .layout_of = [=](Rank rank) { return layout_of(pattern, ranks, rank); }};
 }
 
-/// Returns options as `auto` uses them where it aggregates, with the same memory as code written by
-/// hand. There a rank holds its part of the file; so aggregators get as much for the ranks of their
-/// node, in one buffer each.
+/// Returns options as `auto` uses them where it aggregates, but with as much memory as code written
+/// by hand uses. With such code each rank holds its part of the file. Therefore the aggregators of
+/// a node get as much as all ranks of the node together, in one buffer each.
 PlanOptions with_memory_of_hand(Bytes all, int ranks) {
     PlanOptions options;
     options.cb_write = Toggle::enable;
@@ -37,7 +37,7 @@ PlanOptions with_memory_of_hand(Bytes all, int ranks) {
         std::max(options.cb_buffer_size, (part + 4096) * kRanksOfNode / kAggregatorsOfNode);
     options.message_bytes = options.cb_buffer_size / 8;
     options.slots = 1;
-    options.sub_buffer = options.cb_buffer_size;  // one round, as by hand
+    options.sub_buffer = options.cb_buffer_size;  // one round, as in code written by hand
     return options;
 }
 
@@ -62,7 +62,7 @@ void compare(Facts& facts, const std::string& what, Job job, const std::vector<R
 
 }  // namespace
 
-/// Ranks with the same first coordinate form a row; their pieces fill a slab.
+/// Counts for a lattice. Ranks with the same first coordinate form a row, whose pieces fill a slab.
 Facts count_lattice(int only) {
     Facts facts;
     for (const int ranks : sizes(only)) {
@@ -83,7 +83,7 @@ Facts count_lattice(int only) {
     return facts;
 }
 
-/// All ranks form one row.
+/// Counts for pieces of all ranks in turn. All ranks form one row.
 Facts count_transposed(int only) {
     Facts facts;
     for (const int ranks : sizes(only)) {

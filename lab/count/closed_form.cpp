@@ -18,7 +18,7 @@ const Method& method_of(const PlanSchedule& schedule) {
     return *method;
 }
 
-/// Bytes to aggregators, and back from them.
+/// The bytes of a flow to aggregators, and back from them.
 struct Ways {
     double there = 0;
     double back = 0;
@@ -42,7 +42,7 @@ void add(Load& load, const Flow& flow, bool is_far, bool reads, double times) {
     load.own_bytes += times * static_cast<double>(flow.own);
 }
 
-/// The rows of a round, to which a RoundLoad refers.
+/// The loads of nodes, aggregators and targets in one round. A RoundLoad refers to them.
 struct Rows {
     std::vector<NodeLoad> nodes;
     std::vector<AggregatorLoad> aggregators;
@@ -85,7 +85,7 @@ struct Rows {
         far_bytes += times * (there + back);
     }
 
-    /// Adds the storage work of a round. Stripes are dealt to the targets in turn.
+    /// Adds the storage work of a round. The stripes of the file are on the targets in turn.
     void store(const PlanSchedule& schedule, const PlanSchedule::Round& round,
                const Machine& machine) {
         std::vector<bool> writes(targets.size() * aggregators.size());
@@ -126,7 +126,7 @@ JobShape shape_of(const PlanSchedule& schedule, int cores) {
     return shape;
 }
 
-/// Returns the number of messages, including contents messages and replies.
+/// Returns the number of messages in both directions, including contents messages and replies.
 double both_ways(const PlanSchedule& schedule, const Flow& flow) {
     const std::int64_t told = schedule.asks ? flow.senders : 0;
     return static_cast<double>(schedule.reads ? 2 * flow.messages + told : flow.messages);
@@ -152,8 +152,9 @@ Flow read_flow(std::istream& line) {
     return flow;
 }
 
-/// Reads a node that was walked, and the number of nodes that it stands for. The first such line
-/// says that not all nodes were walked.
+/// Reads a line with a node that was walked and the number of nodes that it stands for. The first
+/// such line means that not all nodes were walked, so all nodes count as not walked until they have
+/// a line.
 bool read_walked(PlanSchedule& schedule, std::istream& line) {
     std::size_t node = 0;
     double nodes = 0;
@@ -164,12 +165,12 @@ bool read_walked(PlanSchedule& schedule, std::istream& line) {
     return true;
 }
 
-/// Reads one line behind "job". Returns false if its kind is unknown.
+/// Reads one line of those that follow "job". Returns false if its kind is unknown.
 bool read_line(PlanSchedule& schedule, const std::string& kind, std::istream& line) {
     std::size_t from = 0;
     std::size_t to = 0;
     if (kind == "plan") {
-        std::int64_t skipped = 0;  // not used by the closed form
+        std::int64_t skipped = 0;  // takes the numbers that the closed form does not use
         line >> schedule.method >> to >> skipped >> schedule.slots >> skipped >>
             schedule.in_flight >> schedule.bytes >> skipped >> skipped >>
             schedule.local_aggregators;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The closed form (plan/model) of the schedule of a whole plan: the questions of `oratorio
-// simulate` to it, and their format.
+// The closed form (plan/model) of the schedule of a whole plan, and the format of the questions
+// that `oratorio simulate` asks it.
 #pragma once
 
 #include <istream>
@@ -12,7 +12,7 @@
 
 namespace oratorio::count {
 
-/// A plan and some of its rounds, which stand for all, as `oratorio_schedules` prints them.
+/// A plan and some of its rounds, which stand for all rounds. `oratorio_schedules` prints them.
 struct PlanSchedule {
     struct Stored {
         std::size_t aggregator = 0;
@@ -21,8 +21,8 @@ struct PlanSchedule {
     };
     struct Round {
         std::vector<Stored> stored;
-        std::vector<Flow> sent;      ///< node * aggregators + aggregator
-        std::vector<Flow> gathered;  ///< by node
+        std::vector<Flow> sent;      ///< index: node * aggregators + aggregator
+        std::vector<Flow> gathered;  ///< index: node
     };
 
     int ranks = 1;
@@ -31,12 +31,12 @@ struct PlanSchedule {
     std::vector<std::size_t> aggregator_nodes;
     int slots = 1;
     int in_flight = 1;
-    Bytes bytes = 0;            ///< of all rounds
-    int local_aggregators = 0;  ///< 0: one layer
+    Bytes bytes = 0;            ///< data of all rounds
+    int local_aggregators = 0;  ///< 0: the plan has one layer
     bool reads = false;
-    bool asks = false;        ///< aggregators learn what a round will hold before its requests
+    bool asks = false;  ///< aggregators learn what a round holds before the round's requests come
     bool is_sampled = false;  ///< not all nodes were walked
-    /// By node: how many nodes it stands for; 0: it wasn't walked.
+    /// By node: how many nodes it stands for, or 0 if it wasn't walked.
     std::vector<double> stands_for;
     std::vector<Round> rounds;
 
@@ -49,30 +49,30 @@ struct PlanSchedule {
 
 /// Facts about a machine that are not in a file of costs (plan/costs).
 struct Machine {
-    int cores = 1;  ///< per node
+    int cores = 1;  ///< cores of a node
     std::int64_t targets = 1;
     Bytes stripe = 1 << 20;
     Costs costs;
 };
 
-/// A question: machines, each a line "machine CORES TARGETS STRIPE" and lines of costs; a line "job
-/// RANKS NODES"; and a plan's lines.
+/// A question to the closed form. The format is: for each machine a line "machine CORES TARGETS
+/// STRIPE" and lines of costs; then a line "job RANKS NODES" and the lines of a plan.
 struct Question {
     std::vector<Machine> machines;
     PlanSchedule schedule;
 };
-/// Throws std::runtime_error if the input has another format.
+/// Reads a question. Throws std::runtime_error if the input has another format.
 [[nodiscard]] Question read_question(std::istream& in);
 
-/// Returns the nanoseconds of all rounds.
+/// Returns the nanoseconds that all rounds take, by term of the cost model.
 [[nodiscard]] CostTerms terms_of(const PlanSchedule& schedule, const Machine& machine);
 
 /// Counts of messages, which don't depend on the machine.
 struct MessageCounts {
-    double all = 0;  ///< messages to aggregators and to local aggregators, and their replies
+    double all = 0;  ///< messages to aggregators and to local aggregators, including replies
     double far = 0;
-    double depth = 0;  ///< most entries among which a message is searched for
-    /// Most messages that one aggregator gets in a round, without replies.
+    double depth = 0;  ///< most entries that the search for a message may have to look at
+    /// Most messages that one aggregator receives in a round, without replies.
     double busiest = 0;
 };
 [[nodiscard]] MessageCounts messages_of(const PlanSchedule& schedule);

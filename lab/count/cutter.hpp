@@ -28,23 +28,23 @@ struct Cut {
 
 class Cutter {
   public:
-    /// `message` is as long as the longest message; its memory is used for tables.
+    /// `message` is as long as the longest message. Tables are written to its memory.
     Cutter(const Layout& layout, std::span<std::byte> message)
         : file_(layout),
           bytes_(layout.size()),
           room_(std::ssize(message) - static_cast<Bytes>(sizeof(MessageHead))),
           table_(message) {}
 
-    /// Cuts at least one message, even if there is no data.
+    /// Cuts the messages to one region. There is at least one message, even without data.
     Cut cut(const Region& region);
-    /// Appends the pieces in that region, in the order of the file. Their runs are numbered by
-    /// themselves.
+    /// Appends the pieces in the region, in the order of the file. Run numbers continue from the
+    /// last one in `pieces`.
     void append(const Region& region, std::vector<OwnedPiece>& pieces);
 
   private:
     void enter(const Region& region, std::int64_t& extent);
-    /// Returns at most `most` bytes. A count of 0: there are none in this extent, and the next one
-    /// is entered.
+    /// Returns the next run, of at most `most` bytes. If none is left in this extent, returns a
+    /// count of 0 and enters the next extent.
     StridedRun next(const Region& region, std::int64_t& extent, Bytes most);
 
     Cursor file_;

@@ -12,12 +12,13 @@ namespace oratorio::count {
 
 namespace {
 
-constexpr Bytes kBlock = 64 << 10;         // a stripe of the paper's file system
-constexpr Bytes kFile = Bytes{128} << 20;  // the paper's file
+constexpr Bytes kBlock = 64 << 10;         // size of a stripe of the paper's file system
+constexpr Bytes kFile = Bytes{128} << 20;  // size of the paper's file
 constexpr int kServers = 6;
 
-/// Returns the place of each block: `kStep` further on than the one before, modulo the disk's size.
-/// The step and the number of blocks have no common divisor, so each block has a place of its own.
+/// Returns the place of each block on the disk: `kStep` blocks behind the previous block's place,
+/// modulo the disk's size. The step and the number of blocks have no common divisor, so each block
+/// has a place of its own.
 std::vector<DiskExtent> places() {
     constexpr std::int64_t kStep = 797;
     const std::int64_t blocks = kFile / kBlock;
@@ -29,7 +30,8 @@ std::vector<DiskExtent> places() {
 
 struct Calls {
     std::int64_t all = 0;
-    /// Calls of one aggregator to a place before that of its previous call.
+    /// Calls in which an aggregator goes back on the disk: their place is before that of its
+    /// previous call.
     std::int64_t backward = 0;
 };
 

@@ -15,8 +15,8 @@ namespace oratorio::count {
 namespace {
 
 constexpr int kRanksPerNode = 64;       // per node (2019, section V)
-constexpr int kLocalAggregators = 256;  // on all nodes (section V-A)
-constexpr int kTargets = 56;            // global aggregators: as many as Lustre has targets
+constexpr int kLocalAggregators = 256;  // number on all nodes together (section V-A)
+constexpr int kTargets = 56;            // number of global aggregators: one for each Lustre target
 
 constexpr std::array kTopics{
     Topic{"s3d", "2019", "pieces of a checkpoint, and what is left of them on a node", count_s3d},
@@ -36,7 +36,7 @@ std::string of_ranks(const char* what, int ranks) {
     return std::string(what) + ", " + std::to_string(ranks) + " ranks";
 }
 
-/// Returns the paper's numbers of ranks, or only `ranks` if that is set.
+/// Returns `own`, the paper's numbers of ranks, or only `ranks` if that is not 0.
 std::vector<int> or_only(std::vector<int> own, int ranks) {
     return ranks > 0 ? std::vector{ranks} : std::move(own);
 }
@@ -122,7 +122,8 @@ Facts count_senders(int only) {
     return facts;
 }
 
-/// Counts 16 KiB blocks of one rank per node, at most one in a stripe.
+/// Counts edges for blocks of 16 KiB. Each node has one rank, and a rank has at most one block in a
+/// stripe.
 Facts count_sparse(int only) {
     Facts facts;
     for (const int ranks : or_only({32, 256}, only)) {
@@ -157,7 +158,8 @@ Facts count_sparse(int only) {
     return facts;
 }
 
-/// Counts by "if (k < N - GroupSize) send GO": the ranks that have another one behind them.
+/// Counts tokens by the paper's rule "if (k < N - GroupSize) send GO": only a rank with another one
+/// GroupSize behind it sends a token.
 Facts count_tokens(int only) {
     Facts facts;
     for (const int ranks : or_only({128, 16384}, only)) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Facts of the papers that can be counted: each is a number, with the value that a paper states, if
-// any.
+// Facts of the papers that can be counted. A fact is a number, together with the value that a paper
+// states for it, if any.
 #pragma once
 
 #include <span>
@@ -31,7 +31,7 @@ struct Topic {
     const char* name;
     const char* paper;
     const char* what;
-    /// Counts for `ranks` ranks only; 0: for the topic's own numbers.
+    /// Counts for `ranks` ranks, or for the topic's own numbers of ranks if `ranks` is 0.
     Facts (*count)(int ranks);
 };
 [[nodiscard]] std::span<const Topic> topics();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Flow: what some ranks send to one place, and how much of it is on the wire.
+// Flow: what some ranks send to one place, and how much of it crosses the network.
 #pragma once
 
 #include "count/cutter.hpp"
@@ -7,22 +7,22 @@
 
 namespace oratorio::count {
 
-/// What ranks of a node send to one place. In reads the messages are requests, and the same number
-/// of replies bring the data.
+/// What the ranks of a node send to one place. In reads the messages are requests, and as many
+/// replies bring the data.
 struct Flow {
     std::int64_t senders = 0;  ///< ranks that send at least one message
     std::int64_t messages = 0;
-    std::int64_t pieces = 0;  ///< in those messages
-    Bytes bytes = 0;          ///< data in them, or in their replies
+    std::int64_t pieces = 0;  ///< pieces that the messages describe
+    Bytes bytes = 0;          ///< data of the messages, or of their replies
     Bytes described = 0;      ///< heads and tables of runs in those messages
-    Bytes own = 0;            ///< data that needs no message: a rank's own, at its own place
+    Bytes own = 0;  ///< data that needs no message, because the sender is also the receiver
     std::int64_t own_pieces = 0;
 
     void add(const Cut& cut, bool is_own);
     bool operator==(const Flow&) const = default;
 };
 
-/// The size of a message in either direction without its data and its tables.
+/// The size of a message without its data and its tables, in either direction.
 inline constexpr Bytes kAnswerHead = sizeof(MessageHead);
 inline constexpr Bytes kContentsBytes = 32;  ///< size of a contents message
 

@@ -31,7 +31,7 @@ ShapePtr block_of(const std::vector<std::int64_t>& edges, const std::vector<Rang
     return shape;
 }
 
-/// Each of q x q ranks has a cell in each layer; this is its place there.
+/// The place of a rank's cell in one layer; each of q x q ranks has one cell in each layer.
 struct CellPlace {
     int x = 0;
     int y = 0;
@@ -72,7 +72,7 @@ Layout layout_of(const Btio& btio, int ranks, Rank rank) {
         const CellPlace at = cell_of(rank, q, layer);
         const std::vector<Range> ranges{even_range(btio.n, q, layer), even_range(btio.n, q, at.y),
                                         even_range(btio.n, q, at.x)};
-        // A cell is empty if there are more parts than points.
+        // With more parts than points a cell may be empty.
         if (std::ranges::any_of(ranges, [](const Range& one) { return one.count == 0; })) continue;
         Offset origin = 0;
         cells.push_back(block_of({btio.n, btio.n, btio.n}, ranges, btio.point, origin));
@@ -91,7 +91,7 @@ AccessSummary BtioSummaries::of(Rank rank) const {
     const auto q = static_cast<int>(ranges_.size());
     const std::int64_t n = btio_.n;
     AccessSummary summary;
-    std::int64_t pieces = 0;  // per variable
+    std::int64_t pieces = 0;  // pieces of one variable
     for (int layer = 0; layer < q; ++layer) {
         const CellPlace at = cell_of(rank, q, layer);
         const Range& z = ranges_[static_cast<std::size_t>(layer)];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Layouts of the papers' workloads: the part of the file that one rank accesses. Pure; no data, no
-// MPI.
+// Layouts of the papers' workloads: the part of the file that one rank accesses. They are computed
+// without data and without MPI.
 #pragma once
 
 #include <array>
@@ -12,15 +12,16 @@
 
 namespace oratorio::count {
 
-/// A rank's elements along one dimension.
+/// The elements of a rank along one dimension.
 struct Range {
     std::int64_t first = 0;
     std::int64_t count = 0;
 };
-/// Returns part `part` of `n` elements; parts differ by at most one.
+/// Returns part `part` of `n` elements. The sizes of the parts differ by at most one.
 [[nodiscard]] Range even_range(std::int64_t n, int parts, int part);
 
-/// Divides ranks as MPI_Dims_create does: parts as equal as possible, the largest first.
+/// Divides ranks among dimensions as MPI_Dims_create does: parts as equal as possible, the largest
+/// first.
 [[nodiscard]] std::vector<int> even_grid(int ranks, int dimensions);
 
 /// `variables` arrays of n^3 points, cut as in the benchmark BT: each of q x q ranks has a cell in
@@ -32,8 +33,8 @@ struct Btio {
 };
 [[nodiscard]] Layout layout_of(const Btio& btio, int ranks, Rank rank);
 
-/// Summaries of accesses to such arrays, computed without creating the many cells; equal to those
-/// that plan/access computes from the layout.
+/// Computes the summaries of accesses to a Btio workload by rule, without creating the many cells.
+/// They equal those that plan/access computes from the layout.
 class BtioSummaries {
   public:
     BtioSummaries(const Btio& btio, int ranks);
@@ -41,7 +42,7 @@ class BtioSummaries {
 
   private:
     Btio btio_;
-    std::vector<Range> ranges_;  ///< by part of an edge
+    std::vector<Range> ranges_;  ///< range of each part of an edge
 };
 
 /// A mesh of n^3 doubles in blocks. `grid` holds the numbers of parts along x, y and z; x varies
@@ -52,8 +53,8 @@ struct S3d {
     std::int64_t components = 1;
 };
 [[nodiscard]] Layout layout_of(const S3d& s3d, Rank rank);
-/// Returns the checkpoint of the paper's runs: 16 components, and as many parts along x as its
-/// largest run has, or as near to that as `ranks` allows.
+/// Returns the checkpoint of the paper's runs: 16 components of 800^3 doubles, in a grid as even as
+/// the number of ranks allows.
 [[nodiscard]] S3d checkpoint_of(int ranks);
 
 /// An array of n^4 sites in 4-D blocks; the last dimension varies fastest in the file and among the
@@ -71,8 +72,8 @@ struct Transposed {
 };
 [[nodiscard]] Layout layout_of(const Transposed& transposed, int ranks, Rank rank);
 
-/// Stripes with space for a block of each rank. The order of the blocks differs from stripe to
-/// stripe. A rank has `blocks` of them, in `per_cent` percent of the stripes.
+/// Stripes with space for a block of each rank, in an order that differs from stripe to stripe. A
+/// rank has `blocks` blocks, at most one per stripe, in `per_cent` percent of the stripes.
 struct Sparse {
     Bytes block = 16 << 10;
     std::int64_t blocks = 128;

@@ -87,7 +87,7 @@ Sent count_sent(const Job& job, const Plan& plan) {
         Cutter cutter(job.layout_of(rank), message);
         for (RankRegions at = plan.regions_of(rank); !at.at_end(); at.advance()) {
             const Rank to = plan.aggregators[static_cast<std::size_t>(at.aggregator())];
-            if (to == rank) continue;  // its own share is copied
+            if (to == rank) continue;  // an aggregator copies its own share without a message
             Flow flow;
             flow.add(cutter.cut(at.region()), false);
             const OnWire wire = on_wire(flow, plan);
@@ -156,8 +156,8 @@ std::int64_t count_edges(const Plan& plan) {
             }
             const Extent extent = region.extent(0);
             if (extent.empty()) continue;
-            // Counts all that begin before the region's end, except those that end before it
-            // begins.
+            // Counts all participants that begin before the region's end, less those that end
+            // before the region begins.
             edges += std::ranges::lower_bound(begins, extent.end) - begins.begin();
             edges -= std::ranges::upper_bound(ends, extent.begin) - ends.begin();
         }

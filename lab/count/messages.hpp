@@ -19,11 +19,13 @@ struct Job {
     Direction direction = Direction::write;
     Nodes nodes;
     LayoutOf layout_of;
-    /// Returns a summary as it would be computed from the layout; if unset, it is computed.
+    /// Returns the summary of a rank, equal to the one that would be computed from its layout. If
+    /// this function is empty, it is computed.
     std::function<AccessSummary(Rank rank)> summary_of = {};
     PlanOptions options = {};
     bool thorough = true;  ///< summaries say whether the pieces tile the hull, as in writes
-    /// The pieces are known to tile it and aren't walked to check that; not with `thorough`.
+    /// The pieces of all ranks are known to tile the hull and aren't walked to check that. Not with
+    /// `thorough`.
     bool tiles = false;
 };
 
@@ -46,19 +48,19 @@ struct Sent {
     bool operator==(const Sent&) const = default;
 };
 
-/// Counts the messages of one layer. Writes: those with the data. Reads: requests and replies, and
-/// before them contents messages if the plan wants them. For both: the outcomes. The count is
-/// exact: messages are cut as exchange/own_data cuts them. It assumes that in reads all data is
-/// there, and that nothing fails.
+/// Counts the messages of one layer: in writes those with the data, in reads the requests and
+/// replies, and before them contents messages if the plan wants them. Outcomes count in both
+/// directions. The count is exact, because messages are cut as exchange/own_data cuts them. It
+/// assumes that in reads all data is in the file, and that nothing fails.
 [[nodiscard]] Sent count_sent(const Job& job, const Plan& plan);
 
-/// A row of the process grid: the pieces of its ranks [first, last) fill `extent`.
+/// A row of the process grid. The pieces of its ranks [first, last) fill `extent`.
 struct Row {
     Group ranks;
     Extent extent;
 };
-/// Counts an MPI_Alltoallv within each row, after which each of its ranks has an equal part of its
-/// extent: one message for each pair of ranks with common data.
+/// Counts an MPI_Alltoallv within each row, which gives each rank of the row an equal part of the
+/// row's extent. There is one message for each pair of ranks with common data.
 [[nodiscard]] Sent count_by_hand(const Job& job, const std::vector<Row>& rows);
 
 /// Returns the number of ranks that may send to the busiest aggregator, itself included.
@@ -68,9 +70,9 @@ struct Row {
 /// Exact; takes O(participants) for all regions together if they are contiguous and the graph is
 /// dense.
 [[nodiscard]] std::int64_t count_edges(const Plan& plan);
-/// Returns the number of those pairs in which the participant has data.
+/// Returns the number of pairs, as in count_edges, in which the participant has data.
 [[nodiscard]] std::int64_t count_pairs_with_data(const Job& job, const Plan& plan);
-/// Returns the plan with only the edges on which there really is data.
+/// Returns the plan with only those edges on which there is data.
 [[nodiscard]] Plan thinned(const Job& job, Plan plan);
 
 }  // namespace oratorio::count

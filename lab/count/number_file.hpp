@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// NumberFile: a file of 64-bit numbers that begins with a magic one, as the Python programs write
-// workloads. Errors are std::runtime_error with a sentence for the user.
+// NumberFile: a file of 64-bit numbers, the first of which tells the kind of file. The Python
+// programs write workloads in this form. Errors are std::runtime_error with a sentence for the
+// user.
 #pragma once
 
 #include <cstdint>

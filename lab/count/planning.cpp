@@ -64,8 +64,8 @@ Plans plan_and_keep(int ranks, std::string_view method, const Nodes& nodes, Plan
     return kept;
 }
 
-/// Computes the memory that the ranks of a node share, and the steps in which its first rank gets
-/// the summaries of the others.
+/// Computes the shared memory of a node, and the number of steps in which the node's first rank
+/// receives the summaries of the other nodes.
 void count_meeting(const Nodes& nodes, Planned& planned) {
     const Topology topology{nodes, 0};
     const auto list = NodeBoards::list_bytes(Agreed<const Nodes&>::vouch(nodes),
@@ -92,7 +92,7 @@ Planned count_plan(int ranks, std::string_view method) {
         const Plan& plan = plans[role];
         kept.known_ranks = static_cast<std::int64_t>(plan.graph.size() + plan.ranks.size());
         const Bytes with = allocated().now;
-        plans[role] = {};  // the last role's plan frees what they shared
+        plans[role] = {};  // the plan of the last role frees what all plans share
         kept.bytes = with - allocated().now;
     }
     return planned;

@@ -13,31 +13,32 @@ namespace oratorio::count {
 
 inline constexpr int kRanksOfNode = 64;
 
-/// The role of a rank of the job's middle node.
+/// Roles of ranks on the job's middle node: the first rank, an aggregator, and a rank without a
+/// role.
 enum Role : std::size_t { first_of_node, aggregator_only, without_role, roles };
-/// The number of that rank on its node. The first rank aggregates, too, and is the local aggregator
-/// if there are two layers.
+/// The number on its node of the rank with each role. The first rank aggregates, too, and is the
+/// local aggregator if there are two layers.
 inline constexpr std::array<Rank, roles> kPlaceOfRole{0, kRanksOfNode / 2, 5};
 
 struct KeptByRole {
     Bytes bytes = 0;               ///< size of the plan that is kept
-    std::int64_t known_ranks = 0;  ///< ranks with a hull that it knows
+    std::int64_t known_ranks = 0;  ///< ranks of which it knows the hull
     std::int64_t regions = 0;      ///< regions in which it has data of its own
     bool operator==(const KeptByRole&) const = default;
 };
 
 struct Planned {
-    Bytes nodes = 0;   ///< size of the rank map; found once per communicator
+    Bytes nodes = 0;   ///< size of the rank map, which is made once per communicator
     Bytes list = 0;    ///< summaries of all ranks, once per node
     Bytes shared = 0;  ///< all shared memory of a node, including the list
-    /// Most memory that a rank holds in addition while it plans, without `nodes`.
+    /// Most memory that a rank needs while it plans, in addition to `nodes` and `shared`.
     Bytes most = 0;
-    /// Steps until a node's first rank has the summaries of all nodes, if they double with each;
-    /// other ranks send no message.
+    /// Steps until the first rank of a node has the summaries of all nodes, if their number doubles
+    /// with each step. Other ranks send no message.
     int steps = 0;
     std::int64_t rounds = 0;
     std::size_t aggregators = 0;
-    /// Time of one core, from the summaries to the plan kept for the first role.
+    /// Seconds of one core from the summaries to the plan of the first role.
     double seconds = 0;
     std::array<KeptByRole, roles> kept;
 
@@ -45,8 +46,8 @@ struct Planned {
     [[nodiscard]] Bytes of_node() const { return shared + most * kRanksOfNode; }
 };
 
-/// Counts a job in which each rank writes 1 MiB of its own, one after the other. REQUIRES: `ranks`
-/// is a multiple of kRanksOfNode.
+/// Plans a job in which each rank writes 1 MiB, the ranks' data one after the other, and counts
+/// what that takes. REQUIRES: `ranks` is a multiple of kRanksOfNode.
 [[nodiscard]] Planned count_plan(int ranks, std::string_view method);
 
 }  // namespace oratorio::count

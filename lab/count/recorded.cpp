@@ -42,7 +42,7 @@ const ShapePtr& find(const std::vector<ShapePtr>& shapes, std::int64_t number) {
     return shapes[static_cast<std::size_t>(number)];
 }
 
-/// Returns true if the data ends within the range of offsets.
+/// Returns true if the offsets of the data are not too large.
 bool fits(const Layout& view, Bytes from, Bytes bytes) {
     for (const std::int64_t number : {from, bytes, view.origin})
         if (number < 0 || number > kMost) return false;
@@ -53,7 +53,7 @@ bool fits(const Layout& view, Bytes from, Bytes bytes) {
     return end > -static_cast<double>(kMost) && end < static_cast<double>(kMost);
 }
 
-/// Reads the data of one rank, in the numbers that trace/accesses.py writes.
+/// Reads the layout of one rank's data, from the numbers that trace/accesses.py writes.
 Layout read_layout(NumberFile& in, const std::vector<ShapePtr>& shapes) {
     std::array<std::int64_t, 8> told{};
     for (std::int64_t& number : told) number = in.number();
@@ -68,7 +68,7 @@ Layout read_layout(NumberFile& in, const std::vector<ShapePtr>& shapes) {
     return slice_of(view, from, bytes);
 }
 
-/// Collects the parts of one tile.
+/// Collects the parts that a tile consists of.
 class Parts {
   public:
     void add(ShapePtr shape, Offset at) {
@@ -128,7 +128,7 @@ Recorded::Recorded(const std::string& path, int ranks) {
                                  " ranks, not " + std::to_string(ranks));
     const std::vector<ShapePtr> shapes = read_shapes(in);
     if (in.number() < 1) throw damaged("there is no access");
-    (void)in.number();  // the direction
+    (void)in.number();  // skips the direction
     for (Rank rank = 0; rank < ranks; ++rank) layouts_.push_back(read_layout(in, shapes));
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Recorded: a collective access from a trace, which lab/oratorio_lab/trace/accesses.py has written
-// to a file of numbers.
+// Recorded: a collective access from a trace, read from a file of numbers that
+// lab/oratorio_lab/trace/accesses.py has written.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ namespace oratorio::count {
 class Recorded {
   public:
     /// Reads the first access of the file. Throws std::runtime_error, with a sentence for the user,
-    /// if the file is incomplete or has another number of ranks.
+    /// if the file is incomplete or is for another number of ranks.
     Recorded(const std::string& path, int ranks);
 
     [[nodiscard]] static bool is_one(const std::string& path);
@@ -26,8 +26,9 @@ class Recorded {
     std::vector<Layout> layouts_;
 };
 
-/// Returns the data bytes [from, from + bytes) of a view as a layout of their own. It has at most
-/// as many parts as the view has tiles in that range, plus the pieces of tiles that are cut.
+/// Returns bytes [from, from + bytes) of a view's data as a layout of their own. The layout has at
+/// most as many parts as the view has tiles in that range, plus the pieces of the tiles that the
+/// range cuts.
 [[nodiscard]] Layout slice_of(const Layout& view, Bytes from, Bytes bytes);
 
 }  // namespace oratorio::count

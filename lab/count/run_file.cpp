@@ -53,7 +53,7 @@ RunFile::RunFile(const std::string& path, int ranks) : ranks_(ranks) {
     }
 }
 
-/// Returns runs in elements.
+/// Returns a rank's runs of one variable of the map, in elements.
 std::vector<Extent> RunFile::runs_of(const Map& map, Rank rank) const {
     const std::int64_t each = std::max<std::int64_t>(1, processes_ / ranks_);
     const std::int64_t sharers = std::max<std::int64_t>(1, ranks_ / processes_);

@@ -13,29 +13,32 @@ namespace oratorio::count {
 
 class RunFile {
   public:
-    /// A rank has the data of the same number of consecutive processes. If there are more ranks
-    /// than processes, the same number of ranks share the data of a process: the points of each of
-    /// its maps, in the order of its list. Throws std::runtime_error, with a sentence for the user,
-    /// if the file isn't complete, or if neither of the two numbers is a multiple of the other.
+    /// Reads the decomposition for `ranks` ranks. A rank has the data of equally many consecutive
+    /// processes. If there are more ranks than processes, equally many ranks share the data of a
+    /// process: the points of each of its maps, in the order of its list. Throws
+    /// std::runtime_error, with a sentence for the user, if the file isn't complete, or if neither
+    /// of the two numbers is a multiple of the other.
     RunFile(const std::string& path, int ranks);
 
-    /// Creates the layout on demand, as a million of them take gigabytes.
+    /// Returns the layout of a rank. It is created on demand, because a million layouts take
+    /// gigabytes.
     [[nodiscard]] Layout layout_of(Rank rank) const;
 
   private:
     struct Map {
-        Offset begin = 0;  ///< in the file
+        Offset begin = 0;  ///< begin of the first variable in the file
         Bytes variable = 0;
         std::int64_t variables = 0;
         Bytes element = 0;
-        std::vector<Extent> runs;         ///< in elements, one process after another
-        std::vector<std::size_t> firsts;  ///< by process, and the end
+        std::vector<Extent> runs;  ///< runs in elements, one process after another
+        std::vector<std::size_t>
+            firsts;  ///< index in `runs` of the first run of each process; then the number of runs
     };
     [[nodiscard]] std::vector<Extent> runs_of(const Map& map, Rank rank) const;
 
     std::int64_t processes_ = 0;
     std::int64_t ranks_ = 0;
-    Bytes size_ = 0;  ///< of the file
+    Bytes size_ = 0;  ///< size of the file
     std::vector<Map> maps_;
 };
 

@@ -12,7 +12,8 @@ namespace oratorio::count {
 
 namespace {
 
-/// Joins the pieces of a local aggregator's ranks, as exchange/two_layer/group_data does.
+/// Cuts the messages in which a local aggregator joins the pieces of its ranks, as
+/// exchange/two_layer/group_data does.
 class Merger {
   public:
     Merger(std::span<std::byte> message, Direction direction)
@@ -22,8 +23,9 @@ class Merger {
                                                     : SIZE_MAX),
           reading_(direction == Direction::read) {}
 
-    /// `pieces` holds those of one rank after another, each in the order of the file; `ends` holds
-    /// the end of each rank's pieces. Both are consumed.
+    /// Cuts the messages to one region. `pieces` holds the pieces of one rank after another, each
+    /// rank's in the order of the file; `ends` holds the end of each rank's pieces. The call
+    /// changes both.
     Cut cut(const Region& region, std::vector<OwnedPiece>& pieces, std::vector<std::size_t>& ends) {
         sort(pieces, ends);
         Cut all;
@@ -59,8 +61,8 @@ class Merger {
             const Bytes part = std::min(left, asked ? joiner.last().end - begin : room);
             if (!asked) joiner.add(begin, part);
             payload += asked ? 0 : part;
-            // A part of a piece, or a piece that other ranks also request, is distributed by
-            // itself.
+            // A part of a piece, or a piece that other ranks also request, is a share of its own,
+            // so the next piece does not continue it.
             last_run = part == left && !asked ? pieces[at_].run : -1;
             taken_ = part == left ? 0 : taken_ + part;
             at_ += part == left ? 1 : 0;
@@ -68,7 +70,7 @@ class Merger {
         return payload;
     }
 
-    /// Merges neighbours two by two, until all pieces are in order.
+    /// Merges the pieces of neighbours two by two, until all pieces are in the order of the file.
     static void sort(std::vector<OwnedPiece>& pieces, std::vector<std::size_t>& ends) {
         const auto before = [](const OwnedPiece& a, const OwnedPiece& b) {
             return a.extent.begin < b.extent.begin;
@@ -92,14 +94,14 @@ class Merger {
 
     std::span<std::byte> table_;
     Bytes room_;
-    /// Most shares in a message; group_data distributes replies by them.
+    /// Most shares in a message, by which group_data distributes replies.
     std::size_t shares_most_;
     bool reading_;
-    std::size_t at_ = 0;  ///< the next piece to take
-    Bytes taken_ = 0;     ///< bytes of it that are taken already
+    std::size_t at_ = 0;  ///< index of the next piece to take
+    Bytes taken_ = 0;     ///< bytes of that piece that are taken already
 };
 
-/// Fills the rounds, one sender after another.
+/// Counts the messages of one sender after another into the rounds.
 class Counter {
   public:
     Counter(const Job& job, const Plan& plan, std::vector<RoundSchedule>& rounds)
@@ -119,7 +121,7 @@ class Counter {
         });
     }
 
-    /// Counts all ranks that `local` serves.
+    /// Counts the messages of the ranks that the local aggregator `local` serves, and its own.
     void count_group(Rank local, std::vector<Rank> ranks) {
         std::erase_if(ranks, [&](Rank rank) { return plan_.ranks.hull_of(rank).empty(); });
         if (ranks.empty()) return;

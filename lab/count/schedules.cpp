@@ -27,7 +27,7 @@ using namespace oratorio::count;
 
 namespace {
 
-// Number of pieces that are walked, per plan.
+// Most pieces that are walked for one plan.
 constexpr std::int64_t kPiecesOfSample = 100'000'000;
 constexpr std::int64_t kRanksOfSample = 32'768;
 
@@ -53,7 +53,7 @@ void print_plan(const Job& job, const Plan& plan, std::int64_t pieces, double se
     std::printf("\n");
 }
 
-/// Prints the sample, unless all nodes stand for themselves.
+/// Prints for how many nodes each walked node stands, unless each stands only for itself.
 void print_sample(const std::vector<int>& nodes) {
     if (std::ranges::count(nodes, 1) == std::ssize(nodes)) return;
     for (std::size_t node = 0; node < nodes.size(); ++node)

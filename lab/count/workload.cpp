@@ -15,7 +15,7 @@ namespace oratorio::count {
 
 namespace {
 
-/// `name` or `name:points`.
+/// The parts of a workload's word `name` or `name:points`.
 struct Named {
     std::string name;
     std::int64_t points = 0;

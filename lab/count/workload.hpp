@@ -16,16 +16,17 @@ namespace oratorio::count {
 /// std::runtime_error, with a sentence for the user.
 [[nodiscard]] LayoutOf layouts_of(const std::string& workload, int ranks);
 
-/// Returns a function for the summaries of that workload if a rule is much faster than making the
-/// layouts; else nothing.
+/// Returns a function that computes the summaries of that workload by a rule, if that is much
+/// faster than making the layouts; else an empty function.
 [[nodiscard]] std::function<AccessSummary(Rank rank)> summaries_by_rule(const std::string& workload,
                                                                         int ranks);
 
-/// Returns true if all ranks' pieces together are known to be all of the file.
+/// Returns true if the pieces of all ranks together are known to cover the file.
 [[nodiscard]] bool leaves_no_holes(const std::string& workload);
 
-/// Returns the options of hints as in ORATORIO_HINTS. The hints must name a method with ranks that
-/// send packed messages. Throws std::runtime_error, with a sentence for the user.
+/// Parses hints in the form of ORATORIO_HINTS and returns their options. The hints must name a
+/// method with ranks that send packed messages. Throws std::runtime_error, with a sentence for the
+/// user.
 [[nodiscard]] PlanOptions options_of(const std::string& hints);
 
 }  // namespace oratorio::count
