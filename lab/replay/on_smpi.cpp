@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // oratorio_on_smpi WORKLOAD DIRECTION RANKS NODES HINTS < NUMBERS: the library itself writes or
-// reads the workload, with all its ranks on SimGrid's MPI and a store that takes no time. Prints
-// the seconds from when the last rank had its plan to when the last message was taken, then the
-// messages and their bytes. WORKLOAD is described in lab/count/workload.hpp, the numbers in
-// read() below. lab/oratorio_lab/simulate/smpi.py starts this program.
+// reads the workload, with all its ranks on SimGrid's MPI and a store that takes no time. The
+// program prints the seconds from when the last rank had its plan to when the last message was
+// taken, then the number of messages and their bytes. lab/count/workload.hpp describes WORKLOAD,
+// and read() below the numbers. lab/oratorio_lab/simulate/smpi.py starts this program.
 #include <smpi/mpi.h>
 #include <smpi/smpi.h>
 
@@ -59,7 +59,7 @@ class NoStore final : public Store {
     Result<void> close() override { return {}; }
 
   private:
-    Bytes& moved_;  ///< by all ranks
+    Bytes& moved_;  ///< bytes moved by all ranks
     std::deque<IoCompletion> done_;
 };
 
@@ -121,7 +121,7 @@ class Job {
         Stats stats;
         BufferPool buffers;
         Access access = access_of(rank);
-        access.buffer = memory_.data();  // all ranks share it, as the data is never looked at
+        access.buffer = memory_.data();  // all ranks share the memory, as no rank looks at the data
         const RunContext context{transport, &store, terms_, stats, buffers};
         MPI_Barrier(MPI_COMM_WORLD);
         const Outcome outcome = run_access(context, access, true);
@@ -133,8 +133,8 @@ class Job {
     count::LayoutOf layout_of_;
     std::shared_ptr<const Agreed<PlanConfig>> terms_;
     std::vector<std::byte> memory_;
-    Bytes bytes_ = 0;  ///< of all ranks
-    Bytes moved_ = 0;  ///< between stores and collective buffers
+    Bytes bytes_ = 0;  ///< data of all ranks
+    Bytes moved_ = 0;  ///< bytes between stores and collective buffers, of all ranks
     Seen seen_;
     std::string failure_;
 };

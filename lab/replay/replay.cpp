@@ -23,15 +23,15 @@ struct Flow {
     int aggregator = 0;
     double bytes = 0;
     double messages = 0;
-    double sending = 0;  ///< seconds of the node's senders
-    double placing = 0;  ///< seconds of the aggregator, besides those of its messages
-    // For reads:
+    double sending = 0;  ///< seconds of the node's senders to send it
+    double placing = 0;  ///< seconds of the aggregator to place the data, besides those per message
+    // The following members are only for reads.
     double answer = 0;     ///< bytes of the reply
-    double answering = 0;  ///< seconds of the aggregator
-    double taking = 0;     ///< seconds of the node's senders
+    double answering = 0;  ///< seconds of the aggregator to make the reply
+    double taking = 0;     ///< seconds of the node's senders to take the reply
 };
 
-/// A flow, and the part of a node that sends it.
+/// A flow, with the part of a node that sends it.
 struct Parcel {
     const Flow* flow = nullptr;
     int sender = 0;
@@ -45,17 +45,17 @@ struct Store {
 struct Job {
     bool reads = false;
     Links links;
-    double receive = 0;  ///< seconds per message
-    double look = 0;     ///< seconds for each message that waits
+    double receive = 0;  ///< seconds of an aggregator per message
+    double look = 0;     ///< seconds per message for each message that waits with it
     double client = 0;
     double call = 0;
-    /// Flows under way at the same time, per part of a node and per aggregator.
+    /// Most flows under way at the same time, for a part of a node and for an aggregator.
     int window = 1;
-    int parts = 1;  ///< parts of a node's ranks, which send independently
+    int parts = 1;  ///< parts into which the ranks of a node are divided; each sends independently
     std::vector<double> gather;
     std::vector<std::vector<Flow>> sent;
-    std::vector<int> aggregators;  ///< by aggregator: its node
-    /// By aggregator: seconds of placing data that needs no message.
+    std::vector<int> aggregators;  ///< node of each aggregator
+    /// By aggregator: seconds to place data that needs no message.
     std::vector<double> own;
     std::vector<std::vector<Store>> stores;
     int targets = 0;
@@ -97,7 +97,7 @@ Job read(std::istream& in) {
     return job;
 }
 
-/// The transfers under way to one place.
+/// The transfers that are under way to one place.
 class Under {
   public:
     [[nodiscard]] std::size_t count() const { return comms_.size(); }
@@ -112,7 +112,7 @@ class Under {
     std::vector<sg4::CommPtr> comms_;
 };
 
-/// Receives the parcels of one mailbox, with several receives under way.
+/// Receives the parcels of one mailbox; several receives may be under way.
 class Inbox {
   public:
     explicit Inbox(sg4::Mailbox* box) : box_(box) {}
@@ -144,7 +144,7 @@ class Replay {
         exchanged_ = sg4::Barrier::create(senders + job.aggregators.size());
     }
 
-    /// Parts begin at consecutive aggregators, as ranks do.
+    /// Sends the flows of one part of a node. Parts begin at consecutive aggregators, as ranks do.
     void send(int node, int part) {
         sg4::this_actor::sleep_for(job_.gather[node]);
         gathered_->wait();
@@ -152,7 +152,7 @@ class Replay {
         if (job_.reads) loaded_->wait();
         const int sender = node * job_.parts + part;
         const auto& flows = job_.sent[node];
-        std::deque<Parcel> parcels;  // kept until they have been received
+        std::deque<Parcel> parcels;  // each is kept until it has been received
         Under under_way;
         Inbox answers(sender_box(sender));
         for (std::size_t i = 0; i < flows.size(); ++i) {
@@ -230,7 +230,7 @@ class Replay {
     static void take_answer(Inbox& answers) {
         sg4::this_actor::sleep_for(answers.take().flow->taking);
     }
-    /// Each message is searched for among those that wait.
+    /// Takes the messages of a flow. The aggregator looks for each message among those that wait.
     void take(int index, const Flow& flow) {
         double& waiting = waiting_[index];
         const double looked = flow.messages * waiting - flow.messages * flow.messages / 2;
@@ -260,7 +260,8 @@ class Replay {
         parcels.push_back(parcel);
         return to->put_async(&parcels.back(), static_cast<std::uint64_t>(bytes));
     }
-    /// Starts one of the `all` transfers that an aggregator makes at the same time.
+    /// Starts one transfer to or from storage, of `all` that an aggregator makes at the same time;
+    /// they share the rate of the client.
     sg4::CommPtr stored(sg4::Mailbox* to, Parcel& nothing, const Store& store,
                         std::size_t all) const {
         auto comm = to->put_init(&nothing, static_cast<std::uint64_t>(store.bytes));

@@ -17,15 +17,16 @@ namespace {
 
 namespace sg4 = simgrid::s4u;
 
-/// Returns the kind of a message from its tag, for messages of a round and those of none.
+/// Returns the kind of a message from its tag, for messages that belong to a round and for those
+/// that don't.
 MessageKind kind_of(Tag tag) {
     const int kind = tag % 4;
     return static_cast<MessageKind>(kind == static_cast<int>(MessageKind::roundless) ? tag >> 4
                                                                                      : kind);
 }
 
-/// Returns the number of contiguous pieces that a message describes, with a write's data or in a
-/// read's request.
+/// Returns the number of contiguous pieces that a message describes: in a write those of its data,
+/// in a read those that it requests.
 std::int64_t pieces_in(std::span<const std::byte> message, Tag tag) {
     if (kind_of(tag) != MessageKind::data) return 0;
     MessageHead head;
@@ -69,7 +70,8 @@ SmpiTransport::~SmpiTransport() {
     MPI_Comm_free(&comm_);
 }
 
-/// Messages between a rank and its local aggregator belong to no round.
+/// Returns the costs for a message with this tag. Messages between a rank and its local aggregator
+/// belong to no round.
 const Endpoint& SmpiTransport::costs_of(Tag tag) const {
     return tag % 4 == static_cast<int>(MessageKind::roundless) ? ends_.gather : ends_.exchange;
 }
@@ -125,7 +127,8 @@ Result<Ticket> SmpiTransport::reduce(std::span<std::uint64_t> values, ReduceOp o
     return keep({.done = true});
 }
 
-/// In SMPI's own Allgather every rank sends to every other, which takes minutes from 256 ranks on.
+/// Gathers at rank 0 and broadcasts the result. In SMPI's own Allgather every rank sends to every
+/// other, which takes minutes from 256 ranks on.
 Result<Ticket> SmpiTransport::gather(std::span<const std::byte> mine, std::span<std::byte> all) {
     const int count = static_cast<int>(mine.size());
     const int code =
@@ -140,7 +143,8 @@ Result<Ticket> SmpiTransport::broadcast(Rank root, std::span<std::byte> data) {
     return keep({.done = true});
 }
 
-/// Takes a received message: it is searched for among those that wait, and placed or merged.
+/// Takes a received message: spends the time to look for it among those that wait, and to place or
+/// merge its data.
 void SmpiTransport::take(const Slot& slot, Bytes bytes) {
     const Endpoint& costs = costs_of(slot.status.MPI_TAG);
     const auto message = slot.into.first(static_cast<std::size_t>(bytes));

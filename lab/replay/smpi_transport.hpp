@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // SmpiTransport: the library's Transport over SimGrid's MPI, for one rank. SMPI simulates the links
-// and the protocol; it doesn't know the costs at the ends of a message, so the rank sleeps for
-// those.
+// and the protocol, but doesn't know the costs at the ends of a message. The rank sleeps for the
+// time of those costs.
 #pragma once
 
 #include <smpi/smpi.h>
@@ -16,24 +16,25 @@ namespace oratorio::replay {
 struct Endpoint {
     double send = 0;
     double receive = 0;
-    double look = 0;   ///< for each message that waits
-    double byte = 0;   ///< of copying a byte
-    double piece = 0;  ///< of describing a piece
-    double place = 0;  ///< of placing or merging a piece
+    double look = 0;   ///< cost per other message that waits
+    double byte = 0;   ///< cost of copying a byte
+    double piece = 0;  ///< cost of describing a piece
+    double place = 0;  ///< cost of placing or merging a piece
 };
 
-/// The costs for messages to aggregators, and to local aggregators.
+/// The costs for messages to aggregators (exchange) and to local aggregators (gather).
 struct Ends {
     Endpoint exchange;
     Endpoint gather;
 };
 
-/// Observations of all ranks of the process. Times are SimGrid's.
+/// What all ranks of this process observe. Times are those of SimGrid's clock.
 struct Seen {
     explicit Seen(int ranks) : waiting(static_cast<std::size_t>(ranks)) {}
-    std::vector<double> waiting;  ///< by rank: messages sent to it and not taken yet
-    double planned = 0;           ///< time at which the last rank began to send or receive
-    double taken = 0;             ///< time at which the last message was taken
+    std::vector<double>
+        waiting;         ///< by rank: number of messages sent to it that it has not taken yet
+    double planned = 0;  ///< time at which the last rank began to send or receive
+    double taken = 0;    ///< time at which the last message was taken
     std::int64_t messages = 0;
     Bytes bytes = 0;
 };
@@ -43,8 +44,8 @@ struct Seen {
 /// has arrived, so waiting takes no polls: those would cost simulated time.
 class SmpiTransport final : public Transport {
   public:
-    /// Collective. The transport has a communicator of its own: with MPI_COMM_WORLD a receive from
-    /// any rank crashes SimGrid 3.32 unless smpirun started SMPI's ranks.
+    /// Collective. Makes a communicator for this transport: with MPI_COMM_WORLD a receive from any
+    /// rank crashes SimGrid 3.32 unless smpirun started SMPI's ranks.
     SmpiTransport(Topology topology, const Ends& ends, Seen& seen);
     ~SmpiTransport() override;
 
@@ -65,7 +66,7 @@ class SmpiTransport final : public Transport {
         MPI_Request request = MPI_REQUEST_NULL;
         bool used = false;
         bool done = false;
-        std::span<std::byte> into = {};  ///< of a receive
+        std::span<std::byte> into = {};  ///< memory of a receive
         MPI_Status status = {};
     };
     Ticket keep(const Slot& slot);
@@ -78,8 +79,8 @@ class SmpiTransport final : public Transport {
     Seen& seen_;
     MPI_Comm comm_ = MPI_COMM_NULL;
     bool begun_ = false;
-    std::vector<Slot> slots_;        ///< a ticket's id is an index here
-    std::vector<std::size_t> free_;  ///< unused slots
+    std::vector<Slot> slots_;        ///< index: id of a ticket
+    std::vector<std::size_t> free_;  ///< indices of unused slots
 };
 
 }  // namespace oratorio::replay
