@@ -25,10 +25,10 @@ enum { FIELDS = sizeof fields / sizeof fields[0] };
 
 typedef struct {
     int rank;
-    hsize_t cells;             /* owned, per edge */
-    hsize_t edge;              /* in memory, with ghosts */
-    hsize_t start[DIMENSIONS]; /* of the owned block in the whole field */
-    double* values;            /* edge^3, x fastest */
+    hsize_t cells;             /* owned cells along an edge */
+    hsize_t edge;              /* cells along an edge in memory, with ghosts */
+    hsize_t start[DIMENSIONS]; /* first owned cell in the whole field */
+    double* values;            /* edge^3 values, x varies fastest */
 } Block;
 
 typedef struct {
@@ -65,7 +65,7 @@ static Block make_block(hsize_t cells) {
     block.values = malloc(count * sizeof(double));
     require(block.values != NULL, "malloc");
     for (size_t i = 0; i < count; ++i)
-        block.values[i] = -1.0; /* ghosts must never reach the file */
+        block.values[i] = -1.0; /* a value that no cell has: ghosts must never reach the file */
     return block;
 }
 

@@ -33,9 +33,9 @@ static long call(long request, long process, void* address, void* data) {
     return syscall(SYS_ptrace, request, process, address, data);
 }
 
-/* Restores the registers from a buffer that may be shorter than the processor's area. */
+/* Restores a process's registers from a buffer that may be shorter than the processor's area. */
 static long set_xstate(long process, struct iovec* given) {
-    /* The stacks of user-mode Linux's kernel are too small for this. */
+    /* The area is static because the stacks of user-mode Linux's kernel are too small for it. */
     static char area[kLargest];
     const size_t bytes = area_bytes();
     if (given->iov_len >= bytes || bytes > sizeof area)
@@ -46,7 +46,8 @@ static long set_xstate(long process, struct iovec* given) {
     return call(kSetRegisterSet, process, (void*)kXstate, &whole);
 }
 
-/* Replaces the C library's function, and like it returns the word that PTRACE_PEEK* reads. */
+/* Replaces ptrace() of the C library. For PTRACE_PEEK* it returns the word read, as the C library
+ * does. */
 long ptrace(int request, ...) {
     va_list list;
     va_start(list, request);
