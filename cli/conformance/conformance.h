@@ -21,9 +21,10 @@ typedef struct Rule Rule;
 /* The arguments of a rule. */
 typedef struct {
     const Rule* rule;
-    MPI_Comm comm; /* has all ranks and is only for this rule */
+    MPI_Comm comm; /* communicator of all ranks, only for this rule */
     int rank, size;
-    /* has the same value on all ranks; the file doesn't exist when the rule begins */
+    /* name of the rule's file, the same on all ranks; the file doesn't exist when the rule begins
+     */
     char path[kPathBytes];
     char other[kPathBytes]; /* name of a second file */
     int is_wrong;           /* not 0 if a check failed on this rank */
@@ -34,12 +35,12 @@ typedef struct {
 struct Rule {
     const char* section;  /* section of MPI-4.1 */
     const char* id;       /* a word of letters, digits, _ and - */
-    const char* sentence; /* what must hold */
-    const char* routines; /* procedures that it exercises, without MPI_File_ */
+    const char* sentence; /* the claim that the rule tests */
+    const char* routines; /* procedures that the rule calls, without MPI_File_ */
     void (*run)(Test* t);
-    int ranks; /* least number of ranks with which it runs */
+    int ranks; /* least number of ranks with which the rule runs */
     RuleKind kind;
-    const char* operation; /* name of the Operation that it tests, or NULL */
+    const char* operation; /* name of the Operation that the rule tests, or NULL */
 };
 
 typedef struct {
@@ -74,7 +75,7 @@ void unavailable(Test* t, const char* why);
 #define EQUAL(t, found, expected) \
     check_equal((t), (long long)(found), (long long)(expected), #found, __FILE__, __LINE__)
 
-/* Functions that rules share (fixture.c). "Collective" means on t->comm. */
+/* Functions that rules share (fixture.c). "Collective" means collective over t->comm. */
 
 /* Collective. Opens a new file for reading and writing. */
 MPI_File open_new(Test* t);

@@ -60,9 +60,9 @@ struct Access {
     /// Reads use a file made for them, not the one that the writes left.
     bool own_file = false;
     bool independent = false;  ///< each rank makes its calls independently
-    std::function<void(const PieceVisitor&)>
-        for_each_piece;  ///< visits pieces in the order of the datatypes
-    Row row;             ///< used only by the arm `by_hand`
+    /// Visits the pieces in the order of the datatypes.
+    std::function<void(const PieceVisitor&)> for_each_piece;
+    Row row;  ///< used only by the arm `by_hand`
 };
 
 /// The number of this rank in the communicator, and the communicator's size.

@@ -135,7 +135,8 @@ class MpiPass {
         times_.stop();
     }
 
-    /// Makes the i-th of the equal calls.
+    /// Makes a call for the i-th time: with the file offset and the memory that follow those of the
+    /// previous time.
     void transfer(const Call& call, const Types& types, std::uint64_t i) {
         MPI_Count bytes = 0, etype_bytes = 1;
         MPI_Type_size_x(types.memory, &bytes);
@@ -185,8 +186,8 @@ class MpiPass {
     Sample sample_;
 };
 
-/// Measures contiguous POSIX I/O: each rank moves its one piece, and the ranks' pieces lie in rank
-/// order. REQUIRES: the access is one piece.
+/// Collective. Measures contiguous POSIX I/O of each rank's part of the file. REQUIRES: the access
+/// is one piece.
 Sample run_raw(bool direct, Direction direction, const std::string& path, const Access& access,
                bool sync, Buffer& buffer, MPI_Comm comm) {
     Sample sample;

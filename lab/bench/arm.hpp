@@ -38,8 +38,8 @@ struct Sample {
     double call_s = 0;            ///< time of the collective calls, and of the sync if requested
     double close_s = 0;           ///< time to close the file
     std::uint64_t call_peak = 0;  ///< most memory that the call added, in bytes
-    std::uint64_t total_peak =
-        0;  ///< most memory added from before the open to the end of the call, in bytes
+    /// Most memory added from before the open to the end of the call, in bytes.
+    std::uint64_t total_peak = 0;
     bool counted = true;  ///< the status reported as many bytes as requested
     /// A write did not change the bytes between the pieces of the file.
     bool holes_kept = true;

@@ -189,7 +189,7 @@ class Bench {
         if (!report_.good()) throw std::invalid_argument("can't write " + options_.out);
     }
 
-    /// Runs the directions of one arm in one repeat.
+    /// Collective. Makes one pass of an arm in each direction. The data is that of `key`.
     void passes(const Arm& arm, int repeat, std::uint64_t key) {
         // The size of the file if it holds the content of `key`, else 0.
         std::uint64_t right_bytes = 0;

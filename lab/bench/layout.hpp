@@ -28,8 +28,7 @@ struct Node {
     std::int64_t stride = 0;
     std::vector<std::int64_t> offsets;
     std::vector<std::int64_t> lengths;  ///< lengths of the parts, only of Kind::runs
-    std::vector<NodePtr>
-        children;  ///< child of each part for Kind::mixed, else one child for all parts
+    std::vector<NodePtr> children;      ///< one per part for Kind::mixed, else one for all parts
 
     std::int64_t offset_of(std::int64_t part) const;
     const Node& child(std::int64_t part) const;

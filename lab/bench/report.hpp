@@ -16,8 +16,8 @@ struct Setup {
     int ranks;
     int nodes;
     std::uint64_t bytes;       ///< bytes that all ranks move in the first direction
-    std::uint64_t file_bytes;  ///< holes included
-    std::uint64_t pieces;      ///< pieces of all ranks that are contiguous on both sides
+    std::uint64_t file_bytes;  ///< size of the file, including holes
+    std::uint64_t pieces;      ///< pieces of all ranks, contiguous in memory and in the file
     std::string io_library;    ///< the library that defines MPI_File_open
 };
 

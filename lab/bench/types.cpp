@@ -34,8 +34,7 @@ MPI_Datatype strided_bytes(std::uint64_t count, std::uint64_t bytes, std::uint64
 }
 
 MPI_Datatype scattered_bytes(const std::vector<std::uint64_t>& offsets, std::uint64_t bytes) {
-    if (offsets.empty())
-        return contiguous(1, MPI_BYTE);  // the filetype of a view must not be empty
+    if (offsets.empty()) return contiguous(1, MPI_BYTE);  // a view's filetype must not be empty
     std::vector<MPI_Aint> places(offsets.size());
     std::transform(offsets.begin(), offsets.end(), places.begin(),
                    [](std::uint64_t offset) { return static_cast<MPI_Aint>(offset); });

@@ -69,9 +69,8 @@ void place(std::span<const std::byte> message, Offset origin, std::span<std::byt
     const bool placed =
         place_runs(message.subspan(kHead, table_bytes), message.subspan(kHead + table_bytes),
                    region, RoundBuffer{buffer, {}});
-    if (!placed)
-        MPI_Abort(MPI_COMM_WORLD,
-                  1);  // fails only for a damaged message, and these processes made it
+    // place_runs fails only for a damaged message, and these processes made the message.
+    if (!placed) MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
 /// Sends message after message. The receiver answers each once it has placed the data, so that both

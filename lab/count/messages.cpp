@@ -24,7 +24,8 @@ void add(Sent& sent, bool near, std::int64_t messages, Bytes bytes) {
     (near ? sent.near_bytes : sent.far_bytes) += bytes;
 }
 
-/// Adds messages of 8 bytes from each aggregator to each rank with which it shares an edge.
+/// Adds the outcomes: a message of 8 bytes from each aggregator to each rank with which it shares
+/// an edge.
 void add_endings(Sent& sent, const Job& job, const Plan& plan) {
     for (int index = 0; index < static_cast<int>(plan.aggregators.size()); ++index) {
         const Rank from = plan.aggregators[static_cast<std::size_t>(index)];
@@ -35,7 +36,8 @@ void add_endings(Sent& sent, const Job& job, const Plan& plan) {
     }
 }
 
-/// Sets the coverage hashes as if the pieces had been walked: together they are that of the hull.
+/// Sets the coverage hashes as if the pieces had been walked and found to tile the hull: their sum
+/// is the hash of the hull.
 void vouch_coverage(Summaries& summaries) {
     Extent all;
     for (const AccessSummary& one : summaries) all = hull(all, one.hull);

@@ -38,8 +38,8 @@ struct Job {
 
 /// The data that crosses from rank to rank, and its messages.
 struct Sent {
-    std::int64_t near_messages = 0;  ///< between ranks of a node
-    std::int64_t far_messages = 0;   ///< between nodes
+    std::int64_t near_messages = 0;  ///< messages between ranks of a node
+    std::int64_t far_messages = 0;   ///< messages between nodes
     Bytes near_bytes = 0;
     Bytes far_bytes = 0;
     /// Heads and tables of runs of all messages, and the outcomes.

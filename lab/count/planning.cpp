@@ -36,7 +36,7 @@ std::int64_t count_regions(const Plan& plan, Rank rank) {
 
 using Plans = std::array<Plan, roles>;
 
-/// Plans as a rank does, and keeps what a rank keeps; the summaries are freed.
+/// Plans as a rank of each role does, and returns what such a rank keeps. The summaries are freed.
 Plans plan_and_keep(int ranks, std::string_view method, const Nodes& nodes, Planned& planned) {
     PlanConfig terms;
     terms.options.method = find_method(method);

@@ -31,8 +31,8 @@ class RunFile {
         std::int64_t variables = 0;
         Bytes element = 0;
         std::vector<Extent> runs;  ///< runs in elements, one process after another
-        std::vector<std::size_t>
-            firsts;  ///< index in `runs` of the first run of each process; then the number of runs
+        /// Index in `runs` of the first run of each process; then the number of runs.
+        std::vector<std::size_t> firsts;
     };
     [[nodiscard]] std::vector<Extent> runs_of(const Map& map, Rank rank) const;
 

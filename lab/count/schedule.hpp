@@ -15,8 +15,8 @@ struct RoundSchedule {
     std::int64_t round = 0;
     std::vector<Region> regions = {};  ///< region of each aggregator
     std::vector<Flow> sent = {};       ///< index: node * aggregators + aggregator
-    std::vector<Flow> gathered =
-        {};  ///< by node: of ranks to local aggregators; empty in one layer
+    /// By node: what its ranks send to local aggregators. Empty if the plan has one layer.
+    std::vector<Flow> gathered = {};
 };
 
 /// The part of a plan that is walked and stands for all of it.

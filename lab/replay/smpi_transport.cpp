@@ -38,7 +38,8 @@ std::int64_t pieces_in(std::span<const std::byte> message, Tag tag) {
     return pieces;
 }
 
-/// Returns the cost of one end, without the fixed cost of a message.
+/// Returns the seconds that one end spends on a message, without the fixed cost per message.
+/// `piece` is the cost of a piece at this end.
 double seconds_of(std::span<const std::byte> message, Tag tag, const Endpoint& costs,
                   double piece) {
     return static_cast<double>(message.size()) * costs.byte +

@@ -31,8 +31,8 @@ struct Ends {
 /// What all ranks of this process observe. Times are those of SimGrid's clock.
 struct Seen {
     explicit Seen(int ranks) : waiting(static_cast<std::size_t>(ranks)) {}
-    std::vector<double>
-        waiting;         ///< by rank: number of messages sent to it that it has not taken yet
+    /// By rank: number of messages sent to it that it has not taken yet.
+    std::vector<double> waiting;
     double planned = 0;  ///< time at which the last rank began to send or receive
     double taken = 0;    ///< time at which the last message was taken
     std::int64_t messages = 0;

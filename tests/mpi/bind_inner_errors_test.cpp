@@ -133,8 +133,8 @@ int errors_handled_of_the_programs_own() {
     const int before = handled;
     MPI_Datatype type = with_attribute(fail_to_copy, MPI_TYPE_NULL_DELETE_FN);
     MPI_Datatype copy = MPI_DATATYPE_NULL;
-    (void)MPI_Type_dup(type,
-                       &copy);  // hosts disagree on what the call returns after a handler has run
+    // Hosts disagree on what the call returns after a handler has run.
+    (void)MPI_Type_dup(type, &copy);
     MPI_Type_free(&type);
     copies = 0;
     return handled - before;

@@ -24,7 +24,7 @@ struct Arguments {
 struct Refused {
     const char* what;
     int error_class;
-    bool offset_only;  ///< only for calls with an explicit offset
+    bool offset_only;  ///< applies only to calls with an explicit offset
     void (*spoil)(Arguments&);
 };
 

@@ -28,7 +28,7 @@ namespace {
 struct Heap {
     std::size_t in_use = 0;
     std::size_t most_in_use = 0;
-    int long_blocks = 0;  ///< number allocated so far
+    int long_blocks = 0;  ///< number of long blocks allocated so far
 };
 Heap heap;
 constexpr std::size_t kLong = std::size_t{64} << 10;

@@ -34,7 +34,7 @@ constexpr MPI_Offset kFarBase = (MPI_Offset{1} << 32) + 12345;
 struct Share {
     int units = 1;  ///< etypes in one element of the memory type
     int count = 0;
-    MPI_Offset offset = 0;  ///< in etypes
+    MPI_Offset offset = 0;  ///< place in the view, in etypes
     MPI_Offset etypes() const { return static_cast<MPI_Offset>(units) * count; }
 };
 

@@ -42,7 +42,7 @@ class Fresh {
     MPI_Comm comm_ = MPI_COMM_NULL;
 };
 
-/// Returns the content of the file that ORATORIO_EXPLAIN names.
+/// Returns what the library has written to the file that ORATORIO_EXPLAIN names.
 std::string told() {
     const Bytes bytes = bytes_of_file(std::getenv("ORATORIO_EXPLAIN"), 0, 1 << 20);
     return {bytes.begin(), bytes.end()};

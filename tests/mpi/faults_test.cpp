@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kPieces = 300;
 constexpr int kPiece = 96;
-constexpr long long kBytes = kPieces * kPiece;  ///< per rank
+constexpr long long kBytes = kPieces * kPiece;  ///< data of a rank
 
 long long whole() {
     return kBytes * size_of_world();
@@ -47,7 +47,7 @@ long long stored(const std::string& name) {
 
 struct Case {
     IoFault::Kind kind;
-    bool everywhere;  ///< on all ranks; else only on the last one
+    bool everywhere;  ///< the fault is on all ranks, else only on the last one
     off_t first;
     off_t end;
 };
@@ -73,7 +73,7 @@ void write_meets(const Case& one, const Hints& hints, const std::string& told) {
     const long long told_bytes = sum_of_ranks(moved_bytes(status));
     if (rank_of_world() == 0) CHECK_IN(told, told_bytes == stored(scratch.name()));
     MPI_Barrier(MPI_COMM_WORLD);
-    // The storage works again.
+    // The storage works again after the fault.
     CHECK_IN(told, MPI_File_write_at_all(file, 0, bytes.data(), kBytes, MPI_BYTE, &status) ==
                        MPI_SUCCESS);
     CHECK_IN(told, moved_bytes(status) == kBytes);

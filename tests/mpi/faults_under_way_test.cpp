@@ -16,7 +16,7 @@ namespace {
 
 constexpr int kPieces = 60;
 constexpr int kPiece = 96;
-constexpr int kBytes = kPieces * kPiece;  ///< per rank
+constexpr int kBytes = kPieces * kPiece;  ///< data of a rank
 
 long long whole() {
     return static_cast<long long>(kBytes) * size_of_world();

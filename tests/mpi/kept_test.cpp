@@ -19,7 +19,7 @@
 namespace oratorio::test {
 namespace {
 
-std::atomic<int> segments_made = 0;  ///< by this process
+std::atomic<int> segments_made = 0;  ///< shared memory segments that this process has created
 
 constexpr int kMode = MPI_MODE_CREATE | MPI_MODE_RDWR;
 constexpr int kBlock = 64;

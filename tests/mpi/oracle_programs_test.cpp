@@ -32,11 +32,12 @@ long long failed_requests = 0;  // injected on this rank
 struct Options {
     std::uint64_t first = 1;
     std::uint64_t count = 40;
-    unsigned patience = 60;  ///< seconds per program
+    unsigned patience = 60;  ///< seconds that a program may take
     Features features;
-    std::string folder;  ///< "": TMPDIR; else the file system's default store opens each file
-    std::string third;   ///< "": no third view
-    std::string copies;  ///< "": none
+    /// Folder of the file; "": TMPDIR. In a named folder the file system's default store opens it.
+    std::string folder;
+    std::string third;   ///< folder of the third view; "": there is none
+    std::string copies;  ///< folder for copies of the files; "": no copies
 };
 
 using Words = std::vector<char>;

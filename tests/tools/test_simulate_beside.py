@@ -120,13 +120,8 @@ TWO_LAYERS = {"oratorio_method": "two_layer", "oratorio_local_aggregators": "16"
         ("s3d", "write", TWO_LAYERS, 0.8, 1.2),
         ("btio", "read", ONE_LAYER, 0.9, 1.1),
         ("s3d", "read", ONE_LAYER, 0.9, 1.1),
-        (
-            "btio",
-            "read",
-            TWO_LAYERS,
-            0.7,
-            1.2,
-        ),  # the closed form is known to be too fast here: docs/research/simulate.md
+        # The closed form is known to be too fast here: docs/research/simulate.md.
+        ("btio", "read", TWO_LAYERS, 0.7, 1.2),
     ],
 )
 def test_64_ranks_of_the_library_on_smpi_take_what_simgrid_says_of_their_schedule(

@@ -30,9 +30,8 @@ def test_the_short_command_has_each_kind_of_test():
 
 def test_all_has_everything_but_what_is_run_on_request():
     assert set(parts_of([], everything=True)) == set(PARTS) - ON_REQUEST
-    assert set(SHORT) - set(parts_of([], everything=True)) == {
-        "unit"
-    }  # sanitize and plain have the tests of unit
+    # The parts sanitize and plain run the tests of the part unit.
+    assert set(SHORT) - set(parts_of([], everything=True)) == {"unit"}
 
 
 def test_only_runs_whole_parts_in_their_order():

@@ -15,8 +15,8 @@ enum number { bytes, integer, natural, real, long_double, wide };
 
 struct row {
     const char* name;
-    MPI_Datatype type, first,
-        second; /* a pair has two members; any other type has itself as the first and no second */
+    /* A pair has a first and a second member. Any other type is its own first and has no second. */
+    MPI_Datatype type, first, second;
     enum number number;
     int scalars;
 };

@@ -89,8 +89,8 @@ static void records(long count, const char* kind) {
     MPI_Barrier(MPI_COMM_WORLD);
     const double start = MPI_Wtime();
     for (long i = 0; i < count; ++i) write_record(kind, record, i);
-    MPI_Offset size =
-        0; /* MPI_File_get_size makes write-behind write the records that it has gathered */
+    /* MPI_File_get_size makes write-behind write the records that it has gathered. */
+    MPI_Offset size = 0;
     MPI_File_get_size(file, &size);
     const double seconds = longest(MPI_Wtime() - start);
     check_records(count);
