@@ -23,7 +23,8 @@ enum { STAT_VERSION = 1 };
 enum { STAT_VERSION = 0 };
 #endif
 
-/* Defined in libc_nonshared.a on each machine. */
+/* glibc defines atexit, which calls this function, in libc_nonshared.a on each machine and not in
+ * its shared library. */
 extern int __cxa_atexit(void (*function)(void*), void* argument, void* library);
 extern void* __dso_handle;
 

@@ -56,8 +56,8 @@ struct Row {
 struct Access {
     std::size_t buffer_bytes = 0;  ///< the buffer's length, gaps included
     Holes holes;
-    std::vector<Call> calls;  ///< the same number on every rank
-    /// Reads use a file made for them, not the one that the writes left.
+    std::vector<Call> calls;  ///< each rank has the same number of calls
+    /// If true, a read uses a file made for it, not the file that the write left.
     bool own_file = false;
     bool independent = false;  ///< each rank makes its calls independently
     /// Visits the pieces in the order of the datatypes.

@@ -40,8 +40,8 @@ struct Sample {
     std::uint64_t call_peak = 0;  ///< most memory that the call added, in bytes
     /// Most memory added from before the open to the end of the call, in bytes.
     std::uint64_t total_peak = 0;
-    bool counted = true;  ///< the status reported as many bytes as requested
-    /// A write did not change the bytes between the pieces of the file.
+    bool counted = true;  ///< true if the status reported as many bytes as requested
+    /// True if a write did not change the bytes between the pieces of the file.
     bool holes_kept = true;
     std::string error;      ///< empty when every call succeeded
     std::string served_as;  ///< value of the hint `oratorio_method` that the open file reports

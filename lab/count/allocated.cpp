@@ -10,8 +10,8 @@
 namespace {
 
 oratorio::count::Allocated counted;
-constexpr std::size_t kHead =
-    alignof(std::max_align_t);  // space before a block, which holds the block's size
+// Space before a block, which holds the block's size.
+constexpr std::size_t kHead = alignof(std::max_align_t);
 
 }  // namespace
 

@@ -14,7 +14,7 @@ namespace oratorio::count {
 
 namespace {
 
-constexpr int kRanksPerNode = 64;       // per node (2019, section V)
+constexpr int kRanksPerNode = 64;       // number of ranks on a node (2019, section V)
 constexpr int kLocalAggregators = 256;  // number on all nodes together (section V-A)
 constexpr int kTargets = 56;            // number of global aggregators: one for each Lustre target
 

@@ -128,7 +128,7 @@ Layout layout_of(const S3d& s3d, Rank rank) {
 }
 
 S3d checkpoint_of(int ranks) {
-    // Four variables, one after the other.
+    // The components of the four variables, which lie one after the other.
     constexpr std::int64_t kComponents = 11 + 3 + 1 + 1;
     const std::vector<int> grid = even_grid(ranks, 3);
     return {.grid = {grid[0], grid[1], grid[2]}, .components = kComponents};
@@ -166,7 +166,7 @@ Layout layout_of(const Sparse& sparse, int ranks, Rank rank) {
     std::ranges::sort(mine);
     std::vector<Offset> offsets;
     for (const std::int64_t stripe : mine) {
-        // The ranks' order differs from stripe to stripe.
+        // The order of the ranks' blocks differs from stripe to stripe.
         const auto turn = static_cast<std::int64_t>(mixed(~static_cast<std::uint64_t>(stripe)) %
                                                     static_cast<std::uint64_t>(ranks));
         offsets.push_back((stripe * ranks + (rank + turn) % ranks) * sparse.block);

@@ -22,15 +22,15 @@ inline constexpr std::array<Rank, roles> kPlaceOfRole{0, kRanksOfNode / 2, 5};
 
 struct KeptByRole {
     Bytes bytes = 0;               ///< size of the plan that is kept
-    std::int64_t known_ranks = 0;  ///< ranks of which it knows the hull
-    std::int64_t regions = 0;      ///< regions in which it has data of its own
+    std::int64_t known_ranks = 0;  ///< ranks with a hull that this rank knows
+    std::int64_t regions = 0;      ///< regions in which this rank has data of its own
     bool operator==(const KeptByRole&) const = default;
 };
 
 struct Planned {
     Bytes nodes = 0;   ///< size of the rank map, which is made once per communicator
-    Bytes list = 0;    ///< summaries of all ranks, once per node
-    Bytes shared = 0;  ///< all shared memory of a node, including the list
+    Bytes list = 0;    ///< size of the summaries of all ranks, once per node
+    Bytes shared = 0;  ///< size of all shared memory of a node, including the list
     /// Most memory that a rank needs while it plans, in addition to `nodes` and `shared`.
     Bytes most = 0;
     /// Steps until the first rank of a node has the summaries of all nodes, if their number doubles

@@ -101,7 +101,7 @@ Layout slice_of(const Layout& view, Bytes from, Bytes bytes) {
     if (from % tile == 0 && bytes % tile == 0)
         return {view.shape, view.extent, origin_of(from / tile), bytes / tile};
     Parts parts;
-    const std::int64_t first = (from + tile - 1) / tile;  // whole tiles
+    const std::int64_t first = (from + tile - 1) / tile;  // [first, last): whole tiles
     const std::int64_t last = (from + bytes) / tile;
     if (first > last) {
         parts.add_pieces(view, from, bytes);

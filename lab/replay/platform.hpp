@@ -6,7 +6,7 @@
 
 namespace oratorio::replay {
 
-/// Rates are in bytes per second, latencies in seconds.
+/// The links of the machine. Rates are in bytes per second, latencies in seconds.
 struct Links {
     double rate = 0;  ///< rate into a node, and out of it
     double latency = 0;

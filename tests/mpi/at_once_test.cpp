@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Concurrent threads in one process: threads of the program, each with its own file and all with a
-// shared one; the helper thread, which moves nonblocking accesses on; the I/O thread, which makes
+// Concurrent threads in one process: threads of the program, which use files of their own or share
+// a handle; the helper thread, which moves nonblocking accesses on; the I/O thread, which makes
 // storage calls; and the thread that serves a counter. The test is for ThreadSanitizer above all.
 // Without ThreadSanitizer it checks bytes and numbers.
 #include <atomic>
@@ -56,8 +56,8 @@ void write_and_read(Part& part, MPI_File file, std::uint64_t salt) {
     part.check(back == data);
 }
 
-/// Opens, uses and closes one file after the other. The threads meet where workspaces are lent.
-/// With the I/O thread, two threads use the stores.
+/// Opens, uses and closes one file after the other. Several threads do that at once and meet where
+/// workspaces are lent. With the store `thread`, an I/O thread uses the store as well.
 void files_come_and_go(Part& part) {
     for (const char* method : {"shared_buffer", "multithreaded", "auto"})
         for (const char* store : {"posix", "thread", "uring"}) {

@@ -21,7 +21,7 @@ namespace {
 
 /// Number of waits on a doorbell by threads other than the program's.
 std::atomic<int> rests_beside{0};
-std::atomic<int> naps_beside{0};  ///< naps of our library's threads
+std::atomic<int> naps_beside{0};  ///< number of naps of our library's threads
 pthread_t of_program;
 
 void one_waits_for_a_late_rank() {
@@ -39,8 +39,8 @@ void one_waits_for_a_late_rank() {
     CHECK(MPI_File_close(&file) == MPI_SUCCESS);
 }
 
-/// While a rank is late, the helper thread's naps grow to more than a millisecond. Each message
-/// that arrives makes the naps short again.
+/// Counts the helper thread's naps while a rank is late. They grow to more than a millisecond; each
+/// message that arrives makes them short again.
 void the_thread_waits_for_a_late_rank() {
     MPI_File file = open_scratch();
     const int value = rank_of_world();

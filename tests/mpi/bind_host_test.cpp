@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Files that use the host MPI's own MPI-IO: every call on them goes to the host.
+// Files that use the host MPI's own MPI-IO: every call on such a file goes to the host.
 // usage: bind_host_test all|hinted
 //   all     the environment passes every file to the host (ORATORIO_DISABLE or ORATORIO_METHOD)
-//   hinted  the info of one file does, and another file is Oratorio's at the same time
+//   hinted  the info of one file passes it to the host; Oratorio serves another at the same time
 #include <cstring>
 
 #include "mpi/bind_support.hpp"
@@ -18,7 +18,7 @@ extern "C" void count_call(MPI_File*, int*, ...) {
     ++calls;
 }
 
-/// Returns true for a file of Oratorio, which reports its hints with every file.
+/// Returns true if Oratorio serves the file: it reports its hints with every file.
 bool is_ours(MPI_File file) {
     MPI_Info info;
     char value[64] = {};
@@ -61,7 +61,8 @@ void the_host_does_everything(MPI_File file) {
     CHECK(MPI_File_create_errhandler(count_call, &handler) == MPI_SUCCESS);
     CHECK(MPI_File_set_errhandler(file, handler) == MPI_SUCCESS);
     calls = 0;
-    // MPICH 5 returns success after a user's handler ran.
+    // The return code is not checked, because MPICH 5 returns success after a user's handler has
+    // run.
     MPI_File_seek(file, -1, MPI_SEEK_SET);
     CHECK(calls == 1);
     CHECK(MPI_Errhandler_free(&handler) == MPI_SUCCESS);
@@ -70,7 +71,7 @@ void the_host_does_everything(MPI_File file) {
 void a_hint_hands_one_file_to_the_host() {
     MPI_Info info;
     MPI_Info_create(&info);
-    // As with all hints, rank 0's value counts.
+    // The value of rank 0 counts on all ranks, as with all hints.
     MPI_Info_set(info, "oratorio_method", rank_of_world() == 0 ? "host" : "auto");
     MPI_File theirs = open_scratch(info), ours = open_scratch();
     MPI_Info_free(&info);

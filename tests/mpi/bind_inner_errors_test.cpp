@@ -26,7 +26,7 @@ extern "C" int copy_well(MPI_Datatype, int, void*, void* value, void* copy, int*
     *flag = 1;
     return MPI_SUCCESS;
 }
-/// While false, the delete callback `fail_to_delete` fails: the library deletes copies of the
+/// While false, the callback `fail_to_delete` fails, because the library then deletes a copy of the
 /// attribute that the program does not know of.
 bool deleting_ours = false;
 extern "C" int fail_to_delete(MPI_Datatype, int, void*, void*) {

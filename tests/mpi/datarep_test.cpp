@@ -61,7 +61,8 @@ void extents_are_those_in_the_file() {
     CHECK(MPI_File_close(&file) == MPI_SUCCESS);
 }
 
-/// Ranks take turns of three longs, which are four bytes each in the file.
+/// Writes and reads longs, which take four bytes each in the file. The ranks have three longs in
+/// turn.
 void longs_are_interleaved_in_four_bytes(bool collective) {
     const int ranks = size_of_world(), rank = rank_of_world();
     MPI_Datatype three, turns;

@@ -113,7 +113,7 @@ std::vector<Offset> decoded_offsets(const DecodedType& decoded, int count) {
     return offsets;
 }
 
-/// REQUIRES: `type` is committed.
+/// Compares the decoded type with what the host's MPI_Pack reads. REQUIRES: `type` is committed.
 void check_type(Decoder& decoder, MPI_Datatype type, const std::string& made) {
     const Bounds bounds(type);
     const auto decoded = decoder.decode(type);
@@ -146,7 +146,7 @@ void random_types_match_pack(Decoder& decoder, std::uint64_t first, std::uint64_
         std::string made = "seed " + std::to_string(seed) + ": ";
         MPI_Datatype type = random.derived(1 + static_cast<int>(seed % 4), made);
         if (seeds == 1) std::fprintf(stderr, "%s\n", made.c_str());
-        if (type == MPI_DATATYPE_NULL) continue;  // the host can't make it
+        if (type == MPI_DATATYPE_NULL) continue;  // the host can't make this type
         ++built;
         MPI_Type_commit(&type);
         check_type(decoder, type, made);
@@ -184,8 +184,8 @@ void null_is_an_error(Decoder& decoder) {
     CHECK(!decoded && decoded.error().kind == ErrorKind::type);
 }
 
-/// A second decode of a datatype only looks the shape up. A copy of the datatype shares the shape.
-/// Freeing both datatypes releases the shape.
+/// Decodes a datatype twice: the second decode only looks the shape up. A copy of the datatype
+/// shares the shape, and freeing both datatypes releases it.
 void the_datatype_keeps_its_shape(Decoder& decoder) {
     MPI_Datatype type = MPI_DATATYPE_NULL, copy = MPI_DATATYPE_NULL;
     MPI_Type_vector(5, 1, 3, MPI_INT, &type);

@@ -147,8 +147,8 @@ const Way kWays[] = {
 };
 #undef ARGUMENTS
 
-/// A small contiguous access passes its address to the system, which refuses it; only then does the
-/// library look for a driver.
+/// Makes a small contiguous access. The library passes its address to the system, which refuses it.
+/// Only then does the library look for a driver.
 void a_driver_is_found_when_it_is_loaded_later(MPI_File file, const StandInDevice& device) {
     std::byte* const memory = device.allocate(8);
     std::memset(device.data(memory), 0x5A, 8);

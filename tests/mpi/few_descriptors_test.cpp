@@ -114,7 +114,8 @@ void run() {
     rendezvous();
     for (const int who : {0, size_of_world() - 1, -1}) {
         for (int more = 0; more < 12; ++more) {
-            // The ranks are in another order, so that no workspace is cached.
+            // The new communicator has its ranks in another order, so that no workspace is cached
+            // for it.
             MPI_Comm fresh;
             MPI_Comm_split(MPI_COMM_WORLD, 0, -rank_of_world(), &fresh);
             with_few(scratch.name(), fresh, who, more);

@@ -182,7 +182,7 @@ int main(int argc, char** argv) {
             if (store == kStores.front()) two_files(hints, "two files, " + told);
         }
     }
-    // An I/O thread makes the storage calls.
+    // With these hints an I/O thread makes the storage calls.
     for (const char* method : {"two_phase", "shared_buffer", "list_io"}) {
         const Hints hints{{"oratorio_method", method},
                           {"oratorio_store", "thread"},

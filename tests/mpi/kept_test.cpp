@@ -103,7 +103,7 @@ void two_files_at_once_are_apart(const std::string& name) {
 /// Resources that this process holds.
 struct Held {
     long long descriptors = 0;
-    long long mappings = 0;  ///< mappings of our segments
+    long long mappings = 0;  ///< number of mappings of our shared memory segments
     long long kilobytes = 0;
 };
 

@@ -28,10 +28,11 @@ class MappedType {
     static MappedType structure(const std::vector<MPI_Aint>& places,
                                 const std::vector<const MappedType*>& members);
     static MappedType resized(MPI_Aint lower_bound, MPI_Aint extent, const MappedType& member);
-    /// Order is MPI_ORDER_C or MPI_ORDER_FORTRAN.
+    /// Returns a subarray of members. `order` is MPI_ORDER_C or MPI_ORDER_FORTRAN.
     static MappedType subarray(const std::vector<int>& sizes, const std::vector<int>& parts,
                                const std::vector<int>& starts, int order, const MappedType& member);
-    /// Distributes each dimension as CYCLIC(block); a block of 0 stands for BLOCK.
+    /// Returns the part of a distributed array that `rank` has. Each dimension is distributed as
+    /// CYCLIC(block); a block of 0 stands for BLOCK.
     static MappedType darray(int rank, const std::vector<int>& sizes,
                              const std::vector<int>& blocks, const std::vector<int>& grid,
                              int order, const MappedType& member);
@@ -40,7 +41,7 @@ class MappedType {
     MappedType& operator=(MappedType&&) = delete;
     ~MappedType();
 
-    MPI_Datatype handle() const { return handle_; }  ///< is committed
+    MPI_Datatype handle() const { return handle_; }  ///< the type, committed
     const std::vector<Block>& map() const { return map_; }
     MPI_Aint size() const { return size_; }
     MPI_Aint extent() const { return extent_; }

@@ -27,7 +27,7 @@ namespace {
 
 constexpr int kToldMost = 3;  // number of programs printed in full
 
-long long failed_requests = 0;  // injected on this rank
+long long failed_requests = 0;  // storage requests that were made to fail on this rank
 
 struct Options {
     std::uint64_t first = 1;

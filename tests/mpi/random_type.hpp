@@ -23,7 +23,7 @@ class RandomTypes {
     /// Returns an uncommitted type, which the caller must free unless it is predefined. Appends a
     /// description to `made`.
     MPI_Datatype derived(int depth, std::string& made);
-    /// Returns a predefined type; some have holes.
+    /// Returns a predefined type, which may have holes.
     MPI_Datatype predefined(std::string& made);
 
     static constexpr int kConstructors = 12;

@@ -105,7 +105,7 @@ int main(int argc, char** argv) {
     CHECK(rank_of_launcher() == rank_of_world());
     everything(MPI_COMM_WORLD);
     everything(MPI_COMM_WORLD);
-    // Another communicator has another rank 0, and uses nothing that is cached for MPI_COMM_WORLD.
+    // This communicator has another rank 0, and uses nothing that is cached for MPI_COMM_WORLD.
     MPI_Comm turned;
     MPI_Comm_split(MPI_COMM_WORLD, 0, -rank_of_world(), &turned);
     everything(turned);

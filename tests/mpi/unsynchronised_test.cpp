@@ -183,7 +183,8 @@ void one_handle_will_do(const Hints& hints) {
         std::vector<std::uint64_t> data(2);
         data[0] = data[1] = mix(static_cast<std::uint64_t>(time * 64 + rank_of_world()));
         MPI_Request request = MPI_REQUEST_NULL;
-        // The ranks write their first halves collectively, the second halves independently.
+        // Each rank writes the first half of its data collectively and the second half
+        // independently.
         for (int turn = 0; turn < 40; ++turn) {
             const long long base = turn * 2 * block;
             MPI_File_iwrite_at_all(file, base + 16LL * rank_of_world(), data.data(), 8, MPI_BYTE,

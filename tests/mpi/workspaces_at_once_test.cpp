@@ -18,8 +18,8 @@ using bind::Workspaces;
 constexpr std::size_t kThreads = 8;
 constexpr int kTurns = 4;
 
-/// Each thread has a duplicate of MPI_COMM_WORLD, so all share one cache slot, which keeps one
-/// workspace.
+/// Lets threads borrow and return workspaces at once. Each thread has a duplicate of
+/// MPI_COMM_WORLD, so all threads share one cache slot, which keeps one workspace.
 void threads_give_back_at_once(Workspaces& workspaces, const std::vector<MPI_Comm>& comms) {
     std::vector<std::weak_ptr<Workspace>> used(comms.size());
     std::barrier together(static_cast<std::ptrdiff_t>(comms.size()));

@@ -14,7 +14,7 @@ using bind::Workspaces;
 
 int communicators_made = 0;
 
-/// From here on counts the library's calls that create communicators.
+/// Counts the library's calls that create communicators from now on.
 void count_communicators() {
     static const auto create = host().Comm_create;
     const_cast<Host&>(host()).Comm_create = [](MPI_Comm of, MPI_Group group, MPI_Comm* made) {
@@ -26,7 +26,7 @@ void count_communicators() {
 MPI_Comm watched = MPI_COMM_NULL;
 int reductions_there = 0;
 
-/// From here on counts the library's reductions on the communicator `watched`.
+/// Counts the library's reductions on the communicator `watched` from now on.
 void count_reductions() {
     static const auto allreduce = host().Allreduce;
     const_cast<Host&>(host()).Allreduce = [](const void* from, void* to, int count,

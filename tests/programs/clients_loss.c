@@ -27,8 +27,8 @@ static int value(int place, int round) {
 typedef struct Case Case;
 struct Case {
     const char* name;
-    int block; /* ints in a row that belong to one rank */
-    int keeps; /* if not 0, of every ranks + 1 blocks the last belongs to no rank */
+    int block; /* number of consecutive ints that belong to one rank */
+    int keeps; /* if not 0, the last of every ranks + 1 blocks is a hole */
     void (*write)(const Case* one, MPI_File file, const int* mine, int count);
     int atomic;
 };

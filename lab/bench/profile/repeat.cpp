@@ -7,7 +7,7 @@
 //     mpiexec -n 8 env LD_PRELOAD=.../liboratorio.so ./repeat FILE METHOD read|write BLOCK BYTES
 //     REPEATS
 //
-// BLOCK is the bytes of a piece, BYTES those of a rank.
+// BLOCK is the size of a piece, and BYTES the size of a rank's data, in bytes.
 #include <fcntl.h>
 #include <mpi.h>
 #include <unistd.h>

@@ -19,7 +19,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* From <linux/ptrace.h> and <linux/elf.h>, which declare what this file defines. */
+/* Constants of <linux/ptrace.h> and <linux/elf.h>. Those headers are not included, because they
+ * declare what this file defines. */
 enum { kPeekFirst = 1, kPeekLast = 3, kSetRegisterSet = 0x4205, kXstate = 0x202 };
 enum { kXstateLeaf = 13, kLargest = 1 << 16 };
 
