@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The common parts of the tests of real programs: the MPIs, and running a program twice.
+"""Provides what the tests of real programs share: the MPIs, and running a program twice.
 
 Every program here is unchanged: it knows nothing of Oratorio. It runs with the MPI's own MPI-IO and with
 Oratorio preloaded, and must leave the same bytes behind.
@@ -19,8 +19,8 @@ from oratorio.launch.hosts import Host, find_hosts, run_ranks
 from oratorio.paths import preload_library
 from oratorio_lab import targets
 
-# Excludes libfabric: with it each rank of Open MPI sleeps for more than a second while it looks for networks,
-# and then uses the node's shared memory after all.
+# These variables exclude libfabric. With it each rank of Open MPI sleeps for more than a second while it looks
+# for networks, and then uses the node's shared memory after all.
 os.environ.update(OMPI_MCA_mtl="^ofi", OMPI_MCA_btl="^ofi")
 
 HOSTS = {host.name: host for host in find_hosts()}

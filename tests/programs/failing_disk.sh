@@ -7,8 +7,8 @@
 #   none       reads and writes fail
 #   half       accesses to every second 64 KiB fail
 # STATE can also be an action on what the kernel has cached of the disk:
-#   flush      writes it, or fails to
-#   forget     drops it, so that it is read again (data that is not written stays)
+#   flush      writes the cached data, or fails to
+#   forget     drops the cached data, so that it is read again (data that is not written stays)
 #   anew       checks the file system and mounts it again
 PATH=/usr/sbin:/usr/bin:/sbin:/bin
 export PATH DM_DISABLE_UDEV=1

@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 
 PRIVATE = Path(__file__).resolve().parents[2] / ".oratorio"
-# Appended at the end, so that h5py and numpy are this interpreter's own.
+# The tools' packages come at the end of the path, so that h5py and numpy remain this interpreter's own.
 sys.path += map(str, PRIVATE.glob("venv/lib/python3*/site-packages"))
 
 import pytest

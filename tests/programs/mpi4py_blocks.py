@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Each rank writes a block of a file and reads its neighbour's. usage: mpi4py_blocks.py FILE"""
+"""Writes a block of a file on each rank, and reads the neighbour's block. usage: mpi4py_blocks.py FILE"""
 
 import sys
 

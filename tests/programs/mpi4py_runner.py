@@ -29,7 +29,7 @@ if MPI.COMM_WORLD.size > 1:
 
 
 class Recorder(unittest.TestResult):
-    """Writes outcomes as they come."""
+    """Writes the outcome of each test when it is known."""
 
     def __init__(self, stream) -> None:
         super().__init__()

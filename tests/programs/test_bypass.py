@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A program with an MPI that a preloaded library cannot reach gets a warning: Oratorio does not serve its
-files."""
+"""Tests that a program with an MPI that a preloaded library cannot reach gets a warning: Oratorio does not
+serve its files."""
 
 import pytest
 from conftest import HERE, IS_BUILT, NOT_BUILT, compile_for, host_or_skip, run_checked

@@ -125,8 +125,8 @@ def test_hdf5_leaves_the_same_file_on_the_server_as_on_a_local_file_system(kind,
 
 
 def test_calibrate_measures_the_store_that_files_are_opened_with_there(clients):
-    """Calibrates the store that bypasses the client's cache, with which files there are opened. No file can
-    be mapped there."""
+    """Calibrates the store with which files are opened there. It bypasses the client's cache, and no file
+    can be mapped."""
     program = targets.build("oratorio_calibrate", "lab/calibrate")
     ended = run(clients("gluster"), [program, "measure", FOLDER, "--quick"], 60)
     assert ended.code == 0, ended.output

@@ -110,7 +110,9 @@ def open_folder():
 
 
 def test_a_set_uid_program_heeds_no_variable(open_folder):
-    host = host_or_skip("mpich4")  # its library is found without LD_LIBRARY_PATH, which is ignored, too
+    host = host_or_skip(
+        "mpich4"
+    )  # its library is found without LD_LIBRARY_PATH, which set-uid programs ignore
     for name in ("liboratorio.so", "liboratorio-mpich.so"):
         shutil.copy(preload_library().parent / name, open_folder)
     program, told, traced = (open_folder / name for name in ("program", "told", "traced"))

@@ -10,7 +10,7 @@ from oratorio_lab.interop.model import RANKS, NoEndError
 from oratorio_lab.interop.sessions import SECONDS, TRIES, host_stays, patiently, told
 
 pytestmark = pytest.mark.skipif(not IS_BUILT, reason=NOT_BUILT)
-LONG = 4 << 20  # as in sessions.c
+LONG = 4 << 20  # the same value as in sessions.c
 NEVER_CLOSED = "numbers.dat was never closed"
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Jobs on real nodes: separate networks, host names, processes and shared memory, and a common file system.
+"""Tests jobs on nodes with networks, host names, processes and shared memory of their own, and a common
+file system.
 
 oratorio_lab.nodes describes how one machine has several nodes.
 """

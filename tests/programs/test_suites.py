@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The MPI-IO tests of other projects have, with Oratorio, the outcomes that conformance.toml states.
+"""Tests that the MPI-IO tests of other projects have the outcomes that conformance.toml states.
 
 The quick programs of the suites run with every change; `oratorio conformance suites --write` runs all of
 them, with the host's own MPI-IO, too, and writes the outcomes that are compared with here.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The library's tables as JSON: keys are those of the stability page; a bad file is one clear error."""
+"""Tests the library's tables as JSON: the keys are those of the stability page; a bad file is one error."""
 
 import json
 import subprocess

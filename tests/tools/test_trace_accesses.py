@@ -22,7 +22,7 @@ from oratorio_lab.simulate.machine import SimulateError
 from oratorio_lab.trace import accesses
 
 BLOCK, BLOCKS, RANKS = 4096, 1000, 4
-RUN = 1  # RUN of src/type/shape_codec
+RUN = 1  # code of this kind of shape in src/type/shape_codec
 
 
 def number(value):
