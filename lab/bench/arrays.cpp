@@ -90,8 +90,8 @@ Access make_coll_perf(const Params& params, Place place, Direction) {
     return blocks_of_ints({n, n, n}, place);
 }
 
-/// Each rank has `bytes` bytes, which are pieces of `block` bytes with any distribution. With BLOCK
-/// the pieces join to one.
+/// Makes the workload array: each rank has `bytes` bytes, which are pieces of `block` bytes with
+/// any distribution. With BLOCK the pieces join to one.
 Access make_array(const Params& params, Place place, Direction) {
     const std::string& distribution = params.text("dist");
     const std::uint64_t block = params.number("block");
@@ -117,9 +117,9 @@ Access make_array(const Params& params, Place place, Direction) {
     return blocks_of_ints(sizes, place);
 }
 
-/// Tiles of an image, which overlap. Reads cover whole tiles. A rank writes the part of its tile
-/// that does not belong to its right or lower neighbour, so that no byte is written twice. There is
-/// one call per frame.
+/// Makes the workload tile: tiles of an image, which overlap. Reads cover whole tiles. A rank
+/// writes the part of its tile that does not belong to its right or lower neighbour, so that no
+/// byte is written twice. There is one call per frame.
 Access make_tile(const Params& params, Place place, Direction direction) {
     constexpr std::uint64_t pixel = 3;
     const Grid<2> grid(place);
@@ -157,8 +157,9 @@ Access make_tile(const Params& params, Place place, Direction direction) {
     return access;
 }
 
-/// Four variables on an n^3 mesh that is distributed block-block-block; mass has 11 components and
-/// velocity 3. Memory is contiguous, and there is one call per variable.
+/// Makes the workload s3d: four variables on an n^3 mesh that is distributed block-block-block. The
+/// variable mass has 11 components and velocity 3. Memory is contiguous, and there is one call per
+/// variable.
 Access make_s3d(const Params& params, Place place, Direction) {
     const std::uint64_t n = params.number("n");
     const Grid<3> grid(place);

@@ -103,7 +103,7 @@ bool drop_cached(const char* path) {
     return close(fd) == 0 && dropped;
 }
 
-/// What this rank has to do, from the command line.
+/// What the command line asks this rank to do.
 struct Task {
     Options options;
     Access write;

@@ -106,16 +106,16 @@ bool has_gaps(const Params& params, const std::string& name) {
 
 }  // namespace
 
-/// Rank r owns every P-th double of the file, for P ranks. In memory a rank's doubles are 16 bytes
-/// apart.
+/// Makes the workload vec8: rank r owns every P-th double of the file, for P ranks. In memory a
+/// rank's doubles are 16 bytes apart.
 Access make_vec8(const Params& params, Place place, Direction) {
     const auto ranks = static_cast<std::uint64_t>(place.ranks);
     const auto rank = static_cast<std::uint64_t>(place.rank);
     return spaced_pieces({params.number("count"), 8, rank * 8, ranks * 8, 16});
 }
 
-/// Regions with a gap after each. In the file the regions belong to the ranks in turn; if the file
-/// has no gaps, each rank has one contiguous range instead.
+/// Makes the workload hpio: regions with a gap after each. In the file the regions belong to the
+/// ranks in turn; if the file has no gaps, each rank has one contiguous range instead.
 Access make_hpio(const Params& params, Place place, Direction) {
     const auto ranks = static_cast<std::uint64_t>(place.ranks);
     const auto rank = static_cast<std::uint64_t>(place.rank);
@@ -162,8 +162,8 @@ Access blocks_at_random(std::uint64_t block, std::uint64_t count, std::uint64_t 
     return access;
 }
 
-/// Blocks that belong to the ranks at random and cover the file without gaps. Each region of the
-/// file is written in a call of its own.
+/// Makes the workload discontig: blocks that belong to the ranks at random and cover the file
+/// without gaps. Each region of the file is written in a call of its own.
 Access make_discontig(const Params& params, Place place, Direction) {
     const std::uint64_t block = params.number("block");
     const std::uint64_t region = std::max<std::uint64_t>(1, params.number("region") / block);
@@ -173,8 +173,8 @@ Access make_discontig(const Params& params, Place place, Direction) {
     return blocks_at_random(block, count, region, params.number("seed"), place);
 }
 
-/// Stripes with space for one block of each rank. A rank has a block in `sparsity` percent of the
-/// stripes.
+/// Makes the workload sparse: stripes with space for one block of each rank. A rank has a block in
+/// `sparsity` percent of the stripes.
 Access make_sparse(const Params& params, Place place, Direction) {
     const std::uint64_t block = params.number("block");
     const std::uint64_t count = params.number("count");
@@ -195,7 +195,8 @@ Access make_sparse(const Params& params, Place place, Direction) {
     return pieces_of_ranks(std::move(offsets), block, place);
 }
 
-/// Large blocks of the file belong to the ranks at random; in each, a rank has a few random pieces.
+/// Makes the workload mar: large blocks of the file belong to the ranks at random, and in each of
+/// its blocks a rank has a few random pieces.
 Access make_mar(const Params& params, Place place, Direction) {
     const std::uint64_t block = params.number("block");
     const std::uint64_t piece = params.number("piece");
@@ -215,8 +216,8 @@ Access make_mar(const Params& params, Place place, Direction) {
     return pieces_of_ranks(std::move(offsets), piece, place);
 }
 
-/// Blocks at random places of a file that has space for more. Each rank moves a few blocks per
-/// independent call.
+/// Makes the workload ship: blocks at random places of a file that has space for more. Each rank
+/// moves a few blocks per independent call.
 Access make_ship(const Params& params, Place place, Direction) {
     const std::uint64_t block = params.number("block");
     const std::uint64_t blocks = params.number("blocks");

@@ -36,7 +36,7 @@ struct PlanSchedule {
     bool reads = false;
     bool asks = false;  ///< aggregators learn what a round holds before the round's requests come
     bool is_sampled = false;  ///< not all nodes were walked
-    /// By node: how many nodes it stands for, or 0 if it wasn't walked.
+    /// For each node: the number of nodes that it stands for, or 0 if it wasn't walked.
     std::vector<double> stands_for;
     std::vector<Round> rounds;
 

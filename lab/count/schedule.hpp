@@ -15,14 +15,14 @@ struct RoundSchedule {
     std::int64_t round = 0;
     std::vector<Region> regions = {};  ///< region of each aggregator
     std::vector<Flow> sent = {};       ///< index: node * aggregators + aggregator
-    /// By node: what its ranks send to local aggregators. Empty if the plan has one layer.
+    /// For each node: what its ranks send to local aggregators. Empty if the plan has one layer.
     std::vector<Flow> gathered = {};
 };
 
 /// The part of a plan that is walked and stands for all of it.
 struct Sample {
     std::vector<std::int64_t> rounds = {};
-    /// By node: the number of nodes for which its ranks stand, or 0 if it isn't walked.
+    /// For each node: the number of nodes that it stands for, or 0 if it isn't walked.
     std::vector<int> nodes = {};
 };
 

@@ -55,7 +55,7 @@ struct Job {
     std::vector<double> gather;
     std::vector<std::vector<Flow>> sent;
     std::vector<int> aggregators;  ///< node of each aggregator
-    /// By aggregator: seconds to place data that needs no message.
+    /// For each aggregator: seconds to place data that needs no message.
     std::vector<double> own;
     std::vector<std::vector<Store>> stores;
     int targets = 0;

@@ -16,7 +16,7 @@ namespace oratorio::replay {
 struct Endpoint {
     double send = 0;
     double receive = 0;
-    double look = 0;   ///< cost per other message that waits
+    double look = 0;   ///< cost per message that waits
     double byte = 0;   ///< cost of copying a byte
     double piece = 0;  ///< cost of describing a piece
     double place = 0;  ///< cost of placing or merging a piece
@@ -31,7 +31,7 @@ struct Ends {
 /// What all ranks of this process observe. Times are those of SimGrid's clock.
 struct Seen {
     explicit Seen(int ranks) : waiting(static_cast<std::size_t>(ranks)) {}
-    /// By rank: number of messages sent to it that it has not taken yet.
+    /// For each rank: the number of messages sent to it that it has not taken yet.
     std::vector<double> waiting;
     double planned = 0;  ///< time at which the last rank began to send or receive
     double taken = 0;    ///< time at which the last message was taken

@@ -45,7 +45,7 @@ void no_record_is_lost_or_torn(const char* gathered) {
     CHECK(position == all);
     CHECK(MPI_File_sync(file) == MPI_SUCCESS);
     CHECK(MPI_File_seek_shared(file, 0, MPI_SEEK_SET) == MPI_SUCCESS);
-    // One rank reads every record and counts each writer's.
+    // Each record is read by one of the ranks, which counts it for its writer.
     std::vector<int> found(static_cast<std::size_t>(size_of_world()));
     for (int i = 0; i < kRecords; ++i) {
         std::string record(kRecordBytes, ' ');

@@ -107,7 +107,7 @@ class Scenario {
     Side own_;
     Side host_;
     bool host_lost_;                   ///< the host is left out, or cannot handle an earlier view
-    bool host_position_lost_ = false;  ///< the host's position differs in this step
+    bool host_position_lost_ = false;  ///< a read met the end, so the host's position must be set
     RandomViews views_;
     FileModel model_;
     MPI_Offset position_ = 0;

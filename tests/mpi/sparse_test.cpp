@@ -16,13 +16,14 @@ constexpr int kBlock = 1024;
 constexpr long long kApart = 1 << 20;  ///< distance from one block of a rank to its next
 constexpr int kTiles = 6;              ///< tiles of the file; each rank has two blocks in each tile
 
-/// Returns a file name of this process; only rank 0's file is written.
+/// Returns the name of the file for explanations. Each process has another name, and only rank 0's
+/// file is written.
 std::string explained() {
     return "/tmp/oratorio-sparse-explained-" + std::to_string(::getpid());
 }
 
-/// Returns the sum of a counter over the accesses of all ranks, for the file closed last. Only on
-/// rank 0.
+/// Returns the sum of a counter over the accesses of all ranks, for the file closed last. REQUIRES:
+/// this is rank 0.
 long long took(const std::string& counter) {
     std::ifstream file(explained());
     long long last = 0;

@@ -19,8 +19,8 @@ from oratorio.launch.hosts import Host, find_hosts, run_ranks
 from oratorio.paths import preload_library
 from oratorio_lab import targets
 
-# These variables exclude libfabric. With it each rank of Open MPI sleeps for more than a second while it looks
-# for networks, and then uses the node's shared memory after all.
+# These variables exclude libfabric. With it each rank of Open MPI sleeps for more than a second while it
+# looks for networks, and then uses the node's shared memory after all.
 os.environ.update(OMPI_MCA_mtl="^ofi", OMPI_MCA_btl="^ofi")
 
 HOSTS = {host.name: host for host in find_hosts()}

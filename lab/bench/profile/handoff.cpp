@@ -29,9 +29,9 @@ namespace {
 
 constexpr int kProcesses = 2;
 constexpr std::size_t kMine = 64 << 20;        // bytes that each process reads
-constexpr std::size_t kRing = 8 << 20;         // size of the buffers that both map
-constexpr std::size_t kSubBuffer = 512 << 10;  // part of the ring that one call fills
-constexpr std::size_t kWindow = 4 << 20;       // part of the file that is mapped at a time
+constexpr std::size_t kRing = 8 << 20;         // size of the buffers that both processes map
+constexpr std::size_t kSubBuffer = 512 << 10;  // size of the part of the ring that one call fills
+constexpr std::size_t kWindow = 4 << 20;  // size of the part of the file that is mapped at a time
 constexpr int kPasses = 9;
 
 struct Shared {
