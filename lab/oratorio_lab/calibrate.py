@@ -28,7 +28,8 @@ from oratorio_lab.bench.workloads import BenchError
 
 SOURCES = ROOT / "lab/calibrate"
 TARGET = "oratorio_calibrate"
-LIBRARIES = ("exchange", "plan", "stats", "type", "base")  # libraries that messages.cpp links, in link order
+# Libraries that messages.cpp links, in link order.
+LIBRARIES = ("exchange", "plan", "stats", "type", "comm", "memory", "base")
 LONGEST_SECONDS = 600  # enough for a slow file system on a busy machine
 MESSAGE_SOURCES = ("messages.cpp", "network.cpp")
 MESSAGE_NAMES = (

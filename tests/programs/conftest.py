@@ -30,7 +30,7 @@ NOT_BUILT = "build/lib/liboratorio.so has not been built; only the host's own MP
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "short: the short test command runs it, too (docs/testing.md)")
+    config.addinivalue_line("markers", "short: the short command runs it (docs/internals/testing.md)")
 
 
 def saying_into(folder: Path, *words: str | Path) -> list[str | Path]:

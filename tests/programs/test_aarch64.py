@@ -16,7 +16,7 @@ from oratorio_lab.suites.sources import SourceError
 
 # Tests of code that depends on the processor: its instructions, byte order, memory order and sizes. Tests
 # that take minutes in the emulator are left out.
-PROGRAMS = ["base_bell", "base_shared_segment", "base_served_counter", "type_kernels", "type_external32"]
+PROGRAMS = ["comm_doorbell", "comm_shared_segment", "net_served_counter", "type_kernels", "type_external32"]
 PROGRAMS += ["type_run_table", "type_shape_codec"]
 TESTS = 57  # number of tests in all these programs; none is skipped
 LIBRARIES = ("oratorio", "oratorio-mpich")
