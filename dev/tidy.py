@@ -22,7 +22,7 @@ from pathlib import Path
 import wording
 
 ROOT = Path(__file__).resolve().parents[1]
-FOLDERS = ("src", "sim", "tests", "cli", "lab", "dev")
+FOLDERS = ("src", "tests", "cli", "lab", "dev")
 CXX_SUFFIXES = {".c", ".cpp", ".h", ".hpp", ".def"}
 SUFFIXES = CXX_SUFFIXES | {".py", ".sh", ".f90"}
 FILE_LINES_MAX = 600

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from oratorio.paths import PRIVATE, ROOT
 
-CXX_FOLDERS = ("src", "sim", "tests", "cli", "lab", "dev", "packaging")
+CXX_FOLDERS = ("src", "tests", "cli", "lab", "dev", "packaging")
 CXX_SUFFIXES = (".c", ".cpp", ".h", ".hpp")
 
 

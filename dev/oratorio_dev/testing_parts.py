@@ -27,7 +27,7 @@ DIVIDED = ("--dist", "loadfile", "--max-worker-restart=0")
 # `thread` runs.
 THREAD = ROOT / "build-thread"
 WHERE_THREADS_MEET = (
-    r"^unit\.[a-z]+\.(Bell|Reserve|ServedCounter|Strangers|Threaded)\.|^sim\.(methods/)?AtOnce"
+    r"^unit\.[a-z_]+\.(Doorbell|Reserve|ServedCounter|PendingPeers|Threaded)\.|^sim\.(methods/)?AtOnce"
 )
 NOT_MADE_FOR_IT = r"_NOT_BUILT$|^mpi\."
 

@@ -13,9 +13,9 @@ namespace {
 
 /// Completes an access by an agreement of all ranks, which is one reduction. After a failed write
 /// through aggregators, the ranks also gather how far each one's storage got.
-class AgreedEnding final : public AccessCompletion {
+class AgreedCompletion final : public AccessCompletion {
   public:
-    AgreedEnding(Transport& transport, const Plan& plan) : transport_(transport), plan_(plan) {}
+    AgreedCompletion(Transport& transport, const Plan& plan) : transport_(transport), plan_(plan) {}
 
     void begin(const Error& mine, Remark remark, const StoredReport& stored) override {
         agreement_ = Agreement(mine, remark);
@@ -61,9 +61,9 @@ struct AggregatorReport {
 };
 
 /// Completes a sparse access: the aggregators that share an edge with this rank report to it.
-class ToldEnding final : public AccessCompletion {
+class ReportedCompletion final : public AccessCompletion {
   public:
-    ToldEnding(const RunContext& context, const Plan& plan, unsigned number);
+    ReportedCompletion(const RunContext& context, const Plan& plan, unsigned number);
 
     void begin(const Error& mine, Remark remark, const StoredReport& stored) override;
     Result<Step> step() override;
@@ -91,7 +91,7 @@ class ToldEnding final : public AccessCompletion {
 
 /// Posts the receives before any report is sent, so that no aggregator waits for a rank that waits
 /// for another one.
-ToldEnding::ToldEnding(const RunContext& context, const Plan& plan, unsigned number)
+ReportedCompletion::ReportedCompletion(const RunContext& context, const Plan& plan, unsigned number)
     : transport_(context.transport),
       plan_(plan),
       stats_(context.stats),
@@ -105,7 +105,7 @@ ToldEnding::ToldEnding(const RunContext& context, const Plan& plan, unsigned num
     }
 }
 
-void ToldEnding::start(Result<Ticket> ticket) {
+void ReportedCompletion::start(Result<Ticket> ticket) {
     if (ticket) {
         tickets_.push_back(*ticket);
     } else if (lost_.kind == ErrorKind::none) {
@@ -113,7 +113,7 @@ void ToldEnding::start(Result<Ticket> ticket) {
     }
 }
 
-void ToldEnding::begin(const Error& mine, Remark, const StoredReport& stored) {
+void ReportedCompletion::begin(const Error& mine, Remark, const StoredReport& stored) {
     mine_ = {key_of(mine, rank()), mine, stored};
     if (own_ < 0) return;
     auto message = std::as_bytes(std::span(&mine_, 1));
@@ -124,7 +124,7 @@ void ToldEnding::begin(const Error& mine, Remark, const StoredReport& stored) {
     }
 }
 
-Result<Step> ToldEnding::step() {
+Result<Step> ReportedCompletion::step() {
     if (lost_.kind != ErrorKind::none) return lost_;
     for (std::size_t i = 0; i < tickets_.size();) {
         const auto completion = transport_.test(tickets_[i]);
@@ -141,7 +141,7 @@ Result<Step> ToldEnding::step() {
     return Step::done;
 }
 
-void ToldEnding::find_worst() {
+void ReportedCompletion::find_worst() {
     const AggregatorReport* worst = &mine_;
     for (const AggregatorReport& one : told_) {
         if (one.failed > worst->failed) worst = &one;
@@ -150,7 +150,7 @@ void ToldEnding::find_worst() {
 }
 
 /// Returns the stored bytes. Aggregators that share no edge with this rank have none of its data.
-Bytes ToldEnding::stored_bytes(const Access& access, Extent mine) const {
+Bytes ReportedCompletion::stored_bytes(const Access& access, Extent mine) const {
     std::vector<StoredReport> of_aggregators(plan_.aggregators.size());
     if (own_ >= 0) of_aggregators[static_cast<std::size_t>(own_)] = mine_.stored;
     for (std::size_t i = 0; i < by_.size(); ++i)
@@ -162,8 +162,8 @@ Bytes ToldEnding::stored_bytes(const Access& access, Extent mine) const {
 
 std::unique_ptr<AccessCompletion> make_access_completion(const RunContext& context,
                                                          const Plan& plan, unsigned number) {
-    if (plan.ends_locally) return std::make_unique<ToldEnding>(context, plan, number);
-    return std::make_unique<AgreedEnding>(context.transport, plan);
+    if (plan.ends_locally) return std::make_unique<ReportedCompletion>(context, plan, number);
+    return std::make_unique<AgreedCompletion>(context.transport, plan);
 }
 
 }  // namespace oratorio

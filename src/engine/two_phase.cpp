@@ -34,11 +34,11 @@ constexpr Activity kSlotActivities[] = {Activity::expecting,  Activity::expectin
                                         Activity::awaiting,   Activity::loading,
                                         Activity::exchanging, Activity::storing};
 
-class BufferedWork final : public Work {
+class TwoPhaseWork final : public Work {
   public:
-    BufferedWork(const RunContext& context, const Plan& plan, const Access& access,
+    TwoPhaseWork(const RunContext& context, const Plan& plan, const Access& access,
                  WorkBuffers buffers, std::unique_ptr<Store> own_store);
-    ~BufferedWork() override;
+    ~TwoPhaseWork() override;
 
     Result<Step> step() override;
     bool done() const override;
@@ -71,7 +71,7 @@ class BufferedWork final : public Work {
     [[nodiscard]] bool is_as_planned(const Slot& slot, Bytes held) const;
     void end_exchange(std::size_t index, Bytes held);
     void store(std::size_t index);
-    void store_given(Slot& slot);
+    void store_written(Slot& slot);
     void store_sharing(std::size_t index);
     [[nodiscard]] bool is_next(const Slot& slot) const;
     void end_storing(Slot& slot);
@@ -101,7 +101,7 @@ class BufferedWork final : public Work {
     StoredReport report_;
 };
 
-BufferedWork::BufferedWork(const RunContext& context, const Plan& plan, const Access& access,
+TwoPhaseWork::TwoPhaseWork(const RunContext& context, const Plan& plan, const Access& access,
                            WorkBuffers buffers, std::unique_ptr<Store> own_store)
     : own_store_(std::move(own_store)),
       context_(context),
@@ -126,26 +126,26 @@ BufferedWork::BufferedWork(const RunContext& context, const Plan& plan, const Ac
         writer_ = std::make_unique<RegionWriter>(context_, plan_, buffers.scratch);
 }
 
-BufferedWork::~BufferedWork() {
+TwoPhaseWork::~TwoPhaseWork() {
     transfer_.reset();  // waits for outstanding transfers
     if (announced_) context_.store->register_buffers({});
 }
 
 /// Registers the collective buffer with the store. Registering pays off from the second direct
 /// request on that uses the same memory.
-void BufferedWork::register_buffers(std::span<std::byte> memory) {
+void TwoPhaseWork::register_buffers(std::span<std::byte> memory) {
     announced_ = context_.store->limits().direct(plan_.direction).file > 0 &&
                  plan_.rounds >= 2 * plan_.slots;
     if (announced_) context_.store->register_buffers(memory);
 }
 
-Bytes BufferedWork::moved() const {
+Bytes TwoPhaseWork::moved() const {
     if (reading_) return exchange_->progress().received;
     if (plan_.method->aggregated() || noted_.kind == ErrorKind::none) return access_.bytes();
     return stored_bytes(plan_, access_, plan_.hull, std::span(&report_, 1));
 }
 
-bool BufferedWork::done() const {
+bool TwoPhaseWork::done() const {
     if (!exchange_->progress().finished || !entries_.settled()) return false;
     return queue_->done() && std::all_of(slots_.begin(), slots_.end(), [](const Slot& slot) {
                return slot.phase == Phase::idle;
@@ -154,11 +154,11 @@ bool BufferedWork::done() const {
 
 /// Returns nothing to wait for while storage calls are outstanding: their completion rings no
 /// doorbell.
-WaitHint BufferedWork::waits_for() const {
+WaitHint TwoPhaseWork::waits_for() const {
     return transfer_ && transfer_->outstanding() > 0 ? WaitHint{} : rest_;
 }
 
-Result<Step> BufferedWork::step() {
+Result<Step> TwoPhaseWork::step() {
     rest_ = wait_hint_for(exchange_->doorbell());
     if (active_) active_->begin();
     if (const auto arrived = entries_.step(); !arrived) return arrived.error();
@@ -173,7 +173,7 @@ Result<Step> BufferedWork::step() {
     return progressed_if(moved);
 }
 
-bool BufferedWork::step_slots() {
+bool TwoPhaseWork::step_slots() {
     bool moved = reap_transfers(waits_);
     for (std::size_t i = 0; i < slots_.size(); ++i) {
         while (step_slot(i)) {
@@ -184,7 +184,7 @@ bool BufferedWork::step_slots() {
     return moved;
 }
 
-std::int64_t BufferedWork::oldest() const {
+std::int64_t TwoPhaseWork::oldest() const {
     std::int64_t oldest = INT64_MAX;
     for (const Slot& slot : slots_) {
         if (slot.phase != Phase::idle) oldest = std::min(oldest, slot.round.number);
@@ -192,14 +192,14 @@ std::int64_t BufferedWork::oldest() const {
     return oldest;
 }
 
-void BufferedWork::enter(Slot& slot, Phase phase) {
+void TwoPhaseWork::enter(Slot& slot, Phase phase) {
     slot.phase = phase;
     if (phase == Phase::idle) return slot.track.leave();
     static_assert(std::size(kSlotActivities) == static_cast<std::size_t>(Phase::storing) + 1);
     slot.track.enter(kSlotActivities[static_cast<std::size_t>(phase)], slot.round.number);
 }
 
-bool BufferedWork::take_round(std::size_t index) {
+bool TwoPhaseWork::take_round(std::size_t index) {
     const auto round = queue_->take(oldest());
     if (!round) return false;
     Slot& slot = slots_[index];
@@ -218,7 +218,7 @@ bool BufferedWork::take_round(std::size_t index) {
 }
 
 /// Advances one slot by one step; returns true if it moved.
-bool BufferedWork::step_slot(std::size_t index) {
+bool TwoPhaseWork::step_slot(std::size_t index) {
     Slot& slot = slots_[index];
     switch (slot.phase) {
         case Phase::idle:
@@ -256,7 +256,7 @@ bool BufferedWork::step_slot(std::size_t index) {
     return false;
 }
 
-void BufferedWork::start_transfers(std::size_t index, Direction direction) {
+void TwoPhaseWork::start_transfers(std::size_t index, Direction direction) {
     Slot& slot = slots_[index];
     slot.complete_until = slot.touched.end;
     start_transfers_from(index, direction, 0);
@@ -264,7 +264,7 @@ void BufferedWork::start_transfers(std::size_t index, Direction direction) {
 
 /// Starts the transfers of a round. Writes go one extent at a time, so that after a failure the
 /// stored part of a region ends at one offset.
-void BufferedWork::start_transfers_from(std::size_t index, Direction direction,
+void TwoPhaseWork::start_transfers_from(std::size_t index, Direction direction,
                                         std::int64_t first) {
     Slot& slot = slots_[index];
     const bool writing = direction == Direction::write;
@@ -282,7 +282,7 @@ void BufferedWork::start_transfers_from(std::size_t index, Direction direction,
     }
 }
 
-bool BufferedWork::reap_transfers(bool wait) {
+bool TwoPhaseWork::reap_transfers(bool wait) {
     if (!transfer_ || transfer_->outstanding() == 0) return false;
     bool moved = false;
     Transferred done;
@@ -306,14 +306,14 @@ bool BufferedWork::reap_transfers(bool wait) {
 
 /// Returns true if no earlier round is still to be stored. Rounds are stored in order, which keeps
 /// the report of a failure short and exact.
-bool BufferedWork::is_next(const Slot& slot) const {
+bool TwoPhaseWork::is_next(const Slot& slot) const {
     return std::none_of(slots_.begin(), slots_.end(), [&](const Slot& other) {
         return other.phase != Phase::idle && other.phase != Phase::storing &&
                other.round.number < slot.round.number;
     });
 }
 
-void BufferedWork::open(Slot& slot) {
+void TwoPhaseWork::open(Slot& slot) {
     enter(slot, queue_->hands_over() ? Phase::idle : Phase::exchanging);
     if (writer_) {
         const Bytes bytes = slot.round.region.count * slot.round.region.length;
@@ -324,11 +324,11 @@ void BufferedWork::open(Slot& slot) {
 
 /// Returns true if the round holds the planned amount of data, if known. Otherwise, storing it
 /// would write bytes that no rank supplied.
-bool BufferedWork::is_as_planned(const Slot& slot, Bytes held) const {
+bool TwoPhaseWork::is_as_planned(const Slot& slot, Bytes held) const {
     return reading_ || !plan_.covered || held == slot.round.region.bytes();
 }
 
-void BufferedWork::end_exchange(std::size_t index, Bytes held) {
+void TwoPhaseWork::end_exchange(std::size_t index, Bytes held) {
     Slot& slot = slots_[index];
     if (noted_.kind == ErrorKind::none && !is_as_planned(slot, held)) differs_ = true;
     if (reading_ || differs_) {
@@ -342,10 +342,10 @@ void BufferedWork::end_exchange(std::size_t index, Bytes held) {
     }
 }
 
-void BufferedWork::store(std::size_t index) {
+void TwoPhaseWork::store(std::size_t index) {
     const bool shares = !plan_.atomic && context_.locking().shares(plan_.collective);
     if (writer_) {
-        store_given(slots_[index]);
+        store_written(slots_[index]);
     } else if (shares) {
         store_sharing(index);
     } else {
@@ -353,14 +353,14 @@ void BufferedWork::store(std::size_t index) {
     }
 }
 
-void BufferedWork::store_given(Slot& slot) {
+void TwoPhaseWork::store_written(Slot& slot) {
     const auto stored = writer_->write(slot.round.region, slot.buffer);
     slot.complete_until = std::min(stored.until, slot.touched.end);
     if (stored.error.kind != ErrorKind::none) note(stored.error, slot.round.number);
 }
 
 /// Stores the round under a shared lock, which is released before this rank does anything else.
-void BufferedWork::store_sharing(std::size_t index) {
+void TwoPhaseWork::store_sharing(std::size_t index) {
     Slot& slot = slots_[index];
     auto held = context_.locking().share(*context_.store, slot.touched, plan_.collective);
     if (!held) {
@@ -373,24 +373,24 @@ void BufferedWork::store_sharing(std::size_t index) {
         note(unlocked.error(), slot.round.number);
 }
 
-void BufferedWork::end_storing(Slot& slot) {
+void TwoPhaseWork::end_storing(Slot& slot) {
     if (slot.complete_until < slot.touched.end && report_.shorts < StoredReport::shorts_max) {
         report_.short_rounds[report_.shorts++] = {slot.round.number, slot.complete_until};
     }
     enter(slot, Phase::idle);
 }
 
-void BufferedWork::note(const Error& error, std::int64_t round) {
+void TwoPhaseWork::note(const Error& error, std::int64_t round) {
     if (noted_.kind == ErrorKind::none)
         noted_ = error.in_round(round).on(context_.transport.topology().rank);
 }
 
 }  // namespace
 
-std::unique_ptr<Work> make_buffered_work(const RunContext& context, const Plan& plan,
-                                         const Access& access, WorkBuffers buffers,
-                                         std::unique_ptr<Store> own_store) {
-    return std::make_unique<BufferedWork>(context, plan, access, buffers, std::move(own_store));
+std::unique_ptr<Work> make_two_phase_work(const RunContext& context, const Plan& plan,
+                                          const Access& access, WorkBuffers buffers,
+                                          std::unique_ptr<Store> own_store) {
+    return std::make_unique<TwoPhaseWork>(context, plan, access, buffers, std::move(own_store));
 }
 
 }  // namespace oratorio

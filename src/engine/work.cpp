@@ -36,7 +36,7 @@ Made make_buffered(const WorkSite& site) {
         const auto index = static_cast<std::size_t>(std::max(0, aggregator));
         buffers.collective = context.node->buffers().subspan(index * bytes, bytes);
     }
-    return make_buffered_work(context, plan, site.access, buffers, std::move(threaded));
+    return make_two_phase_work(context, plan, site.access, buffers, std::move(threaded));
 }
 
 Made make_list(const WorkSite& site) {

@@ -63,9 +63,9 @@ struct WorkBuffers {
 
 /// Makes the work through collective buffers: two-phase, and data sieving as the case of a single
 /// participant. `own_store` may be null; it lives as long as the work.
-std::unique_ptr<Work> make_buffered_work(const RunContext& context, const Plan& plan,
-                                         const Access& access, WorkBuffers buffers,
-                                         std::unique_ptr<Store> own_store);
+std::unique_ptr<Work> make_two_phase_work(const RunContext& context, const Plan& plan,
+                                          const Access& access, WorkBuffers buffers,
+                                          std::unique_ptr<Store> own_store);
 /// Makes list I/O: pieces move directly between user memory and the store, or through a small
 /// bounce buffer if the user memory is fine-grained.
 std::unique_ptr<Work> make_list_work(const RunContext& context, const Plan& plan,

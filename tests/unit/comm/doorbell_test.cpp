@@ -52,7 +52,7 @@ class Sleeper {
     std::thread thread_;
 };
 
-TEST(Bell, ARingWakesTheOwner) {
+TEST(Doorbell, ARingWakesTheOwner) {
     Doorbell doorbell(WaitPolicy::nothing);
     const Sleeper sleeper(doorbell);
     ring(doorbell);
@@ -60,7 +60,7 @@ TEST(Bell, ARingWakesTheOwner) {
     EXPECT_EQ(doorbell.sleep, Doorbell::awake);
 }
 
-TEST(Bell, ASoftRingLeavesTheOwnerAsleepUntilItIsCalled) {
+TEST(Doorbell, ASoftRingLeavesTheOwnerAsleepUntilItIsCalled) {
     Doorbell doorbell(WaitPolicy::nothing);
     const Sleeper sleeper(doorbell);
     EXPECT_FALSE(call(doorbell)) << "nothing has rung";
@@ -71,13 +71,13 @@ TEST(Bell, ASoftRingLeavesTheOwnerAsleepUntilItIsCalled) {
     sleeper.wait();
 }
 
-TEST(Bell, WhoIsAwakeIsNotCalled) {
+TEST(Doorbell, WhoIsAwakeIsNotCalled) {
     Doorbell doorbell(WaitPolicy::nothing);
     ring_softly(doorbell);
     EXPECT_FALSE(call(doorbell));
 }
 
-TEST(Bell, WhoHeardTheRingBeforeDoesNotSleep) {
+TEST(Doorbell, WhoHeardTheRingBeforeDoesNotSleep) {
     Doorbell doorbell(WaitPolicy::nothing);
     const std::uint32_t heard = doorbell.rings;
     ring_softly(doorbell);
@@ -85,7 +85,7 @@ TEST(Bell, WhoHeardTheRingBeforeDoesNotSleep) {
     EXPECT_EQ(doorbell.sleep, Doorbell::awake);
 }
 
-TEST(Bell, ARankYieldsBeforeItSleepsWhereRanksShareCores) {
+TEST(Doorbell, ARankYieldsBeforeItSleepsWhereRanksShareCores) {
     Topology topology;
     topology.rank = 1;
     topology.size = 3;

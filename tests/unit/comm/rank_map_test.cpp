@@ -52,7 +52,7 @@ void expect_tells(const RankMap& placement, const std::vector<int>& node_of) {
     }
 }
 
-TEST(Placement, TellsWhatItWasMadeFrom) {
+TEST(RankMap, TellsWhatItWasMadeFrom) {
     for (std::uint64_t seed = 1; seed <= 200; ++seed) {
         Random random(seed);
         std::vector<int> node_of;
@@ -69,7 +69,7 @@ TEST(Placement, TellsWhatItWasMadeFrom) {
     }
 }
 
-TEST(Placement, OfAMillionRanksTakesAFewSweeps) {
+TEST(RankMap, OfAMillionRanksTakesAFewSweeps) {
     constexpr int kRanks = 1 << 20;
     constexpr int kEach = 64;
     RankMap by_node;
@@ -87,7 +87,7 @@ TEST(Placement, OfAMillionRanksTakesAFewSweeps) {
     EXPECT_EQ(dealt.slot(kRanks - 1), (NodeSlot{kRanks / kEach - 1, kEach - 1}));
 }
 
-TEST(Placement, NodesOfUnequalSizeTakeASweepForEachChange) {
+TEST(RankMap, NodesOfUnequalSizeTakeASweepForEachChange) {
     const std::vector<int> node_of = {0, 0, 0, 1, 1, 2, 2, 2, 0};
     const RankMap placement(node_of);
     expect_tells(placement, node_of);

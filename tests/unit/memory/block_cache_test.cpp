@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kMebi = std::size_t{1} << 20;
 
-TEST(KeptMemory, ABlockComesAgainForAsMuchOrDownToHalf) {
+TEST(BlockCache, ABlockComesAgainForAsMuchOrDownToHalf) {
     const auto memory = std::make_shared<BlockCache>();
     void* const block = BlockCache::take(kMebi, memory).get();
     EXPECT_EQ(memory->idle_bytes(), kMebi);
@@ -29,7 +29,7 @@ TEST(KeptMemory, ABlockComesAgainForAsMuchOrDownToHalf) {
     }
 }
 
-TEST(KeptMemory, TheShortestBlockThatWillDoIsTaken) {
+TEST(BlockCache, TheShortestBlockThatWillDoIsTaken) {
     const auto memory = std::make_shared<BlockCache>();
     {
         const auto longest = BlockCache::take(9 * kMebi, memory);
@@ -43,7 +43,7 @@ TEST(KeptMemory, TheShortestBlockThatWillDoIsTaken) {
     EXPECT_EQ(memory->idle_bytes(), 9 * kMebi);
 }
 
-TEST(KeptMemory, NoMoreLiesIdleThanItsBound) {
+TEST(BlockCache, NoMoreLiesIdleThanItsBound) {
     const auto memory = std::make_shared<BlockCache>();
     std::vector<std::shared_ptr<void>> blocks;
     for (int i = 0; i < 40; ++i)
@@ -60,7 +60,7 @@ TEST(KeptMemory, NoMoreLiesIdleThanItsBound) {
     EXPECT_LE(memory->idle_bytes(), BlockCache::kIdleMax);
 }
 
-TEST(KeptMemory, ShortBlocksAreNotKept) {
+TEST(BlockCache, ShortBlocksAreNotKept) {
     const auto memory = std::make_shared<BlockCache>();
     BlockCache::take(BlockCache::kBlockMin - 1, memory).reset();
     EXPECT_EQ(memory->idle_bytes(), 0U);
@@ -68,7 +68,7 @@ TEST(KeptMemory, ShortBlocksAreNotKept) {
     EXPECT_EQ(memory->idle_bytes(), BlockCache::kBlockMin);
 }
 
-TEST(KeptMemory, ABlockOutlivesWhoKeepsIt) {
+TEST(BlockCache, ABlockOutlivesWhoKeepsIt) {
     auto memory = std::make_shared<BlockCache>();
     const std::weak_ptr<BlockCache> gone = memory;
     const auto block = BlockCache::take(kMebi, memory);

@@ -16,7 +16,7 @@ std::vector<RawClient> strangers(const ServiceAddress& place, std::size_t count,
     return all;
 }
 
-TEST(Strangers, silent_strangers_take_few_descriptors_and_no_place_of_a_rank) {
+TEST(PendingPeers, silent_strangers_take_few_descriptors_and_no_place_of_a_rank) {
     constexpr std::size_t kMany = 200;
     constexpr int kClients = 20;
     Host host;
@@ -35,7 +35,7 @@ TEST(Strangers, silent_strangers_take_few_descriptors_and_no_place_of_a_rank) {
     for (int i = 0; i < kClients; ++i) EXPECT_EQ(*clients[i]->fetch_add(1), kClients + i);
 }
 
-TEST(Strangers, strangers_who_talk_are_sent_away_and_move_nothing) {
+TEST(PendingPeers, strangers_who_talk_are_sent_away_and_move_nothing) {
     Host host;
     CounterClient first = host.client();
     EXPECT_EQ(*first.fetch_add(5), 0);
@@ -48,7 +48,7 @@ TEST(Strangers, strangers_who_talk_are_sent_away_and_move_nothing) {
     for (RawClient& stranger : shouting) EXPECT_TRUE(stranger.is_closed());
 }
 
-TEST(Strangers, of_more_connections_than_there_is_room_for_the_quietest_is_closed) {
+TEST(PendingPeers, of_more_connections_than_there_is_room_for_the_quietest_is_closed) {
     const FewDescriptors few(64);  // enough for 16 connections
     Host host;
     std::vector<RawClient> inside;
@@ -58,7 +58,7 @@ TEST(Strangers, of_more_connections_than_there_is_room_for_the_quietest_is_close
     EXPECT_EQ(inside.back().hear_number(), 0U);
 }
 
-TEST(Strangers, a_client_who_was_taken_for_a_stranger_tries_again) {
+TEST(PendingPeers, a_client_who_was_taken_for_a_stranger_tries_again) {
     const auto listener = Socket::listen();
     const ServiceAddress place = at_loopback(*listener->port());
     std::thread besieged([&] {
@@ -74,7 +74,7 @@ TEST(Strangers, a_client_who_was_taken_for_a_stranger_tries_again) {
     besieged.join();
 }
 
-TEST(Strangers, where_descriptors_run_out_a_stranger_goes_before_a_rank) {
+TEST(PendingPeers, where_descriptors_run_out_a_stranger_goes_before_a_rank) {
     Host host;
     CounterClient first = host.client();
     EXPECT_EQ(*first.fetch_add(1), 0);

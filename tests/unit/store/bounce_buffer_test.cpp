@@ -22,15 +22,15 @@ namespace {
 
 constexpr std::size_t kPage = 4096;
 
-class Staged : public ::testing::Test {
+class ThroughBounceBuffer : public ::testing::Test {
   protected:
-    Staged() {
+    ThroughBounceBuffer() {
         std::string path = ::testing::TempDir() + "staged-XXXXXX";
         file_ = ::mkstemp(path.data());
         ::unlink(path.c_str());
         EXPECT_TRUE(stage_.prepare());
     }
-    ~Staged() override { ::close(file_); }
+    ~ThroughBounceBuffer() override { ::close(file_); }
 
     static std::vector<std::byte> pattern(std::size_t bytes) {
         std::vector<std::byte> data(bytes);
@@ -42,7 +42,7 @@ class Staged : public ::testing::Test {
     BounceBuffer stage_;
 };
 
-TEST_F(Staged, WhatIsWrittenIsReadAtAllLengthsAndPlaces) {
+TEST_F(ThroughBounceBuffer, WhatIsWrittenIsReadAtAllLengthsAndPlaces) {
     for (const std::size_t bytes :
          {std::size_t{1}, std::size_t{63}, std::size_t{64}, std::size_t{65}, BounceBuffer::kLeast,
           BounceBuffer::kBytes + 63, BounceBuffer::kBytes + 64, 3 * BounceBuffer::kBytes + 12345}) {
@@ -60,7 +60,7 @@ TEST_F(Staged, WhatIsWrittenIsReadAtAllLengthsAndPlaces) {
     }
 }
 
-TEST_F(Staged, AReadAcrossTheEndIsShortAndTouchesNothingBehind) {
+TEST_F(ThroughBounceBuffer, AReadAcrossTheEndIsShortAndTouchesNothingBehind) {
     const std::size_t there = BounceBuffer::kBytes + 100;
     std::vector<std::byte> data = pattern(there);
     ASSERT_EQ(::pwrite(file_, data.data(), there, 0), static_cast<ssize_t>(there));
@@ -71,7 +71,7 @@ TEST_F(Staged, AReadAcrossTheEndIsShortAndTouchesNothingBehind) {
     EXPECT_EQ(stage_.move(Direction::read, read, static_cast<Offset>(there), file_).result, 0);
 }
 
-TEST_F(Staged, MemoryThatNobodyMayTouchIsAnErrorAndNoSignal) {
+TEST_F(ThroughBounceBuffer, MemoryThatNobodyMayTouchIsAnErrorAndNoSignal) {
     const std::size_t bytes = 4 * BounceBuffer::kBytes;
     ASSERT_EQ(::ftruncate(file_, static_cast<off_t>(bytes)), 0);
     void* const memory = ::mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -85,13 +85,13 @@ TEST_F(Staged, MemoryThatNobodyMayTouchIsAnErrorAndNoSignal) {
     ::munmap(memory, bytes);
 }
 
-TEST_F(Staged, AFailureIsToldWithItsErrno) {
+TEST_F(ThroughBounceBuffer, AFailureIsToldWithItsErrno) {
     std::vector<std::byte> data(BounceBuffer::kLeast);
     EXPECT_EQ(stage_.move(Direction::write, data, 0, -1).error_number, EBADF);
     EXPECT_EQ(stage_.move(Direction::read, data, 0, -1).error_number, EBADF);
 }
 
-TEST_F(Staged, AWriteThatFindsNoMoreRoomTellsWhatIsThere) {
+TEST_F(ThroughBounceBuffer, AWriteThatFindsNoMoreRoomTellsWhatIsThere) {
     constexpr std::size_t kRoom = BounceBuffer::kBytes + 1000;
     const auto end = [](int file, std::size_t room, BounceBuffer& stage) {
         const rlimit most{room, room};
@@ -111,7 +111,7 @@ TEST_F(Staged, AWriteThatFindsNoMoreRoomTellsWhatIsThere) {
     EXPECT_EXIT(std::exit(end(file_, kRoom, stage_)), ::testing::ExitedWithCode(0), "");
 }
 
-TEST_F(Staged, IsForLongPiecesThatGoCloseBehindWhereTheyComeFrom) {
+TEST_F(ThroughBounceBuffer, IsForLongPiecesThatGoCloseBehindWhereTheyComeFrom) {
     std::vector<std::byte> memory(3 * kPage + BounceBuffer::kLeast);
     std::byte* const page = memory.data() + (kPage - place_of(memory.data()) % kPage) % kPage;
     const auto better = [&](Direction direction, std::size_t at, std::size_t bytes, Offset offset) {

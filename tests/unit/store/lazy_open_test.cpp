@@ -17,9 +17,9 @@ using test::MemoryDisk;
 using test::MemoryStore;
 using test::MemoryStoreOptions;
 
-class LateTest : public testing::Test {
+class LazyOpen : public testing::Test {
   protected:
-    LateTest() {
+    LazyOpen() {
         options_.asynchronous = true;
         late_ = open_lazily([this]() -> Result<std::unique_ptr<Store>> {
             ++tries_;
@@ -39,7 +39,7 @@ class LateTest : public testing::Test {
     std::unique_ptr<Store> late_;
 };
 
-TEST_F(LateTest, what_has_nothing_to_do_opens_nothing) {
+TEST_F(LazyOpen, what_has_nothing_to_do_opens_nothing) {
     EXPECT_FALSE(late_->is_open());
     EXPECT_TRUE(late_->sync().ok());
     EXPECT_TRUE(late_->lock({0, 10}, false, true).ok());
@@ -48,7 +48,7 @@ TEST_F(LateTest, what_has_nothing_to_do_opens_nothing) {
     EXPECT_EQ(tries_, 0);
 }
 
-TEST_F(LateTest, it_is_opened_once_and_has_its_limits_then) {
+TEST_F(LazyOpen, it_is_opened_once_and_has_its_limits_then) {
     EXPECT_FALSE(late_->limits().asynchronous);
     EXPECT_TRUE(late_->prepare().ok());
     EXPECT_TRUE(late_->prepare().ok());
@@ -60,14 +60,14 @@ TEST_F(LateTest, it_is_opened_once_and_has_its_limits_then) {
     EXPECT_EQ(tries_, 1);
 }
 
-TEST_F(LateTest, all_but_requests_opens_the_file_that_it_needs) {
+TEST_F(LazyOpen, all_but_requests_opens_the_file_that_it_needs) {
     EXPECT_EQ(*late_->size(), 0);
     EXPECT_EQ(tries_, 1);
     EXPECT_EQ(write(100).bytes, 100);
     EXPECT_EQ(disk_.size(), 100);
 }
 
-TEST_F(LateTest, a_lock_is_that_of_the_opened_store) {
+TEST_F(LazyOpen, a_lock_is_that_of_the_opened_store) {
     EXPECT_TRUE(late_->lock({0, 10}, true, true).ok());
     MemoryStore other(disk_);
     EXPECT_TRUE(*other.is_locked_elsewhere({5, 6}));
@@ -75,7 +75,7 @@ TEST_F(LateTest, a_lock_is_that_of_the_opened_store) {
     EXPECT_FALSE(*other.is_locked_elsewhere({5, 6}));
 }
 
-TEST_F(LateTest, each_call_tries_anew_and_requests_fail_as_the_last_one) {
+TEST_F(LazyOpen, each_call_tries_anew_and_requests_fail_as_the_last_one) {
     EXPECT_EQ(write(100).error.system_errno, EBADF);
     refusal_ = Error::make(ErrorKind::access, "test", EACCES);
     EXPECT_EQ(late_->prepare().error().kind, ErrorKind::access);
@@ -96,7 +96,7 @@ TEST_F(LateTest, each_call_tries_anew_and_requests_fail_as_the_last_one) {
 
 // The store must not report a refused request that has not been reaped yet to another user of the
 // store.
-TEST_F(LateTest, two_that_share_it_are_each_refused_once) {
+TEST_F(LazyOpen, two_that_share_it_are_each_refused_once) {
     std::byte byte{7};
     const std::array<iovec, 2> not_at_once{{{&byte, 1}, {nullptr, 0}}};
     Transfer first(*late_);
@@ -108,7 +108,7 @@ TEST_F(LateTest, two_that_share_it_are_each_refused_once) {
     EXPECT_EQ(done.error.system_errno, EBADF);
 }
 
-TEST_F(LateTest, an_error_without_an_errno_is_an_input_output_error_to_requests) {
+TEST_F(LazyOpen, an_error_without_an_errno_is_an_input_output_error_to_requests) {
     refusal_ = Error::make(ErrorKind::internal, "test");
     EXPECT_EQ(late_->prepare().error().kind, ErrorKind::internal);
     EXPECT_EQ(write(100).error.kind, ErrorKind::io);
