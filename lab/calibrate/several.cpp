@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Measures the cost of several processes using one file at the same time, as ranks do. Writers wait
-// for each other at the file's lock and where the file gets its pages. Readers wait at the counter
-// of a page's users, and for the client that fetches the bytes from a server.
+// Measures the cost of several processes using one file at the same time, as ranks do. Writers
+// contend for the file's lock and for the allocation of its pages. Readers contend for the
+// reference count of a shared page and, on a network file system, for the client that fetches data.
 #include <unistd.h>
 
 #include <algorithm>

@@ -43,13 +43,13 @@ struct Sample {
 /// few requests of each rank.
 [[nodiscard]] int in_flight_of(const Plan& plan);
 
-/// Returns what the nodes of the sample send in its rounds. REQUIRES: the plan of a sparse graph is
-/// thinned. Messages between a rank and its local aggregator are exact. Messages of a local
-/// aggregator are cut as if it had all its ranks' messages when it merges them; that holds if each
-/// rank has one message for a region. Requests of a local aggregator are cut as if it met pieces
-/// that alternate between ranks one by one; that makes more messages only if pieces are shorter
-/// than 48 bytes. If ranks share windows with their local aggregator, they send nothing to it, and
-/// all their data is `own`.
+/// Returns what the sampled nodes send in the sampled rounds. REQUIRES: the plan of a sparse graph
+/// has gone through thinned(). Messages between a rank and its local aggregator are exact. What a
+/// local aggregator sends on is approximate. Its data messages assume that it holds all its ranks'
+/// messages when it merges them; that is true if each rank has one message per region. Its requests
+/// assume that pieces of different ranks alternate, which overcounts messages only if pieces are
+/// shorter than 48 bytes. Ranks that share windows with their local aggregator send nothing to it,
+/// and all their data is `own`.
 [[nodiscard]] std::vector<RoundSchedule> schedule_of(const Job& job, const Plan& plan,
                                                      const Sample& sample);
 

@@ -59,7 +59,8 @@ int difference_from_world(MPI_Comm program) {
     return difference;
 }
 
-/// Returns a number that differs between processes: workspaces are numbered by their rank 0.
+/// Returns the first of this process's numbers of workspaces, from time and process number, so that
+/// numbers of different processes don't collide. The rank 0 of a workspace numbers it.
 std::uint64_t first_number() {
     const auto now = std::chrono::system_clock::now().time_since_epoch();
     const auto ticks = static_cast<std::uint64_t>(std::chrono::nanoseconds(now).count());

@@ -113,7 +113,8 @@ void Devices::look() {
         drivers_[count++] = std::move(driver);
     }
     count_.store(count, std::memory_order_release);
-    // From now on, other threads that look find no new library.
+    // Published last: other threads that see this value also see the new drivers, and look()
+    // returns at once for them.
     libraries_.store(loaded.ever, std::memory_order_release);
 }
 

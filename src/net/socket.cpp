@@ -222,8 +222,8 @@ void Socket::end_when_silent(std::chrono::milliseconds after) const {
     (void)::setsockopt(number(), IPPROTO_TCP, TCP_USER_TIMEOUT, &limit, sizeof limit);
 }
 
-/// Relies on the peer's system, which acknowledges data whatever its processes do. It also answers
-/// the probes of a connection, whether there is nothing to send or the receiver has no room.
+/// Works because the peer's kernel acknowledges data even if its processes are stuck, and answers
+/// keep-alive and zero-window probes.
 bool Socket::is_unanswered(std::chrono::milliseconds since) const {
     tcp_info info{};
     socklen_t length = sizeof info;

@@ -217,8 +217,8 @@ void plan_alone(Plan& plan, const PlanInputs& s, Rank rank, const AccessSummary&
     if (mine.bytes == 0) return;
     plan.ranks = plan.graph = Graph({{rank, mine.hull}});
     plan.aggregators = std::vector<Rank>{rank};
-    // Slices exclude read-ahead and a limit of outstanding pieces, because a slice has a piece of
-    // every part outstanding and isn't in file order.
+    // A sliced domain has a piece of every variable (part) outstanding and does not ascend through
+    // the file, so it can't be combined with read-ahead or a limit of outstanding pieces.
     const bool sliced = !storage.buffered && !storage.shipped && plan.ahead.ranges == 0 &&
                         s.options->group_pieces == 0 && s.parts > 1;
     plan.domains = sliced ? FileDomains::sliced(mine.hull, 1, kPage, mine.period, mine.parts())

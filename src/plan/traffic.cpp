@@ -30,8 +30,9 @@ double regions_touched(const Method& method, const PlanInputs& s, const Traffic&
     return rounds * std::min(t.aggregators, 1 + hull / block);
 }
 
-/// Estimates the share of data that stays on its rank or node. By default data goes to all
-/// aggregators alike; domains of consecutive blocks keep more.
+/// Estimates the share of data that stays on its rank or node. Assumes that data spreads evenly
+/// over all aggregators, unless each file domain is contiguous and the locality was estimated for
+/// this number of aggregators; then returns that estimate.
 Locality staying(const Method& method, const PlanInputs& s, const Traffic& t) {
     const double domain = static_cast<double>(s.hull.length()) / t.aggregators;
     const auto block = static_cast<double>(method.domains_part().block(*s.options));

@@ -38,7 +38,8 @@ enum class MessageKind : int {
 }
 
 /// Head of a data message (write) or of a request (read). The run table follows, and in writes the
-/// payload. A reply is a head, in which `payload` counts the bytes that exist, and that payload.
+/// payload. A reply is this head and the payload; its `payload` is the number of
+/// requested bytes that exist in the file.
 struct MessageHead {
     std::int64_t round = 0;
     Offset begin = 0;  ///< begin of the region, according to the sender's plan

@@ -40,8 +40,8 @@ class ZeroCopyMessages {
     /// table is invalid; the message was then dropped.
     Result<bool> start(const ZeroCopyRound& round, Rank other, std::span<std::byte> buffer,
                        std::span<const std::byte> table, Bytes payload);
-    /// Completes a message without its data: a write's data is received over the contents of the
-    /// round's buffer, a read's reply is empty.
+    /// Completes a message whose data can't be placed. In a write the data is received over the
+    /// whole buffer of the round, and the result is marked unsound. A read's reply is empty.
     Result<void> drop(const ZeroCopyRound& round, Rank other, std::span<std::byte> buffer);
     struct Done {
         std::int64_t round = -1;  ///< -1: no message has completed

@@ -116,7 +116,8 @@ void GroupMember::accept(Message& message) {
     if (!after_.at_end()) after_.advance();
 }
 
-/// Writes the local aggregator's own data in the region as a message, which isn't sent.
+/// Formats the local aggregator's own part of the region as a message in its own buffer (in reads
+/// only the run table), so that it is merged like any member's. Nothing is sent.
 void GroupMember::write_own() {
     Message& message = current();
     MessageHead head;
