@@ -230,17 +230,31 @@ def test_tests_of_some_parts_build_what_these_need(checkout, words, stages):
     assert done.stderr.strip() == stages
 
 
-def test_what_few_tests_need_is_installed_by_root_and_told_to_others(checkout, tools, tmp_path):
+def install_extras(checkout, tmp_path, apt_get, pip):
+    """Runs the stage `extras` with stand-ins for the programs that it calls."""
     (checkout / "dev/packages-debian-extras.txt").write_text("# Slurm\nslurmd\nlmod\n")
     (checkout / "dev/requirements/extras.txt").touch()
-    for name, text in (("dpkg-query", "exit 1"), ("apt-get", 'echo "apt-get $*" >>"$CALLS"')):
-        (tmp_path / "bin" / name).write_text(f"#!/bin/sh\n{text}\n")
-        (tmp_path / "bin" / name).chmod(0o755)
-    pip = checkout / ".oratorio/venv/bin/pip"
-    pip.write_text("#!/bin/sh\n")
-    pip.chmod(0o755)
+    programs = {tmp_path / "bin/dpkg-query": "exit 1", tmp_path / "bin/apt-get": apt_get}
+    programs[checkout / ".oratorio/venv/bin/pip"] = pip
+    for program, text in programs.items():
+        program.write_text(f"#!/bin/sh\n{text}\n")
+        program.chmod(0o755)
     done = subprocess.run([checkout / "dev/setup.sh", "extras"], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+    return done
+
+
+@pytest.mark.parametrize(("apt_get", "pip"), [("exit 100", "exit 0"), ("exit 0", "exit 1")])
+def test_few_tests_are_left_out_where_what_they_need_is_not_to_be_had(
+    checkout, tools, tmp_path, apt_get, pip
+):
+    done = install_extras(checkout, tmp_path, apt_get, pip)
+    assert "failed: " in done.stderr or os.geteuid() != 0
+    assert not (checkout / ".oratorio/stamp-extras").exists()
+
+
+def test_what_few_tests_need_is_installed_by_root_and_told_to_others(checkout, tools, tmp_path):
+    done = install_extras(checkout, tmp_path, 'echo "apt-get $*" >>"$CALLS"', "exit 0")
     if os.geteuid() == 0:
         assert tools.read_text().endswith("apt-get -q -y install --no-install-recommends slurmd lmod\n")
     else:
