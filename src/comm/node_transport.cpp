@@ -181,7 +181,7 @@ Result<Completion> NodeTransport::test(Ticket ticket) {
     wanted_ = found->number;
     if (!is_complete(*found)) {
         // A rank that has not arrived may have given up.
-        const Error lost = inner_->lost();
+        const Error& lost = inner_->lost();
         return lost.kind == ErrorKind::none ? Result<Completion>(Completion{}) : lost;
     }
     const Board& board = boards_.board(found->number);

@@ -44,7 +44,7 @@ class NodeTransport final : public Transport {
     [[nodiscard]] std::span<std::byte> list_of_node(std::size_t bytes) const override;
     Result<Ticket> broadcast(Rank root, std::span<std::byte> data) override;
     Result<Completion> test(Ticket ticket) override;
-    [[nodiscard]] Error lost() const override { return inner_->lost(); }
+    [[nodiscard]] const Error& lost() const override { return inner_->lost(); }
     /// On one node the counter lies in shared memory, so this needs no message and no other rank.
     Result<std::int64_t> fetch_add(std::int64_t by) override;
     Result<void> rendezvous(std::span<std::byte> mine, const RendezvousAction& action) override;

@@ -100,7 +100,10 @@ class Transport {
     /// After an operation of some rank has failed, that rank notifies the others, which notice it
     /// while they wait. From then on every operation fails, so that no rank waits for a rank that
     /// has given up.
-    [[nodiscard]] virtual Error lost() const { return {}; }
+    [[nodiscard]] virtual const Error& lost() const {
+        static const Error none;
+        return none;
+    }
     /// Adds `by` to the number that all ranks of the transport share, and returns its value before.
     /// The number is 0 at first, and sums are modulo 2^64. Not collective.
     virtual Result<std::int64_t> fetch_add(std::int64_t by) = 0;

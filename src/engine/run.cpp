@@ -45,8 +45,10 @@ bool Run::reserve_memory() {
 
 bool Run::step(int moves) {
     moves_left_ = moves;
-    const Error lost = collective_ && phase_ != Phase::done ? context_.transport.lost() : Error{};
-    if (lost.kind != ErrorKind::none) return fail(lost);
+    if (collective_ && phase_ != Phase::done) {
+        if (const Error& lost = context_.transport.lost(); lost.kind != ErrorKind::none)
+            return fail(lost);
+    }
     return step_phase();
 }
 

@@ -41,7 +41,7 @@ class Lent : public Transport {
         return owner_.broadcast(root, data);
     }
     Result<Completion> test(Ticket ticket) override { return owner_.test(ticket); }
-    Error lost() const override { return owner_.lost(); }
+    const Error& lost() const override { return owner_.lost(); }
     Result<std::int64_t> fetch_add(std::int64_t by) override { return owner_.fetch_add(by); }
     Result<void> set_counter(std::int64_t to) override { return owner_.set_counter(to); }
     bool quiet() const override { return owner_.quiet(); }

@@ -38,7 +38,7 @@ class Network {
     Result<std::int64_t> fetch_add(Rank me, std::int64_t by);
     Result<void> set_counter(Rank me, std::int64_t to);
     [[nodiscard]] bool quiet(Rank me) const { return ranks_[me].operations.empty(); }
-    [[nodiscard]] Error lost(Rank me) const { return ranks_[me].lost; }
+    [[nodiscard]] const Error& lost(Rank me) const { return ranks_[me].lost; }
     void idle(Rank me);
     [[nodiscard]] const SimOptions& options() const { return options_; }
 
@@ -109,7 +109,7 @@ class SimTransport final : public Transport {
     Result<std::int64_t> fetch_add(std::int64_t by) override { return network_.fetch_add(me_, by); }
     Result<void> set_counter(std::int64_t to) override { return network_.set_counter(me_, to); }
     bool quiet() const override { return network_.quiet(me_); }
-    Error lost() const override { return network_.lost(me_); }
+    const Error& lost() const override { return network_.lost(me_); }
     void idle(const WaitHint&) override { network_.idle(me_); }
 
   private:
