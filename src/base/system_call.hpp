@@ -15,6 +15,10 @@ namespace oratorio {
 /// less than one second.
 inline constexpr int kInterruptionsMax = 100'000;
 
+/// A call that failed for now, such as with EAGAIN, is repeated at most this often if nothing
+/// changes in between.
+inline constexpr int kRetriesMax = 100;
+
 struct Answer {
     std::int64_t result = 0;  ///< result of the call; -1 if it failed
     int error_number = 0;     ///< 0 if it succeeded; kInvalidResult for a result below -1

@@ -62,20 +62,19 @@ int flags_of(const OpenMode& mode) {
 }  // namespace
 
 Result<OpenedFile> open_descriptor(const std::string& path, const OpenMode& mode, int more) {
-    // A client of MooseFS reports EEXIST without O_EXCL if another node has just created the file.
-    // The next call finds the file.
-    constexpr int kTriesMax = 100;
     const int flags = flags_of(mode) | more;
     Descriptor file(-1);
-    Answer answer{-1, EEXIST};
-    for (int tries = 0; answer.error_number == EEXIST && tries < kTriesMax; ++tries) {
-        answer = uninterrupted([&] {
-            const auto permissions = static_cast<mode_t>(mode.permissions);
-            file = Descriptor(::open(path.c_str(), flags, permissions));
-            return file.number();
-        });
-        if ((flags & O_EXCL) != 0) break;
-    }
+    const auto open = [&] {
+        file = Descriptor(::open(path.c_str(), flags, static_cast<mode_t>(mode.permissions)));
+        return file.number();
+    };
+    Answer answer = uninterrupted(open);
+    // A client of MooseFS reports EEXIST without O_EXCL if another node has just created the file.
+    // The next call finds the file.
+    const bool must_be_new = (flags & O_EXCL) != 0;
+    for (int tries = 1; answer.error_number == EEXIST && !must_be_new && tries < kRetriesMax;
+         ++tries)
+        answer = uninterrupted(open);
     if (answer.error_number == ESTALE) answer.error_number = ENOENT;  // another client removed it
     if (answer.failed()) return Error::of_errno("open", answer.error_number);
     if (mode.known) return OpenedFile{std::move(file), *mode.known};

@@ -16,8 +16,6 @@ namespace {
 constexpr std::string_view kDenied =
     "denied, or another handle has locked these bytes (this file system's locks are mandatory)";
 
-constexpr int kRetriesMax = 100;  // per part, without a byte moved in between
-
 // Returns true if a request is to be repeated. ECANCELED counts, because io_uring cancels what a
 // thread has started when that thread ends.
 bool is_retriable(int system_errno) {

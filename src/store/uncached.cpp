@@ -131,10 +131,9 @@ class UncachedStore final : public DescriptorStore {
 
     /// Returns true if the server has this byte, or can't be asked.
     [[nodiscard]] bool has_byte(Offset at) const {
-        constexpr int kTriesMax = 100;  // as in store/transfer
         std::byte byte{};
         Answer got{-1, EAGAIN};
-        for (int tries = 0; got.error_number == EAGAIN && tries < kTriesMax; ++tries)
+        for (int tries = 0; got.error_number == EAGAIN && tries < kRetriesMax; ++tries)
             got = uninterrupted([&] { return ::pread(descriptor(), &byte, 1, at); });
         return got.result != 0;
     }
