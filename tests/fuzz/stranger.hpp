@@ -96,4 +96,20 @@ class Liar {
     std::thread thread_;
 };
 
+/// Runs one input of a protocol between clients and a server. Its first byte selects the sender of
+/// the rest: a client without the token or with it (`to_server`), or an impostor at the server's
+/// address, without the right answer to the token or with it (`to_client`).
+inline int lie(std::span<const std::uint8_t> input,
+               void (*to_server)(std::span<const std::byte> input, bool admitted),
+               void (*to_client)(std::span<const std::byte> input, bool with_answer)) {
+    const unsigned sender = take_byte(input) % 4;
+    const auto bytes = std::as_bytes(input);
+    if (sender < 2) {
+        to_server(bytes, sender == 1);
+    } else {
+        to_client(bytes, sender == 3);
+    }
+    return 0;
+}
+
 }  // namespace oratorio::test
