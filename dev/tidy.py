@@ -323,7 +323,7 @@ def check_subjects(subjects: list[str]) -> Iterator[str]:
 
 def recent_subjects() -> list[str]:
     """Returns the subjects of commits since the rules for them; none outside a git checkout."""
-    words = ["git", "-C", ROOT, "log", "--since", SUBJECTS_SINCE, "--format=%s"]
+    words = ["git", "-C", ROOT, "log", "--no-merges", "--since", SUBJECTS_SINCE, "--format=%s"]
     try:
         return subprocess.run(words, capture_output=True, text=True, check=True).stdout.splitlines()
     except (OSError, subprocess.CalledProcessError):
