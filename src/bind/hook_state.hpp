@@ -13,7 +13,7 @@ using HookFunction = bool (*)();
 class HookState {
   public:
     /// Makes the host call `function`, unless it does so already. `start` makes the host call
-    /// called() again and again until that returns false. Returns false if the host can't.
+    /// called() repeatedly until that returns false. Returns false if the host can't.
     bool install(HookFunction function, bool (*start)()) {
         if (function_.exchange(function) != nullptr) return true;
         ++started_;

@@ -24,8 +24,8 @@ class InRoutine {
 /// routine runs.
 void routine_uses(const std::string& path, int rank);
 
-/// Moves other files on. Transports call it again and again on a rank that waits. Returns true if
-/// an operation moved.
+/// Makes operations of other files progress. Transports call it repeatedly on a rank that waits.
+/// Returns true if an operation moved.
 bool while_waiting();
 
 }  // namespace oratorio::bind

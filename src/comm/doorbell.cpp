@@ -73,7 +73,7 @@ bool rings_before_sleep(const Doorbell& doorbell, std::uint32_t heard) {
         pause_core();
     }
     // A rank yields for about as long as it may take to wake an idle core. If that time were
-    // shorter, ranks that communicate again and again would sleep each time. If it were longer, the
+    // shorter, ranks that communicate repeatedly would sleep each time. If it were longer, the
     // system would keep seeing this core as busy, although it only yields, and would not move work
     // of another core to it.
     constexpr auto kYielding = 50us;

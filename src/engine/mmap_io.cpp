@@ -126,9 +126,9 @@ Bytes MappedWork::copy_before(Offset end, Window& window, Extent extent) {
     for (;;) {
         extent.end = std::min(extent.end, end);
         // New cursors, because the fault left cursors_ in the middle of a copy.
-        CursorPair anew(access_, plan_.direction, Target::streamed);
-        const Bytes bytes = anew.enter(extent);
-        const auto copied = window.mapped.guarded([&] { anew.copy(base, bytes); });
+        CursorPair fresh(access_, plan_.direction, Target::streamed);
+        const Bytes bytes = fresh.enter(extent);
+        const auto copied = window.mapped.guarded([&] { fresh.copy(base, bytes); });
         if (copied || copied.error().offset >= extent.end) return bytes;
         end = copied.error().offset;
     }

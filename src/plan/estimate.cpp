@@ -341,7 +341,7 @@ double estimate_messages(const Method& method, const PlanInputs& s) {
 }
 
 /// Estimates collective buffers that a node shares. All slots of the node are filled and emptied
-/// again and again, and each time each rank is woken once (reads) or about twice (writes). The
+/// repeatedly, and each time each rank is woken once (reads) or about twice (writes). The
 /// shared memory stays for later accesses, of this file and of others. So each access is charged
 /// only a part of the cost of making that memory, or a program of many short accesses would never
 /// make it. `waiting` stands for the time that ranks wait for one another, and writers while others

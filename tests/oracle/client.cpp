@@ -369,9 +369,9 @@ void Client::drop_pages() {
     forget();
 }
 
-Bytes Client::size(Connection& by, bool anew) {
+Bytes Client::size(Connection& by, bool refresh) {
     const Turn turn(*this);
-    attributes_valid_ = attributes_valid_ && !anew && !facts_.in_step;
+    attributes_valid_ = attributes_valid_ && !refresh && !facts_.in_step;
     revalidate(by);
     return size_;
 }

@@ -56,9 +56,9 @@ class Client {
     /// Returns true, by chance, if another owner holds a lock in the range: the nonblocking lock
     /// call then fails and must be repeated. Once it returns false, the caller waits in lock().
     bool puts_off(Connection& by, Extent range);
-    /// Returns the file's size as this client knows it. With `anew`, it first updates the
+    /// Returns the file's size as this client knows it. With `refresh`, it first updates the
     /// attributes from the server.
-    Bytes size(Connection& by, bool anew);
+    Bytes size(Connection& by, bool refresh);
     /// Drops the pages that have no unsent changes.
     void drop_pages();
     int close(Connection& by);

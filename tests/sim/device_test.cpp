@@ -136,16 +136,16 @@ TEST_P(OnDevice, ADriverIsFoundWhateverTheFirstAccessOfItsMemoryIs) {
                     for (const int ranks : {1, 2}) {
                         SCOPED_TRACE(std::to_string(static_cast<int>(at)) + " " +
                                      std::to_string(collective) + std::to_string(view));
-                        Devices anew;
+                        Devices fresh;
                         OpenCall open = opening();
-                        open.devices = &anew;
+                        open.devices = &fresh;
                         with_file_on_node(ranks, open, [&](File& file, Rank rank) {
                             const auto mine = static_cast<std::size_t>(rank);
                             EXPECT_TRUE(!view || file.set_view(strided_view(rank), {}).ok());
                             const auto form = call(kWriting, out[mine], kBytes, collective, 0, at);
                             expect_done(first(file, form), kBytes);
                         });
-                        EXPECT_TRUE(anew.any());
+                        EXPECT_TRUE(fresh.any());
                     }
 }
 

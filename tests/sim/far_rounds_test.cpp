@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An access in which one rank's data begins so many rounds after the others' that message tags
-// cannot tell the rounds apart.
+// Tests accesses in which one rank's data begins many rounds after the data of the other ranks,
+// more than message tags can tell apart.
 #include <gtest/gtest.h>
 
 #include "engine/run.hpp"

@@ -160,7 +160,7 @@ TEST(NodeTransport, TheCounterGivesEachRankNumbersOfItsOwn) {
     for (std::size_t i = 0; i < all.size(); ++i) EXPECT_EQ(all[i], 3 * static_cast<int>(i));
 }
 
-/// Reserves r + 1 places on rank r, again and again. They must follow those of the lower ranks.
+/// Repeatedly reserves r + 1 places on rank r. They must follow those of the lower ranks.
 void claim_in_turns(Transport& transport) {
     const Rank rank = transport.topology().rank;
     const std::int64_t ranks = transport.topology().size;

@@ -105,8 +105,8 @@ def of_raw(arm: str) -> Measure:
 
 
 def spread(arm: str) -> Measure:
-    """Returns a measure: the arm's highest rate divided by its lowest within a curve; the largest of all
-    curves."""
+    """Returns a measure of how much an arm's rate varies: its highest rate in a curve divided by its lowest
+    one there, in the curve with the largest such ratio."""
 
     def measure(curves: Sequence[Rates]) -> float | None:
         ranges = [[rate for rate in rates.get(arm, ()) if rate] for rates in curves]

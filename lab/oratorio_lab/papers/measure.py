@@ -324,7 +324,7 @@ def markdown(measured: Measured, page: Path, pictures: Mapping[str, Path], comma
 
 
 def draw(file: Path, measured: Measured) -> dict[str, Path]:
-    """Draws a picture of each figure: FILE with the figure's name before its suffix. Returns the files."""
+    """Draws each figure into FILE, with the figure's name before the suffix. Returns the paths."""
     files = {}
     for name in figure_names(measured):
         files[name] = file.with_name(f"{file.stem}-{name}{file.suffix or '.png'}")

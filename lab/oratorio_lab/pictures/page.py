@@ -54,7 +54,7 @@ FAMILIES = (
 
 
 def drawn() -> dict[Path, str]:
-    """Returns the file of each method's picture, and its contents."""
+    """Returns the picture of each method, by the path of its file."""
     made = {parts.name: picture(parts) for parts in rows()}
     return {file_of(name): one.drawing.svg(one.height) for name, one in made.items()}
 
