@@ -38,7 +38,7 @@ class DescriptorStore : public Store {
     DescriptorStore(OpenedFile file, const OpenMode& mode);
     Result<Bytes> size() override;
     Result<void> resize(Bytes bytes, bool allocate) override;
-    Result<void> sync() final;
+    Result<void> sync() override;
     Result<void> lock(Extent range, bool lock, bool exclusive) final;
     Result<bool> is_locked_elsewhere(Extent range) final;
     Result<Mapped> map(Extent range, Direction direction, Populate populate) override;

@@ -68,7 +68,7 @@ class UncachedStore final : public DescriptorStore {
 
     /// Returns the server's size. A flush also makes some clients request it from the server.
     Result<Bytes> size() override {
-        if (auto flushed = sync(); !flushed) return flushed.error();
+        if (auto flushed = DescriptorStore::sync(); !flushed) return flushed.error();
         const auto told = DescriptorStore::size();
         if (!told || *told == 0 || !direct_ || sends_at_once_ || has_byte(*told - 1)) return told;
         return size_by_reading(*told);
@@ -76,7 +76,18 @@ class UncachedStore final : public DescriptorStore {
 
     Result<void> resize(Bytes bytes, bool allocate) override {
         const auto resized = DescriptorStore::resize(bytes, allocate);
-        return resized && allocate ? sync() : resized;
+        return resized && allocate ? DescriptorStore::sync() : resized;
+    }
+
+    Result<void> sync() override {
+        auto flushed = DescriptorStore::sync();
+        drop_pages();
+        return flushed;
+    }
+
+    Result<void> close() override {
+        drop_pages();
+        return DescriptorStore::close();
     }
 
     Result<Mapped> map(Extent, Direction, Populate) override {
@@ -167,7 +178,7 @@ class UncachedStore final : public DescriptorStore {
             answer_of(::pread(descriptor(), memory.iov_base, memory.iov_len, offset));
         const auto moved = first.failed() ? 0 : static_cast<std::size_t>(first.result);
         if (moved == memory.iov_len) return first;
-        (void)sync();  // a failure to flush is reported by the writer's own flush
+        (void)DescriptorStore::sync();  // a failure to flush is reported by the writer's own flush
         const auto told = DescriptorStore::size();
         if (!told) return moved > 0 ? first : Answer{-1, told.error().system_errno};
         const Offset next = offset + static_cast<Bytes>(moved);
@@ -195,8 +206,13 @@ class UncachedStore final : public DescriptorStore {
     /// advice.
     void forget_pages() {
         (void)lock(kPresence, true, false);
-        (void)::posix_fadvise(descriptor(), 0, 0, POSIX_FADV_DONTNEED);
+        drop_pages();
     }
+
+    /// Drops the pages that this node caches. Programs that read the file by other means on this
+    /// node would see pages from before the other nodes' writes: FUSE clients such as GlusterFS's
+    /// keep the pages even if the file is opened again.
+    void drop_pages() const { (void)::posix_fadvise(descriptor(), 0, 0, POSIX_FADV_DONTNEED); }
 
     /// True if a direct write has left the client completely when it returns. Clients other than
     /// NFS may have a cache of their own behind the system's.

@@ -177,8 +177,11 @@ std::string judge(Outcomes& outcomes, const std::string& path, const Options& op
     }
     test::MemoryDisk disk;
     disk.write(0, std::as_bytes(std::span(*contents)));
-    if (auto wrong = outcomes.judge(disk); !wrong.empty()) return wrong;
-    return options.third.empty() ? "" : compare_with(options.third + name, *contents);
+    const std::string wrong = outcomes.judge(disk);
+    if (options.third.empty()) return wrong;
+    const std::string differs = compare_with(options.third + name, *contents);
+    if (wrong.empty()) return differs;
+    return wrong + (differs.empty() ? "\nthe third view has the same bytes" : "\n" + differs);
 }
 
 void set_fault(const Setting& setting, const std::string& path) {

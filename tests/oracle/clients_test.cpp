@@ -126,6 +126,24 @@ TEST(Clients, AreRightByTheUncachedStore) {
     }
 }
 
+/// A program that reads without this library, on a node that cached a page before another node wrote
+/// there, sees the bytes once the node's handle is synced or closed. GlusterFS keeps such pages even
+/// if the file is opened again.
+TEST(Clients, OtherProgramsOfANodeSeeTheBytesAfterSyncAndClose) {
+    Nodes nodes(ClientKind::fuse);
+    nodes.run(open_uncached, [&](Store& one, Store& two) {
+        const auto plain = nodes.opened(open_posix, false);
+        ASSERT_TRUE(plain.ok());
+        EXPECT_EQ(read(**plain, 100), 1);
+        write(two, 100, 7);
+        EXPECT_TRUE(one.sync().ok());
+        EXPECT_EQ(read(**plain, 100), 7);
+        write(two, 100, 8);
+        EXPECT_TRUE(one.close().ok());
+        EXPECT_EQ(read(**plain, 100), 8);
+    });
+}
+
 TEST(Clients, AReadThatFailsBehindTheSizeAClientKnowsIsNoEndOfTheFile) {
     Nodes nodes(ClientKind::fuse);
     nodes.run(open_uncached, [&](Store& one, Store& two) {
