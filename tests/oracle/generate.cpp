@@ -61,6 +61,10 @@ void Generator::open_all() {
     // drawn from a seed of its own, so that it leaves the rest of the program as it is.
     test::Random dice(program_.seed * 0xd1342543de82ef95ULL + 3);
     if (dice.chance(30)) std::swap(order[0], order[dice.below(order.size())]);
+    if (features_.partial_handles) {
+        for (std::size_t i = order.size(); i > 1; --i)
+            std::swap(order[i - 1], order[dice.below(i)]);
+    }
     for (const int h : order) {
         add(Kind::open, h);
         set_view(h);

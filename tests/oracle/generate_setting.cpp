@@ -192,7 +192,18 @@ void Generator::handles() {
     for (const Rank rank : all) {
         if (selves || chance(8)) add_handle({rank}, false);
     }
+    if (features_.partial_handles) add_partial_handles(all);
     if (chance(20) && !features_.deaths) add_handle(all, true);
+}
+
+/// Adds a handle of all ranks but one, and one of that rank alone. Drawn from a seed of its own.
+void Generator::add_partial_handles(std::vector<Rank> all) {
+    test::Random dice(program_.seed * 0xaf251af3b0f025b5ULL + 7);
+    const auto left_out = all.begin() + static_cast<std::ptrdiff_t>(dice.below(all.size()));
+    const Rank alone = *left_out;
+    all.erase(left_out);
+    if (!all.empty()) add_handle(all, false);
+    add_handle({alone}, false);
 }
 
 /// Cuts a tile into pieces and deals them to the members of all handles; some pieces have no owner.

@@ -33,6 +33,7 @@ class Generator {
     void scarcity();
     [[nodiscard]] int call_of(Rank rank, test::Random& dice) const;
     void handles();
+    void add_partial_handles(std::vector<Rank> all);
     void later_method(HintMap& hints) const;
     HintMap hints();
     void add_handle(std::vector<Rank> members, bool log);

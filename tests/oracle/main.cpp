@@ -33,7 +33,7 @@ int usage() {
         "oracle_soak [--first S] [--count N] [--every K] [--ranks R] [--method NAME] [--faults] "
         "[--only-faults]\n"
         "            [--atomic] [--deaths] [--scarce] [--clients] [--client KIND] [--locks WHOSE] "
-        "[--plain-clients] "
+        "[--plain-clients] [--partial-handles] "
         "[--fresh-views] "
         "[--only KIND] "
         "[--go-on] "
@@ -73,6 +73,8 @@ bool parse(int argc, char** argv, Options& options) {
             options.features.plain_clients = true;
         } else if (word == "--fresh-views") {
             options.features.fresh_views = true;
+        } else if (word == "--partial-handles") {
+            options.features.partial_handles = true;
         } else if (word == "--method" && more) {
             options.features.method = argv[++i];
         } else if (word == "--locks" && more) {

@@ -117,7 +117,7 @@ class Process {
     OpenResult open(bool self, AccessMode mode = kCreate, HintMap info = {}) {
         OpenCall call = call_of(kPath, mode, std::move(info));
         call.locks = &locks_;
-        call.covers_job = !self;
+        call.covers_job = covers_job && !self;
         const int node = ranks_.topology().node(rank());
         call.open_store = [this, node](const std::string&,
                                        const OpenMode&) -> Result<std::unique_ptr<Store>> {
@@ -131,6 +131,7 @@ class Process {
 
     int collectives = 0;  ///< in the files that all ranks have opened together
     int messages = 0;
+    bool covers_job = true;  ///< the ranks of the test are all processes of the job
 
   private:
     Transport& ranks_;

@@ -88,6 +88,42 @@ INSTANTIATE_TEST_SUITE_P(Handles, SecondHandle,
                                          Second{true, false}, Second{true, true}),
                          second_name);
 
+/// Opens the file by all ranks but lets the library take it for a handle of only some of the job's
+/// processes. The other processes cannot know of the handle, so it must not fill holes.
+TEST(JobLocks, AHandleOfSomeOfTheJobsProcessesFillsNoHoles) {
+    Cluster cluster;
+    SimLocks job;
+    on_cluster(cluster, job, 1, [&](Process& process) {
+        process.covers_job = false;
+        auto file = process.open(false, kCreate, {{"oratorio_method", "two_phase"}});
+        auto other = process.open(true);
+        ASSERT_TRUE(file.ok() && other.ok());
+        write_and_fill_beside(**file, **other, process.rank());
+        EXPECT_EQ((*file)->stats().hole_reads, 0U);
+        EXPECT_EQ(kind_of((*other)->close()), ErrorKind::none);
+        EXPECT_EQ(kind_of((*file)->close()), ErrorKind::none);
+    });
+    EXPECT_EQ(text_of(cluster.disk), expected_pieces());
+}
+
+/// Rank 0 cannot see the handle that the last rank has opened on another node.
+TEST(JobLocks, AHandleFillsNoHolesIfAnotherNodeHadTheFileOpen) {
+    Cluster cluster;
+    SimLocks job;
+    on_cluster(cluster, job, 1, [&](Process& process) {
+        OpenResult other = Error{};
+        if (process.rank() == kRanks - 1) other = process.open(true);
+        auto file = process.open(false, kCreate, {{"oratorio_method", "two_phase"}});
+        if (!other.ok()) other = process.open(true);
+        ASSERT_TRUE(file.ok() && other.ok());
+        write_and_fill_beside(**file, **other, process.rank());
+        EXPECT_EQ((*file)->stats().hole_reads, 0U);
+        EXPECT_EQ(kind_of((*other)->close()), ErrorKind::none);
+        EXPECT_EQ(kind_of((*file)->close()), ErrorKind::none);
+    });
+    EXPECT_EQ(text_of(cluster.disk), expected_pieces());
+}
+
 /// If only rank 0's node takes part in a lazy open, the open cannot test whether locks are visible
 /// on all nodes. This must not be remembered as a test that failed.
 TEST(JobLocks, AnOpenThatNoOtherNodeTakesPartInLeavesTheMountUntested) {
