@@ -13,9 +13,9 @@
 #   build-short  the library and the tests of the short test command, in build/
 #   build-jobs the library, the tests under mpiexec and the part plain of the others, in build/
 #   build-all  the library and all tests, in build/
-#   build-sanitize  the floors that need no MPI and their tests with ASan and UBSan, in build-sanitize/
+#   build-sanitize  the rooms that need no MPI and their tests with ASan and UBSan, in build-sanitize/
 #   build-thread    what threads meet in, and its tests, with ThreadSanitizer, in build-thread/
-#   build-thread-all  all tests of floors that need no MPI, and one over MPICH with the library, with ThreadSanitizer
+#   build-thread-all  all tests of rooms that need no MPI, and one over MPICH with the library, with ThreadSanitizer
 #
 # Everything it says goes to stderr; what the tools it calls say goes to .oratorio/setup.log.
 set -euo pipefail

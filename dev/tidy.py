@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Checks rules of this code base that no compiler checks. Prints `file:line: complaint`; exit code 1 if any.
 
-- src/ is built in floors: a file includes only what FLOORS allows its folder.
+- src/ is built in rooms: a file includes only the rooms that ROOMS allows its own.
 - mpi.h and the names MPI_* and PMPI_* are for src/mpi and src/bind alone.
 - Files have at most 600 lines, C and C++ functions at most 60.
 - Descriptors of src/ are made as a Descriptor or a Socket, which are never 0, 1 or 2; no streams are opened.
@@ -35,7 +35,7 @@ WIDE = ("Transport", "Store")
 ABSTRACT = re.compile(r"^(?:class|struct) (\w+)[^;{()]*\{", re.MULTILINE)
 
 # folder of src/ -> folders that it may include, besides itself
-FLOORS = {
+ROOMS = {
     "base": set(),
     "memory": {"base"},
     "comm": {"base", "memory"},
@@ -126,35 +126,35 @@ def without_literals(text: str) -> str:
     return LITERALS_AND_COMMENTS.sub(blank, text)
 
 
-def floor_of(file: Path) -> str | None:
+def room_of(file: Path) -> str | None:
     """Returns the folder of src/ that `file`, relative to the root, belongs to."""
     return file.parts[1] if len(file.parts) > 2 and file.parts[0] == "src" else None
 
 
 def check_includes(file: Path, text: str) -> Iterator[Complaint]:
-    """Checks the floors, and that mpi.h is included only where it may be."""
-    floor = floor_of(file)
-    if floor is None:
+    """Checks the rooms, and that mpi.h is included only where it may be."""
+    room = room_of(file)
+    if room is None:
         return
-    if floor not in FLOORS:
-        yield Complaint(file, 1, f"src/{floor} is not a floor that dev/tidy.py knows")
+    if room not in ROOMS:
+        yield Complaint(file, 1, f"src/{room} is not a room that dev/tidy.py knows")
         return
     for number, line in enumerate(text.splitlines(), 1):
         found = INCLUDE.match(line)
         if not found:
             continue
         quote, name = found.groups()
-        target = name.partition("/")[0] if "/" in name else floor
-        if name == "mpi.h" and floor not in MPI_FOLDERS:
+        target = name.partition("/")[0] if "/" in name else room
+        if name == "mpi.h" and room not in MPI_FOLDERS:
             yield Complaint(file, number, "mpi.h is for src/mpi and src/bind only")
-        elif quote == '"' and target in FLOORS and target != floor and target not in FLOORS[floor]:
-            yield Complaint(file, number, f"{floor}/ may not include {target}/")
+        elif quote == '"' and target in ROOMS and target != room and target not in ROOMS[room]:
+            yield Complaint(file, number, f"{room}/ may not include {target}/")
 
 
 def check_mpi_names(file: Path, text: str) -> Iterator[Complaint]:
     """Reports MPI's names outside the two folders that know MPI."""
-    floor = floor_of(file)
-    if floor is None or floor in MPI_FOLDERS:
+    room = room_of(file)
+    if room is None or room in MPI_FOLDERS:
         return
     for number, line in enumerate(without_literals(text).splitlines(), 1):
         found = MPI_NAME.search(line)
@@ -165,7 +165,7 @@ def check_mpi_names(file: Path, text: str) -> Iterator[Complaint]:
 def check_kinds(file: Path, text: str) -> Iterator[Complaint]:
     """Reports code that names the kinds of a method's parts, outside the tables that have a row for each
     kind."""
-    if floor_of(file) is None or file.as_posix() in KIND_TABLES:
+    if room_of(file) is None or file.as_posix() in KIND_TABLES:
         return
     for number, line in enumerate(without_literals(text).splitlines(), 1):
         found = KIND.search(line)
@@ -175,7 +175,7 @@ def check_kinds(file: Path, text: str) -> Iterator[Complaint]:
 
 def check_vouching(file: Path, text: str) -> Iterator[Complaint]:
     """Reports calls of vouch() outside the collective helpers, which alone may make agreed values."""
-    if floor_of(file) is None or file.as_posix() in VOUCHERS:
+    if room_of(file) is None or file.as_posix() in VOUCHERS:
         return
     for number, line in enumerate(without_literals(text).splitlines(), 1):
         if VOUCH.search(line):
@@ -216,7 +216,7 @@ def functions(text: str) -> Iterator[tuple[int, int]]:
 
 def check_descriptors(file: Path, text: str) -> Iterator[Complaint]:
     """Reports descriptors that could get the number of standard input, output or error."""
-    if floor_of(file) is None:
+    if room_of(file) is None:
         return
     code = without_literals(text)
     for found in MAKES_DESCRIPTOR.finditer(code):
@@ -230,7 +230,7 @@ def check_descriptors(file: Path, text: str) -> Iterator[Complaint]:
 
 def check_standard_error(file: Path, text: str) -> Iterator[Complaint]:
     """Reports messages that bypass base/standard_error: a program may have a data file on descriptor 2."""
-    if floor_of(file) is None or file.as_posix() in STANDARD_ERROR_FILES:
+    if room_of(file) is None or file.as_posix() in STANDARD_ERROR_FILES:
         return
     for number, line in enumerate(without_literals(text).splitlines(), 1):
         found = STANDARD_ERROR.search(line)
@@ -274,7 +274,7 @@ def check_parameters(file: Path, text: str) -> Iterator[Complaint]:
     for first, count in functions(text):
         head = "\n".join(lines[first - 1 : first + count]).partition("{")[0]
         found = parameters(head)
-        if found > PARAMETERS_MAX and "ORATORIO_ENTRY" not in head and floor_of(file):
+        if found > PARAMETERS_MAX and "ORATORIO_ENTRY" not in head and room_of(file):
             yield Complaint(file, first, f"{found} parameters; a function has at most {PARAMETERS_MAX}")
 
 

@@ -170,5 +170,5 @@ def docs(
 def lint_command(
     fix: Annotated[bool, typer.Option("--fix", help="Format the files instead of complaining.")] = False,
 ) -> None:
-    """Check formatting, floors and sizes: everything that needs no run of the code."""
+    """Check formatting, rooms and sizes: everything that needs no run of the code."""
     raise typer.Exit(0 if lint.run(fix) else 1)

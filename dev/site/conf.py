@@ -25,10 +25,10 @@ myst_heading_anchors = 6
 root_doc = "README"
 include_patterns = [
     "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "CODE_OF_CONDUCT.md",
-    "licenses/README.md", "packaging/README.md", "docs/**.md",
+    "licenses/README.md", "packaging/README.md", "src/**README.md", "tests/README.md", "docs/**.md",
 ]  # fmt: skip
 # Without this, Sphinx would also walk through folders that have no pages.
-exclude_patterns = [".*", "build*", "out", "dist", "src", "tests", "cli", "lab", "dev"]
+exclude_patterns = [".*", "build*", "out", "dist", "tests/[a-z]*", "cli", "lab", "dev"]
 highlight_language = "none"
 
 html_theme = "furo"
@@ -44,6 +44,7 @@ PAGE = re.compile(r"\]\(([\w./-]+)\.md\)")
 # Pages that list pages by links. The site gets a hidden copy of each list, for its navigation.
 INDEXES = (
     "docs/user/README", "docs/research/README", "docs/research/results/README", "docs/internals/README",
+    "src/README",
 )  # fmt: skip
 # Pages to which the site adds a list of all other pages of their folder.
 FOLDERS = ("docs/internals/decisions/README",)
@@ -70,9 +71,9 @@ def navigation(overview: str) -> str:
 
 
 def listed(index: str, text: str) -> list[str]:
-    """Returns the pages of docs that an index links to."""
+    """Returns the pages that an index links to."""
     pages = (normpath(join(dirname(index), page)) for page in PAGE.findall(text))
-    return [f"/{page}" for page in dict.fromkeys(pages) if page.startswith("docs/")]
+    return [f"/{page}" for page in dict.fromkeys(pages) if page.startswith(("docs/", "src/", "tests/"))]
 
 
 def add_lists(app, page: str, text: list[str]) -> None:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Parts: the building blocks of methods. A part is a record of facts that never change. Each kind
 // of part has one complete table here. No other code asks which part a method has, except the
-// factory tables on the floors above (exchange/exchange.cpp, engine/work.cpp). A new part is a new
+// factory tables of other rooms (exchange/exchange.cpp, engine/work.cpp). A new part is a new
 // value of its enum and a row in those tables.
 #pragma once
 

@@ -65,7 +65,7 @@ def program(build, tmp_path_factory):
     return compiled
 
 
-def test_the_floors_work(build):
+def test_the_rooms_work(build):
     run = 0
     for name in PROGRAMS:
         told = checked(*aarch64.EMULATOR, build / f"tests/unit_{name}_test").stdout

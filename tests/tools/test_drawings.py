@@ -7,7 +7,12 @@ import pytest
 
 from oratorio.paths import ROOT
 
-PAGES = ("docs/internals/architecture.md", "docs/internals/state-machines.md")
+PAGES = (
+    "docs/internals/architecture.md",
+    "docs/internals/state-machines.md",
+    "src/README.md",
+    "docs/internals/glossary.md",
+)
 TEXTS = {
     file.relative_to(ROOT / "src").as_posix(): file.read_text()
     for file in sorted((ROOT / "src").rglob("*"))

@@ -23,7 +23,7 @@ def complaints(name: str, text: str) -> list[str]:
         ("src/engine/a.cpp", "file/file.hpp"),
     ],
 )
-def test_an_include_from_a_floor_above_is_refused(file, included):
+def test_an_include_from_a_room_above_is_refused(file, included):
     assert len(complaints(file, f'#include "{included}"\n')) == 1
 
 
@@ -37,11 +37,11 @@ def test_an_include_from_a_floor_above_is_refused(file, included):
         ("tests/sim/a.cpp", "bind/handle.hpp"),
     ],
 )
-def test_an_include_from_a_floor_below_is_fine(file, included):
+def test_an_include_from_a_room_below_is_fine(file, included):
     assert complaints(file, f'#include "{included}"\n') == []
 
 
-def test_a_folder_without_a_floor_is_refused():
+def test_a_folder_without_a_room_is_refused():
     assert len(complaints("src/attic/a.cpp", "int a;\n")) == 1
 
 
