@@ -234,7 +234,7 @@ StoreChoice store_in_use(const Answers& ranks, const Hints& hints) {
     return ranks[uncached] > 0 ? StoreChoice::uncached : store_for(hints.plan);
 }
 
-/// Returns what explanations say of a lazy (deferred) open.
+/// Returns what explanations say of a lazy open.
 std::string open_on(std::uint64_t now, Rank ranks) {
     return ": open on " + std::to_string(now) + " of " + std::to_string(ranks) +
            " ranks, and on others when they need it (hint romio_no_indep_rw)\n";
