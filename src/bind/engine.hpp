@@ -134,6 +134,7 @@ class Engine {
     std::mutex mutex_;  ///< guards all below that isn't atomic
     std::condition_variable work_;
     std::vector<std::shared_ptr<OpenFile>> files_;
+    // Read without mutex_ to return early. They publish nothing: files_ is read under mutex_.
     std::atomic<std::size_t> busy_{0};  ///< how many files are in files_
     std::atomic<bool> full_{false};     ///< the helper thread may call MPI, too
     std::atomic<bool> shut_down_{false};

@@ -48,6 +48,9 @@ class HookState {
     }
 
   private:
+    /// Memory order: sequentially consistent. A thread adds its work before it exchanges the
+    /// function in install(), and called() looks for work once more after it has cleared the
+    /// function. So one of the two sees the other, and no work is left without a function.
     std::atomic<HookFunction> function_{nullptr};
     std::atomic<int> started_{0};  ///< number of starts that called() has not ended yet
 };

@@ -75,8 +75,9 @@ class FileMutex {
 
   private:
     std::mutex mutex_;
-    std::atomic<int> waiting_{0};
-    std::atomic<std::thread::id> owner_{};  ///< a thread compares it only with its own id
+    std::atomic<int> waiting_{0};  ///< calls that wait; try_lock() only takes it as advice
+    /// Relaxed, because a thread compares it only with its own id, which it has written itself.
+    std::atomic<std::thread::id> owner_{};
 };
 
 struct OpenFile {
@@ -90,9 +91,10 @@ struct OpenFile {
 
     FileMutex mutex;   ///< guards all below but path; not held while a user's error handler runs
     std::string path;  ///< as the program gave it; never changes
-    std::atomic<int> resting{0};  ///< how many threads wait for a doorbell of the file, without the
-                                  ///< mutex
-    LentWorkspace workspace;      ///< lent to this file; returned when the file is gone
+    /// Number of threads that wait for a doorbell of the file without the mutex. The close waits
+    /// until it is 0; the decrement comes after the thread's last access to the doorbell.
+    std::atomic<int> resting{0};
+    LentWorkspace workspace;  ///< lent to this file; returned when the file is gone
     std::unique_ptr<File> file;
     ErrorHandler handler;
     int amode = 0;

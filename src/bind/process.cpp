@@ -142,8 +142,9 @@ auto of_valid(MPI_Datatype type, const Ask& ask) {
 }
 
 using MadeDecoder = Result<std::unique_ptr<Decoder>>;
-std::atomic<MadeDecoder*> current_decoder{nullptr};  ///< never destroyed: other threads may be
-                                                     ///< using it
+/// Never destroyed, because other threads may be using it. The compare-and-swap in decoder()
+/// publishes the object to the load there.
+std::atomic<MadeDecoder*> current_decoder{nullptr};
 
 MadeDecoder& decoder() {
     if (MadeDecoder* known = current_decoder.load()) return *known;

@@ -54,7 +54,8 @@ class Requests {
     // freed, or free it twice.
     std::map<std::uintptr_t, PendingPtr> known_;
     std::vector<PendingPtr> unfinished_;
-    // Every MPI_Wait reads the counts, also before anything of ours is in use.
+    // Every MPI_Wait reads the counts, also before anything of ours is in use. The loads are
+    // relaxed, because what the counts stand for is read under mutex_.
     static inline std::atomic<int> known_count_{0};
     static inline std::atomic<int> unfinished_count_{0};
 };

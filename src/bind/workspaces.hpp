@@ -86,7 +86,7 @@ class Workspaces {
     std::shared_ptr<CacheSlot> slot_of(MPI_Comm program);
     std::shared_ptr<CacheSlot> slot_on(MPI_Comm program);
 
-    std::atomic<std::uint64_t> last_number_;
+    std::atomic<std::uint64_t> last_number_;  ///< only makes numbers; publishes nothing
     CounterService counters_;
     std::mutex mutex_;  ///< guards all below and all cache slots
     std::shared_ptr<CacheSlot> of_world_;

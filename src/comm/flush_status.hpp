@@ -14,7 +14,9 @@
 
 namespace oratorio {
 
-/// The part of a FlushStatus that lies in memory which the ranks share.
+/// The part of a FlushStatus that lies in memory which the ranks share. Memory order: sequentially
+/// consistent. A rank raises `failed` before it leaves its turn (`under_way`, `pauses`), and reads
+/// `failed` after it has seen a pause; so it sees the failures of all turns before that pause.
 struct SharedFlushStatus {
     std::atomic<std::uint64_t> under_way{0};  ///< ranks that are in a turn
     std::atomic<std::uint64_t> pauses{0};     ///< number of moments in which no rank was in a turn

@@ -45,17 +45,20 @@ class NodeBoards {
 
     /// What all ranks of the node share.
     struct alignas(64) Head {
-        std::atomic<std::int64_t> counter{0};
+        std::atomic<std::int64_t> counter{0};  ///< the shared number; publishes nothing else
         SharedFlushStatus outcome;
     };
     /// The state of one rank.
     struct alignas(64) Member {
         explicit Member(WaitPolicy usual) : doorbell(usual) {}
         Doorbell doorbell;
-        /// All operations with a smaller number have ended on this rank.
+        /// All operations with a smaller number have ended on this rank. The store comes after the
+        /// rank has read their boards; a rank that loads it may write to those boards again.
         alignas(64) std::atomic<std::uint64_t> finished{0};
     };
-    /// The state of one operation.
+    /// The state of one operation. Memory order, sequentially consistent like that of Member: the
+    /// increment of `arrived` publishes a rank's operand, and the store to `acted` publishes the
+    /// result and `failed`, to the ranks that load them in is_complete().
     struct alignas(64) Board {
         /// Number of ranks that have arrived, summed over all operations of this board.
         std::atomic<std::uint64_t> arrived{0};

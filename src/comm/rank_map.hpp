@@ -38,7 +38,7 @@ class RankMap {
     [[nodiscard]] int count(int node) const { return counts_[static_cast<std::size_t>(node)]; }
     /// Returns the number of ranks on the node with the most.
     [[nodiscard]] int most() const;
-    /// Returns a rank's node and index. Takes O(log sweeps) time.
+    /// Returns a rank's node and index. Takes O(log sweeps) time. REQUIRES: 0 <= rank < size().
     [[nodiscard]] NodeSlot slot(Rank rank) const;
     [[nodiscard]] int operator[](std::size_t rank) const {
         return slot(static_cast<Rank>(rank)).node;

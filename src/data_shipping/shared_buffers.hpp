@@ -46,6 +46,8 @@ class SharedBuffers {
     }
     /// Orders accesses to the memory with the message that announces them. Both sides call it:
     /// after their accesses and before the message is sent, and after the message is received.
+    /// Memory order: both change one word with acquire and release, so the later of two fences sees
+    /// all accesses before the earlier one.
     void fence() const {
         if (!all_.empty())
             std::launder(reinterpret_cast<std::atomic<std::uint64_t>*>(all_.data()))

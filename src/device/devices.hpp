@@ -28,11 +28,15 @@ class Devices {
   private:
     static constexpr std::size_t kKinds = 2;
 
-    std::mutex looking_;                            ///< held while drivers are added; guards taken_
-    std::atomic<unsigned long long> libraries_{0};  ///< libraries ever loaded, as of the last look
+    std::mutex looking_;  ///< held while drivers are added; guards taken_
+    /// Libraries ever loaded, as of the last look. Its release store follows that of count_, so
+    /// that a thread that has nothing to look for sees all drivers.
+    std::atomic<unsigned long long> libraries_{0};
     std::array<bool, kKinds> taken_{};
     std::array<std::unique_ptr<DeviceDriver>, kKinds> drivers_;  ///< in the order they were found
-    std::atomic<std::size_t> count_{0};  ///< number of drivers; none is ever removed
+    /// Number of drivers; none is ever removed. The release store in look() publishes the drivers
+    /// to the acquire load in owner_of(). any() is relaxed, because it touches no driver.
+    std::atomic<std::size_t> count_{0};
 };
 
 }  // namespace oratorio

@@ -26,7 +26,7 @@ class AccessCompletion {
     /// Called once when this rank's work is over, with its own failure and how far its storage got.
     virtual void begin(const Error& mine, Remark remark, const StoredReport& stored) = 0;
     /// Makes progress; returns Step::done when the outcome is known. An error comes from the
-    /// transport.
+    /// transport. REQUIRES: begin() was called.
     virtual Result<Step> step() = 0;
     /// Returns the current trace activity.
     [[nodiscard]] virtual Activity activity() const = 0;

@@ -33,17 +33,21 @@ struct LockPolicy {
         const bool beside = left_first || (!collective && collective_writes > 0);
         return lockable && (!sole || (fills && (sieves || beside)));
     }
+    /// Waits for the lock and takes it. REQUIRES: the caller holds no other lock, and waits for no
+    /// rank before it gives this one back.
     [[nodiscard]] Result<RangeLock> take(Store& store, Extent range, bool exclusive) const {
         return RangeLock::take(store, job, range, exclusive);
     }
     /// Takes the shared lock for a write without filling; returns an empty lock if none is needed.
+    /// REQUIRES: as take().
     [[nodiscard]] Result<RangeLock> share(Store& store, Extent range, bool collective) const {
         if (!shares(collective)) return RangeLock();
         return take(store, range, false);
     }
 };
 
-/// The scope from when a rank enters a collective write until it leaves.
+/// The scope from when a rank enters a collective write until it leaves. REQUIRES: the policy
+/// outlives it.
 class CollectiveWrite {
   public:
     explicit CollectiveWrite(LockPolicy& lock_policy) : policy_(lock_policy) {

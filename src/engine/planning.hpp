@@ -17,7 +17,7 @@ class Planning {
     Planning(const RunContext& context, const Access& access, bool collective);
 
     /// Starts over. `may_recall` says that the kept plan may be used; `flags` join those of the
-    /// summary.
+    /// summary. REQUIRES, if collective: `may_recall` is equal on all ranks.
     void begin(bool may_recall, std::uint16_t flags);
     /// Makes progress; returns Step::done when the plan is ready. An error comes from the
     /// transport.

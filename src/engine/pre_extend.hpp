@@ -16,7 +16,7 @@ class PreExtend {
     /// none. An error is fatal: the transport failed.
     Result<Step> step(const RunContext& context, Offset end);
     /// Returns an error if the file is too short, so that no rank may write to mappings of it.
-    /// Equal on all ranks.
+    /// Equal on all ranks. REQUIRES: step() has returned Step::done.
     [[nodiscard]] const Error& error() const { return extended_.error(); }
 
   private:

@@ -29,7 +29,8 @@ class RegionWriter {
         Error error;
     };
     /// Stores the region's written bytes before it returns. Waits for the storage and for locks,
-    /// never for another rank of this access.
+    /// never for another rank of this access. REQUIRES: all ranks have entered the access
+    /// (engine/entry_tracker.hpp). This rank holds no range lock, unless the access is atomic.
     Stored write(const Region& region, const RoundBuffer& buffer);
 
   private:

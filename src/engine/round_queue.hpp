@@ -29,7 +29,8 @@ class RoundQueue {
     /// Returns the next round that this rank may begin now, if any. `oldest` is the number of its
     /// first round that is under way, INT64_MAX if none is.
     virtual std::optional<Round> take(std::int64_t oldest) = 0;
-    /// Returns the buffer of a round that the given slot of this rank took.
+    /// Returns the buffer of a round that the given slot of this rank took. REQUIRES: take()
+    /// returned the round for that slot.
     [[nodiscard]] virtual RoundBuffer buffer(const Round& round, std::size_t slot) const = 0;
     /// Returns true if no round that this rank is responsible for is left to take.
     [[nodiscard]] virtual bool done() const = 0;

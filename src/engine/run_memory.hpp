@@ -13,6 +13,7 @@ class RunMemory {
     explicit RunMemory(BufferPool& pool) : pool_(pool) {}
 
     /// Reserves memory for any role this rank may get. Returns false if there isn't enough.
+    /// REQUIRES: called before the first message of the access.
     [[nodiscard]] bool take_for_collective(Direction direction, const PlanOptions& options,
                                            const Topology& topology);
     /// Reserves memory by the plan of a rank that is its own aggregator and sends no messages.

@@ -15,10 +15,11 @@ namespace oratorio {
 class Token {
   public:
     /// Returns Step::done when this rank has the token. `at_once` (>= 1) and `sequence`, the
-    /// access's number, are equal on all ranks. An error comes from the transport.
+    /// access's number, are equal on all ranks. An error comes from the transport. REQUIRES: this
+    /// rank holds no lock, because a rank that has the token may need it.
     Result<Step> come(Transport& transport, unsigned sequence, int at_once);
-    /// Returns Step::done when the token is passed to the next rank. Called after come(), whether
-    /// or not this rank's work succeeded.
+    /// Returns Step::done when the token is passed to the next rank. Called whether or not this
+    /// rank's work succeeded. REQUIRES: come() has returned Step::done.
     Result<Step> pass(Transport& transport, unsigned sequence, int at_once, Stats& stats);
 
   private:

@@ -2,16 +2,25 @@
 // The two-phase engine: moves an access in rounds through collective buffers (collective
 // buffering). Data sieving is the same engine with a single participant.
 //
-// An aggregator has one or more slots. Each slot takes a round from the RoundQueue and passes these
-// phases; step() advances all slots, and the exchange between ranks.
+// An aggregator has one or more slots. A slot takes a round from the RoundQueue and passes these
+// phases. Run::step() steps the work, step() advances all slots and the exchange, and step_slot()
+// advances one slot:
 //
 //   write:  idle -> exchanging -> storing -> idle
 //   read:   idle -> [expecting] -> awaiting -> loading -> exchanging -> idle
 //
-// In `expecting`, the aggregator waits for the participants' reports of what they want
-// (ask_contents); in `awaiting`, until they have entered the access (engine/entry_tracker). In
-// `loading` and `storing`, storage calls are outstanding. In `exchanging`, participants fill or
-// empty the buffer. A rank that isn't an aggregator has no slots and only steps the exchange.
+//   phase       ends when
+//   idle        the queue has a round that may begin (take_round)
+//   expecting   all participants have reported what they want (Exchange::contents; ask_contents)
+//   awaiting    all ranks with data in the round have entered the access (EntryTracker::all_of)
+//   loading     the slot's storage calls have completed (reap_transfers)
+//   exchanging  all participants have filled or emptied the buffer (Exchange::close_if_served), no
+//               earlier round is before its storing, and, if holes are filled, all ranks have
+//               entered (EntryTracker::everybody)
+//   storing     the slot's storage calls have completed
+//
+// With loads by any rank, a slot is idle again as soon as its round is open. A rank without slots
+// only steps the exchange. docs/internals/state-machines.md draws the machines around this one.
 #include <algorithm>
 #include <cstring>
 #include <optional>

@@ -61,7 +61,8 @@ class DataPort {
     /// Returns how much of the data lies in the region, and where; nothing until that is known.
     /// Reports each region once, and walks all its runs.
     virtual std::optional<RoundContents> contents(const Region& region) = 0;
-    /// Copies the chunk's data to the payload of a message.
+    /// Copies the chunk's data to the payload of a message. REQUIRES, for this function, unpack()
+    /// and sent(): next() made the chunk.
     virtual void pack(const Chunk& chunk, std::span<std::byte> payload) = 0;
     /// Copies the payload of a message, which may be short, to the data. A payload that was
     /// received at `chunk.place` is there already. Returns the bytes that reached this rank's own
@@ -70,7 +71,8 @@ class DataPort {
     /// Called in writes when the chunk was sent. The chunk's `place`, if any, is then free.
     virtual void sent(const Chunk&) {}
     /// Copies between the data and a region's buffer without a message, as RegionCopy::copy does.
-    /// Copies the part of the region that is available and not yet copied.
+    /// Copies the part of the region that is available and not yet copied. REQUIRES, for a rank's
+    /// own data: make_own_data() was called with `copies`.
     virtual Copied copy(const Region& region, std::byte* buffer, std::byte* mask,
                         Offset valid_until) = 0;
 };

@@ -52,16 +52,20 @@ class Exchange {
     /// REQUIRES: this rank is an aggregator, and the plan says ask_contents.
     virtual void expect(std::int64_t round) = 0;
     /// Returns the sum of the answers to expect(), or nothing until every participant has answered.
+    /// REQUIRES: expect() was called for the round, and open() was not.
     [[nodiscard]] virtual std::optional<RoundContents> contents(std::int64_t round) const = 0;
     /// Opens a round in a buffer that is ready. The caller is the rank that loaded the round: the
     /// aggregator itself, or any rank where the plan says shared_loads. `buffer` holds the region
     /// of `round`; its write mask, if it has one, is clear. Reads: file bytes at or after
     /// `valid_until` are absent (end of file, or a failed read) and reach no rank.
+    /// REQUIRES: the round is not open, some rank has data in it, and the aggregator's open rounds
+    /// are less than NodeMemory::rounds_max apart.
     virtual void open(int aggregator, std::int64_t round, const RoundBuffer& buffer,
                       Offset valid_until) = 0;
     /// Returns true once every participant is served and the buffer is no longer touched. The round
     /// is then forgotten, and `held` is the number of bytes that came into its buffer; the buffer's
-    /// write mask says which bytes.
+    /// write mask says which bytes. REQUIRES: this rank has opened the round, for its own
+    /// aggregator role, and not closed it.
     virtual bool close_if_served(std::int64_t round, Bytes& held) = 0;
     /// Makes progress without waiting; returns Step::progressed if anything moved. An error comes
     /// from the transport, and the run can't continue.

@@ -189,9 +189,10 @@ class File {
     /// worked on one at a time, in their own order. A small access that needs no other rank may be
     /// done on return.
     OperationPtr start(AccessCall call);
-    /// Moves started operations on by a few steps.
+    /// Moves started operations on by a few steps, without waiting for other ranks.
     Progress progress(Mover mover);
-    /// Moves an operation on until it is done.
+    /// Moves an operation on until it is done. Collective if the operation is. REQUIRES: this file
+    /// started the operation.
     Outcome finish(const OperationPtr& operation);
     /// Moves all started operations on until they are done. Collective if any of them is.
     void settle();

@@ -66,6 +66,8 @@ class Operation {
     std::optional<DeviceMemory> device_;
     std::unique_ptr<DevicePipe> pipe_;
     Outcome outcome_;  ///< until done: that of the runs that have ended
+    /// Memory order: the release store in finish() publishes outcome_ to the acquire load in
+    /// done().
     std::atomic<bool> done_{false};
 };
 

@@ -58,7 +58,10 @@ class Reserve {
 
     std::mutex mutex_;
     std::array<Arena, kArenas> arenas_;
-    std::atomic<std::size_t> count_;  ///< arenas in use; they are never removed
+    /// Number of arenas in use; they are never removed. The release in make_room() publishes the
+    /// new arena to the acquire load in give_back(), which searches the arenas without mutex_.
+    std::atomic<std::size_t> count_;
+    // Written under mutex_, and read without it for reports.
     std::atomic<std::size_t> used_{0};
     std::atomic<std::size_t> most_used_{0};
 };

@@ -36,7 +36,7 @@ std::string random_digits() {
 }
 
 std::string new_name() {
-    static std::atomic<unsigned> made{0};
+    static std::atomic<unsigned> made{0};  // only makes numbers; publishes nothing
     return "/oratorio-" + std::to_string(getpid()) + "-" + std::to_string(made.fetch_add(1)) + "-" +
            random_digits();
 }

@@ -86,6 +86,7 @@ Found* look_up(Library library) {
 }
 
 const Found* find() {
+    // The release store publishes *found to the acquire loads.
     static std::atomic<const Found*> known{nullptr};
     if (const Found* found = known.load(std::memory_order_acquire)) return found;
     static std::mutex searching;

@@ -57,7 +57,8 @@ struct Host {
 
 // Constants of Open MPI (MPI_COMM_WORLD, MPI_BYTE ...) are addresses of variables of its library.
 // Each use looks up the address once, so that we hold no undefined symbol. Null if the host has no
-// such variable.
+// such variable. The load is relaxed, because every thread finds the same address and the address
+// publishes nothing.
 #ifdef OMPI_PREDEFINED_GLOBAL
 #undef OMPI_PREDEFINED_GLOBAL
 #define OMPI_PREDEFINED_GLOBAL(type, global)                                \

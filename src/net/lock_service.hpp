@@ -39,6 +39,7 @@ class LockService {
     /// conflicting requests that came earlier. There is no time limit while the service answers; an
     /// error means that it doesn't answer.
     virtual Result<LockId> acquire(const LockKey& file, Extent range, bool exclusive) = 0;
+    /// Gives a lock back. REQUIRES: acquire() returned it, and it was not released.
     virtual Result<void> release(LockId lock) = 0;
 };
 
@@ -54,6 +55,7 @@ class LockServices {
     /// service.
     virtual Result<ServiceAddress> serve() = 0;
     /// Takes back one offer, which is one call of serve(). The service ends with its last offer.
+    /// REQUIRES: serve() succeeded more often than withdraw() was called.
     virtual void withdraw() = 0;
     virtual std::shared_ptr<LockService> reach(const ServiceAddress& address) = 0;
 };

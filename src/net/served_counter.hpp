@@ -103,8 +103,8 @@ class CounterServer {
     Descriptor end_;    ///< an eventfd; readable when the thread must end
     Descriptor spare_;  ///< closed to make room for one connection when descriptors have run out
     std::size_t room_;
-    std::atomic<bool> stopped_{false};
-    std::mutex mutex_;  ///< guards the counters
+    std::atomic<bool> stopped_{false};  ///< makes stop() act once; publishes nothing
+    std::mutex mutex_;                  ///< guards the counters
     std::map<std::uint64_t, Counted> counters_;
     std::uint64_t last_id_ = 0;
     std::vector<Connection> connections_;  ///< the thread's; the most recently used one is last
@@ -137,6 +137,7 @@ class CounterConnection {
 
     const ServiceAddress address_;
     const CounterLimits limits_;
+    /// Written under mutex_ after failure_. has_failed() reads this word alone, without mutex_.
     std::atomic<bool> has_failed_{false};
     std::mutex mutex_;  ///< guards all below; held while waiting for a reply
     Socket socket_;

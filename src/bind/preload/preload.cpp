@@ -159,7 +159,9 @@ Word fail(Word, Word, Word, Word, Word, Word) {
     return host().error_other;
 }
 
-std::atomic<bool> opens_here{false};  ///< an open of a file has come to us, in C or Fortran
+/// An open of a file has come to us, in C or Fortran. Read when the process ends; publishes
+/// nothing.
+std::atomic<bool> opens_here{false};
 
 Routine routine_at(void* address) {
     return address != nullptr ? reinterpret_cast<Routine>(address) : fail;
@@ -189,7 +191,7 @@ Routine find_own_or_host_routine(const char* name) {
 }
 
 /// The target of a stub, found at the first call. Two threads may find it twice, with the same
-/// result.
+/// result. The release store publishes what the search has loaded to the acquire load.
 template <Routine (*find)(const char*)>
 class Slot {
   public:

@@ -53,9 +53,11 @@ class AggregatorSide {
   public:
     explicit AggregatorSide(PeerContext& context);
 
+    // REQUIRES, for these three: this rank is an aggregator, and the rounds are its own.
     void expect(std::int64_t round);
     [[nodiscard]] std::optional<RoundContents> contents(std::int64_t round) const;
     void open(std::int64_t round, const RoundBuffer& buffer, Offset valid_until);
+    /// Returns true if the round is open; is_served() and serve_own() require that.
     [[nodiscard]] bool is_open(std::int64_t round) const { return open_.contains(round); }
     [[nodiscard]] bool is_served(std::int64_t round) const { return open_.at(round).is_served(); }
     bool close_if_served(std::int64_t round, Bytes& held);

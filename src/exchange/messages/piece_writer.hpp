@@ -24,7 +24,8 @@ class PieceWriter {
 
     /// Returns the number of pieces that can still be added.
     [[nodiscard]] std::int64_t room() const { return static_cast<std::int64_t>(most_ - used_); }
-    /// Adds a piece; extends the last one if the new piece begins where it ends.
+    /// Adds a piece; extends the last one if the new piece begins where it ends. REQUIRES: room() >
+    /// 0, and the message has at most bytes_max bytes with the piece.
     void add(const std::byte* at, Bytes length) {
         const auto address = reinterpret_cast<std::intptr_t>(at);
         bytes_ += length;

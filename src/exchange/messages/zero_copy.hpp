@@ -37,7 +37,7 @@ class ZeroCopyMessages {
     [[nodiscard]] bool moves_in(std::int64_t round) const;
     /// Starts to receive (writes) or to send (reads) the `payload` bytes that `table` describes.
     /// `buffer`, which holds the table, stays in use until take() returns it. Returns false if the
-    /// table is invalid; the message was then dropped.
+    /// table is invalid; the message was then dropped. REQUIRES: used() and not full().
     Result<bool> start(const ZeroCopyRound& round, Rank other, std::span<std::byte> buffer,
                        std::span<const std::byte> table, Bytes payload);
     /// Completes a message whose data can't be placed. In a write the data is received over the

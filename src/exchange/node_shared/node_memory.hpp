@@ -17,8 +17,11 @@
 namespace oratorio {
 
 /// Control words of one sub-buffer. The opener writes `round` last; the participants then move
-/// their data and decrement `to_come`. Memory order: the store to `round` publishes all other
-/// fields, and the decrement of `to_come` publishes a participant's data and its part of `bytes`.
+/// their data and decrement `to_come`. Memory order: all operations are sequentially consistent.
+/// The store to `round` publishes all other fields to the participants, which read `round` first.
+/// The decrement of `to_come` publishes a participant's data and its part of `bytes` to the rank
+/// that reads 0. `claimed` changes by compare-and-swap, so that one rank reserves a round; it
+/// publishes nothing.
 struct alignas(64) SlotControl {
     std::atomic<std::uint64_t> round{0};    ///< key of the round that is open in the sub-buffer
     std::atomic<std::uint64_t> claimed{0};  ///< key of the last round reserved for loading
@@ -32,7 +35,7 @@ struct alignas(64) SlotControl {
 
 /// An aggregator's question to its participants: which data will this round hold? As in
 /// SlotControl, the aggregator writes `round` last, and each participant adds its contents before
-/// it decrements `to_come`.
+/// it decrements `to_come`; the memory order is the same.
 struct alignas(64) ContentsQuery {
     std::atomic<std::uint64_t> round{0};
     std::atomic<std::int64_t> to_come{0};
@@ -43,14 +46,17 @@ struct alignas(64) ContentsQuery {
     std::atomic<Offset> last{INT64_MIN};
 };
 
-/// The count of working ranks, shared by all ranks of the node.
+/// The number of working ranks of the node: those that do not wait (exchange/node_shared/waking).
+/// Memory order: sequentially consistent with Doorbell::rings, see ActiveScope::end().
 struct alignas(64) Awake {
-    std::atomic<int> ranks{
-        0};  ///< number of ranks that are working, not waiting (exchange/node_shared/waking)
+    std::atomic<int> ranks{0};
 };
 
 /// A rank's mailbox: where other ranks find its doorbell and its data
-/// (exchange/node_shared/cross_memory).
+/// (exchange/node_shared/cross_memory). Memory order: all operations are sequentially consistent.
+/// `ready` publishes the fields below it to the aggregators. `served` publishes to the participants
+/// what the aggregator has moved, `received` included. After each of the stores to `entered`,
+/// `ready` and `served` the ranks that may wait for it are rung.
 struct RankMailbox {
     explicit RankMailbox(WaitPolicy usual) : doorbell(usual) {}
     Doorbell doorbell;
@@ -89,6 +95,7 @@ class NodeMemory {
     /// REQUIRES: `node` is null on all ranks or on none.
     [[nodiscard]] static Agreed<NodeSharing> sharing(const NodeMemory* node);
 
+    // REQUIRES, for all functions below: prepare() has made the memory, and `rank` is on this node.
     [[nodiscard]] Doorbell& doorbell(Rank rank) const { return mailbox(rank).doorbell; }
     [[nodiscard]] RankMailbox& mailbox(Rank rank) const;
     [[nodiscard]] int process(Rank rank) const {

@@ -15,7 +15,7 @@ namespace oratorio {
 class RemoteData {
   public:
     /// Opens the data that the mailbox of `rank` describes; fetches its layouts from that rank's
-    /// memory.
+    /// memory. REQUIRES: the mailbox's `ready` has the key of this access.
     static Result<RemoteData> open(const NodeMemory& node, Rank rank);
 
     /// Returns how much data the rank has in the region, and where.

@@ -15,7 +15,8 @@ class Waking {
     Waking(const NodeMemory& node, const Topology& topology, bool gently)
         : node_(node), topology_(topology), gently_(gently) {}
 
-    /// Rings the rank's doorbell: something that it may wait for has changed.
+    /// Rings the rank's doorbell: something that it may wait for has changed. REQUIRES, if gently:
+    /// call_others() follows.
     void tell(Rank rank) const;
     /// Wakes other ranks. Called after the last tell(). If they then keep all cores busy, this rank
     /// sleeps at once the next time it waits.
