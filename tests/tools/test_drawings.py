@@ -12,6 +12,7 @@ PAGES = (
     "docs/internals/state-machines.md",
     "src/README.md",
     "docs/internals/glossary.md",
+    "docs/internals/README.md",
 )
 TEXTS = {
     file.relative_to(ROOT / "src").as_posix(): file.read_text()
