@@ -46,6 +46,7 @@ class Mutation:
     old: str
     new: str
     options: tuple[str, ...] = ()
+    found: str = ""
 
     def apply(self, text: str) -> str | None:
         """Returns the mutated text of the file; None unless the old text occurs exactly once."""
@@ -143,14 +144,16 @@ def read_list(file: Path = LIST) -> list[Mutation]:
 
 
 def row(found: Found) -> str:
-    """Returns a line of the table in docs/internals/oracle.md."""
+    """Returns a line of the table that run() prints."""
     mutation = found.mutation
     by = (
         f"seed {found.seed}, {found.kind}"
         if found.outcome == "killed"
         else f"{found.outcome} {found.kind}".strip()
     )
-    return f"| {mutation.name} | `{mutation.file}` | `{' '.join(mutation.options)}` | {by} |"
+    return (
+        f"| {mutation.name} | `{mutation.file}` | `{' '.join(mutation.options)}` | {by} | {mutation.found} |"
+    )
 
 
 def run(seeds: int, match: str | None) -> bool:
@@ -158,7 +161,9 @@ def run(seeds: int, match: str | None) -> bool:
     console = Console(highlight=False)
     bench = Bench(seeds)
     bench.prepare()
-    console.print("| what is wrong | in `src/` | options | found by |\n|---|---|---|---|", markup=False)
+    console.print(
+        "| what is wrong | in `src/` | options | found by | before |\n|---|---|---|---|---|", markup=False
+    )
     good = True
     for mutation in read_list():
         if match and match not in mutation.name:
