@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Turns a call into an access: describe() checks the arguments, place() finds the place in the view
-// and moves the file pointer. An access that is one contiguous piece is moved at once, without a
-// plan (move_one_piece); any other access becomes an Operation (enqueue). In a collective call an
-// error is recorded in the Access instead of returned early, because the other ranks count on this
-// rank.
-#include <algorithm>
+// Turns a call into an access (begin): describe() checks the arguments, claim() moves the shared
+// file pointer, place() finds the place in the view. An access that is one contiguous piece may be
+// moved at once, without a plan; any other access becomes an Operation (enqueue). In a collective
+// call an error is recorded in the Access instead of returned early, because the other ranks count
+// on this rank.
 #include <cerrno>
 
-#include "file/path.hpp"
+#include "file/ordered.hpp"
+#include "file/placed_access.hpp"
 #include "file/state.hpp"
 #include "plan/methods.hpp"
 
@@ -47,180 +47,74 @@ void refuse(Access& access, const Error& error) {
 
 /// Returns true if the data was moved. An access counts as not moved if the system refused to touch
 /// its memory (EFAULT), as it refuses memory of a device.
-bool has_moved(bool moved, const Outcome& outcome) {
-    return moved && outcome.error.system_errno != EFAULT;
+bool has_moved(const std::optional<Outcome>& moved) {
+    return moved && moved->error.system_errno != EFAULT;
 }
 
-Layout one_run(Bytes bytes) {
-    return Layout{Shape::run(bytes), bytes, 0, 1};
+/// Places an access that begins at `start`, in etypes of the view. Refuses it if `start` is an
+/// error, or if its data would lie outside of any file.
+void place(PlacedAccess& placed, const View& view, const Result<Offset>& start) {
+    Access& access = placed.access;
+    if (!start) {
+        refuse(access, start.error());
+    } else if (const auto from = view.data_position(*start, access.memory.size())) {
+        access.from = *from;
+    } else {
+        refuse(access,
+               Error::make(ErrorKind::argument,
+                           "access: the offset is negative or past the largest file offset, 2^62"));
+    }
+    if (access.refused.kind != ErrorKind::none) placed.etypes = 0;
+    if (view.file.shape->size() == 0 || access.bytes() == 0) access.memory = Layout{};
 }
 
 }  // namespace
 
-std::shared_ptr<const Agreed<PlanConfig>> File::State::current_config() {
-    if (terms != nullptr) return terms;
-    const auto make = [](const Hints& given, const Found& found, const Nodes& nodes,
-                         const AgentFacts& shipped_to) {
-        PlanConfig made;
-        made.options = given.plan;
-        if (found.striping.unit > 0) made.options.striping_unit = found.striping.unit;
-        // With lazy open, collective buffering is preferred, so that ranks that aren't aggregators
-        // needn't open the file.
-        if (given.no_independent_access) {
-            if (given.plan.cb_read == Toggle::automatic) made.options.cb_read = Toggle::enable;
-            if (given.plan.cb_write == Toggle::automatic) made.options.cb_write = Toggle::enable;
-        }
-        made.facts.coherent = nodes.one_node();
-        made.facts.alone = nodes.size == 1;
-        made.facts.ranks_of_machine = nodes.ranks_of_node_most() * nodes.nodes_of_machine;
-        made.facts.cores_of_machine = nodes.cores;
-        made.facts.local_file_system = is_local(found.file_system);
-        made.facts.mappable = found.mappable;
-        made.facts.asynchronous =
-            found.store == StoreChoice::uring || found.store == StoreChoice::thread;
-        made.facts.costs = nodes.nodes_of_machine > 1 ? on_one_machine(found.costs) : found.costs;
-        made.facts.agents = shipped_to;
-        // Some rank can't read its store, so no method may fill holes: data sieving and collective
-        // buffering of writes are off.
-        if (!found.holes_readable) {
-            made.options.cb_write = made.options.ds_write = Toggle::disable;
-            made.options.method = nullptr;
-        }
-        return made;
-    };
-    terms = std::make_shared<const Agreed<PlanConfig>>(
-        agreed_from(make, hints, opened.found, nodes_of(*transport), agent_facts));
-    return terms;
-}
+/// A call that has begun: its access has a place, and may have been moved already.
+struct File::Begun {
+    bool waits = false;  ///< the caller waits for the outcome
+    TracedAccess traced;
+    PlacedAccess placed;
+    std::optional<Outcome> moved;
+};
 
 RunContext File::State::context(const TracedAccess& traced) {
-    return {.transport = *transport,
+    return {.transport = transport,
             .store = store.get(),
-            .config = current_config(),
-            .stats = engine.stats,
-            .buffers = engine.buffers,
-            .begun = &engine.collectives,
-            .observer = this,
-            .node = &engine.node,
-            .plans = &engine.plans,
-            .io_thread = &engine.io_thread,
-            .lock_policy = &engine.lock_policy,
-            .undelivered = &engine.undelivered,
+            .config = hints.config(opened.found, transport, agents.facts()),
+            .stats = stats,
+            .buffers = workspace->buffers,
+            .begun = &workspace->collectives,
+            .observer = &explainer,
+            .node = &workspace->node,
+            .plans = &plans,
+            .io_thread = &io_thread,
+            .lock_policy = &locks.policy(),
+            .undelivered = &unsynced.undelivered(),
             .agents = agents.get(),
             .traced = traced};
 }
 
-TracedAccess File::State::record(const AccessCall& call, bool started) {
-    Recorder& recorder = tracing->recorder();
-    if (recorder.full()) {
-        recorder.skip();
-        if (recorder.idle()) engine.stats.stop_recording(opened.found->account);
-        return TracedAccess(recorder);
-    }
-    AccessRecord mine;
-    mine.begin = Recorder::now();
-    mine.collective = call.collective ? 0 : -1;
-    mine.direction = call.direction;
-    mine.started = started;
-    mine.shared = call.at == Positioning::shared;
-    return {recorder, mine};
-}
-
-void File::State::planned(const Plan& plan) {
-    if (tracing != nullptr) tracing->planned(plan);
-    if (!opened.explain) return;
-    const std::string& representation = place.view.representation;
-    const bool converts = representation != "native" && representation != "internal";
-    const std::string as =
-        converts ? "  conversion   the file has " + representation + "\n" : std::string();
-    opened.messages.say_done(opened.path,
-                             {explain(plan) + as, fingerprint(plan) + as,
-                              plan_members(plan, converts ? representation : std::string())});
-}
-
-void File::State::tell_moved_at_once(const Access& access, bool collective) {
-    if (!opened.explain) return;
-    const std::string why = "one piece of the file, moved at once; there is nothing to plan";
-    const std::string text = std::string(collective ? "collective " : "independent ") +
-                             name_of(access.direction) + ": " + why + "\n";
-    opened.messages.say_done(opened.path,
-                             {text, text, unplanned_members(access.direction, collective, why)});
-}
-
-void File::State::remark(const std::string& sentence) {
-    opened.messages.warn(sentence);
-}
-
-/// Returns where the access begins, in etypes. Collective for an ordered access (all ranks with the
-/// shared file pointer). With the shared file pointer this call may also write the data, or gather
-/// it, if there is little of it: see Placed::moved.
-Result<Offset> File::start_of(const AccessCall& call, Placed& placed) {
-    if (call.at == Positioning::explicit_offset) return call.offset;
-    if (call.at == Positioning::individual) return state_->place.position;
-    if (!call.collective && state_->is_gathered(call, placed)) return state_->append(placed);
-    if (!call.collective) return state_->transport->fetch_add(placed.etypes);
-    settle();
-    return state_->claim_in_order(placed);
-}
-
-/// Lets an access with memory of a device go through bounce buffers in the host's memory: in pieces
-/// if neither conversion nor atomic mode needs all data at once, else as a whole, like data that is
-/// converted. Returns false, and does nothing, if none of the memory is a device's.
-bool File::State::stage(AccessCall& call, Placed& placed) {
-    Access& access = placed.access;
-    if (access.refused.kind != ErrorKind::none) return false;
-    DeviceDriver* const driver = opened.devices->owner_of(access.buffer, access.memory);
-    if (driver == nullptr) return false;
-    DeviceMemory memory{driver, access.buffer, std::move(access.memory)};
-    access.memory = one_run(memory.layout.size());
-    placed.may_move = false;
-    const bool in_pieces = !call.conversion && !hints->plan.atomic;
-    if (opened.explain)
-        opened.messages.warn(opened.path + ": memory of a device (" + driver->name() +
-                             "): " + (in_pieces ? "in pieces" : "each access as a whole") +
-                             " by way of the host's memory");
-    if (in_pieces)
-        placed.device.emplace(std::move(memory));
-    else
-        call.conversion = stage_whole(std::move(memory), std::move(call.conversion));
-    return true;
-}
-
-/// Looks for device drivers if describe() did not, and stages the access if its memory is a
-/// device's. Returns true if it did so: the access is still to be moved. Called for data that our
-/// own code is about to copy, which must not touch device memory, and for data that the system
-/// refused because it can't reach the memory. A driver may have been loaded since the last look.
-bool File::State::stage_late(AccessCall& call, Placed& placed) {
-    if (opened.devices == nullptr || placed.looked || call.conversion || placed.device)
-        return false;
-    opened.devices->look();
-    return opened.devices->any() && stage(call, placed);
-}
-
 /// Returns what a call asks for, before the place of its data in the file is known. Takes over the
 /// call's memory layout. Does no I/O and sends no messages.
-File::Placed File::describe(AccessCall& call, bool may_move) const {
+PlacedAccess File::describe(AccessCall& call) const {
     const State& state = *state_;
     const View& view = state.place.view;
-    Placed placed{
+    PlacedAccess placed{
         .access = {call.direction, view.file, 0, std::move(call.memory), call.buffer, call.refused},
         .etypes = 0,
         .device = {},
-        .looked = false,
-        .may_move = may_move && !call.conversion,
-        .moved = {}};
-    if (Devices* const devices = state.opened.devices; devices != nullptr) {
-        // An access with the shared file pointer, with conversion or of several ranks looks for
-        // drivers here, because its data may travel while the ranks agree on places, before
-        // stage_late().
-        placed.looked = call.at == Positioning::shared || call.conversion ||
-                        (call.collective && state.transport->topology().size > 1);
-        if (placed.looked) devices->look();
-        if (devices->any()) (void)state_->stage(call, placed);
-    }
+        .looked_for_devices = false};
+    // An access with the shared file pointer, with conversion or of several ranks looks for drivers
+    // here, because its data may travel while the ranks agree on places, before stage_late().
+    state_->staging.stage(call, placed,
+                          call.at == Positioning::shared || call.conversion ||
+                              (call.collective && state.transport.topology().size > 1));
     Access& access = placed.access;
-    if (call.conversion && call.refused.kind == ErrorKind::none)
-        access.memory = one_run(call.conversion->file_bytes());
+    if (call.conversion && call.refused.kind == ErrorKind::none) {
+        const Bytes bytes = call.conversion->file_bytes();
+        access.memory = Layout{Shape::run(bytes), bytes, 0, 1};
+    }
     refuse(access, check_mode(mode(), call));
     if (call.collective) refuse(access, state.ready());
     if (call.collective && state.split) {
@@ -238,153 +132,157 @@ File::Placed File::describe(AccessCall& call, bool may_move) const {
     return placed;
 }
 
-/// Describes a call and finds its place in the file. Writes gathered records first (write-behind),
-/// unless this call adds a record to them. Moves the shared file pointer, and may move small data
-/// along with it (Placed::moved).
-File::Placed File::place(AccessCall& call, bool may_move) {
+/// Returns true if the access asks for no more than to move contiguous memory, in a way that this
+/// rank may choose: no data to convert, no memory of a device, no atomic mode, no method by hint,
+/// no independent access queued before it. A caller that doesn't wait can't be kept for a large
+/// access.
+bool File::is_plain(const AccessCall& call, const Begun& begun) const {
+    const PlacedAccess& placed = begun.placed;
+    const Access& access = placed.access;
+    const Bytes bytes = access.bytes();
+    return !call.conversion && !placed.device && (begun.waits || bytes <= kSmallAccess) &&
+           bytes > 0 && access.has_one_memory_piece() && !state_->hints->plan.atomic &&
+           state_->hints->plan.method == nullptr && state_->queues.independent.empty();
+}
+
+/// Returns true if the call adds a record to those that are gathered (write-behind).
+bool File::gathers(const AccessCall& call, const Begun& begun) const {
+    return state_->records.on() && call.at == Positioning::shared && !call.collective &&
+           begun.waits && call.direction == Direction::write && is_plain(call, begun) &&
+           begun.placed.access.is_one_piece();
+}
+
+/// Moves the file pointer that the call uses, unless that is the individual one, and returns where
+/// the access begins, in etypes. With the shared file pointer little data to write may be moved
+/// along with it, and is gathered or written then. Collective for an ordered access (all ranks with
+/// the shared file pointer).
+Result<Offset> File::claim(const AccessCall& call, Begun& begun) {
     State& state = *state_;
-    const View& view = state.place.view;
-    if (call.collective && call.direction == Direction::write) {
-        state.written_together = true;
-        state.written_apart = state.written_apart || asks_for_edges(state.hints->plan);
+    if (call.at == Positioning::explicit_offset) return call.offset;
+    if (call.at == Positioning::individual) return state.place.position;
+    const PlacedAccess& placed = begun.placed;
+    if (!call.collective && gathers(call, begun)) {
+        bool gathered = false;
+        const auto start =
+            state.records.append(placed.access, placed.etypes, state.place.view, gathered);
+        if (gathered) begun.moved = Outcome{placed.access.bytes(), {}};
+        return start;
     }
-    Placed placed = describe(call, may_move);
-    Access& access = placed.access;
-    if (!state.is_gathered(call, placed)) {
-        if (auto written = state.write_gathered(); !written) refuse(access, written.error());
+    if (!call.collective) return state.transport.fetch_add(placed.etypes);
+    settle();
+    return claim_ordered(call, begun);
+}
+
+Result<Offset> File::claim_ordered(const AccessCall& call, Begun& begun) {
+    State& state = *state_;
+    const PlacedAccess& placed = begun.placed;
+    const Access& access = placed.access;
+    const bool free = begun.waits && !call.conversion && !placed.device;
+    const bool brings = free && access.direction == Direction::write &&
+                        access.refused.kind == ErrorKind::none &&
+                        (access.bytes() == 0 || (is_plain(call, begun) && access.is_one_piece()));
+    auto claimed = claim_in_order(state.transport, state.place.view, access, placed.etypes, brings,
+                                  [&](Offset offset, std::span<const iovec> memory) {
+                                      return state.move_now(Direction::write, offset, memory);
+                                  });
+    if (!claimed) return claimed.error();
+    begun.moved = std::move(claimed->moved);
+    if (begun.moved && state.messages.explains())
+        state.messages.say(state.opened.path +
+                           ": ordered write of small data: the last rank to come "
+                           "wrote it all at once");
+    return claimed->start;
+}
+
+/// Decides how an access is done that isn't done yet. Returns its offset in the file if this rank
+/// moves it at once, alone and without a plan; nothing if it becomes an operation, which makes a
+/// plan when its turn comes. (A program that appends small records with the shared file pointer
+/// makes no other accesses.) A collective access is moved at once only if it is small and the file
+/// has one rank; a larger one gets a plan even there.
+std::optional<Offset> File::place_at_once(const AccessCall& call, const Begun& begun) const {
+    const Access& access = begun.placed.access;
+    if (call.collective) {
+        const bool alone =
+            state_->transport.topology().size == 1 && state_->queues.collective.empty();
+        if (!alone || access.bytes() > kSmallAccess) return std::nullopt;
     }
-    if (access.refused.kind != ErrorKind::none && !call.collective) return placed;
-    const auto start = start_of(call, placed);
-    if (!start) {
-        refuse(access, start.error());
-    } else if (const auto from = view.data_position(*start, access.memory.size())) {
-        access.from = *from;
-    } else {
-        refuse(access,
-               Error::make(ErrorKind::argument,
-                           "access: the offset is negative or past the largest file offset, 2^62"));
-    }
-    if (access.refused.kind != ErrorKind::none) placed.etypes = 0;
-    if (view.file.shape->size() == 0 || access.bytes() == 0) access.memory = Layout{};
-    return placed;
+    return is_plain(call, begun) ? place_of_one_piece(access) : std::nullopt;
 }
 
-/// Returns true if the access has contiguous memory and asks for no more than to move it: no atomic
-/// mode, no method by hint, no independent access queued before it.
-bool File::State::is_plain(const Access& access) const {
-    return access.bytes() > 0 && access.has_one_memory_piece() && !hints->plan.atomic &&
-           hints->plan.method == nullptr && queues.independent.empty();
-}
-
-/// Returns true if the access is plain and one contiguous piece of the file, wherever it begins.
-bool File::State::is_one_piece(const Access& access) const {
-    return is_plain(access) && access.is_one_piece();
-}
-
-/// Returns where a plain access lies in the file, if it is one piece there.
-std::optional<Offset> File::State::place_of_one_piece(const Access& access) const {
-    if (is_one_piece(access)) return access.file.origin + access.from;
-    // The search isn't worth its time if the pieces of the view are shorter, on average, than half
-    // the access.
-    const Shape& shape = *access.file.shape;
-    if (!is_plain(access) || access.bytes() > 2 * (shape.size() / shape.pieces()))
-        return std::nullopt;
-    Cursor cursor(access.file);
-    cursor.seek_size(access.from);
-    const StridedRun run = cursor.next(access.bytes());
-    if (run.count != 1 || run.length != access.bytes()) return std::nullopt;
-    return run.offset;
-}
-
-Transferred File::State::move_now(Direction direction, Offset offset,
-                                  std::span<const iovec> memory) {
-    if (auto ready = store->prepare(); !ready) return {.error = ready.error()};
-    RangeLock held;
-    if (direction == Direction::write) {
-        const Extent range{offset, offset + length_of(memory)};
-        auto shared = engine.lock_policy.share(*store, range, false);
-        if (!shared) return {.error = shared.error()};
-        held = std::move(*shared);
-    }
-    Transferred done = Transfer(*store, &engine.stats).move(direction, offset, memory);
-    if (const auto unlocked = held.give_back(); !unlocked && done.error.kind == ErrorKind::none)
-        done.error = unlocked.error();
-    return done;
-}
-
-/// Moves an access of one piece by this rank alone: there is nothing to plan. (A program that
-/// appends small records with the shared file pointer makes no other accesses.) A collective access
-/// moves this way only if it is small and the file has one rank; a larger one gets a plan even
-/// there.
-bool File::State::move_one_piece(const Access& access, bool collective, Outcome& outcome) {
-    const bool alone = transport->topology().size == 1 && queues.collective.empty();
-    if (collective && !(alone && access.bytes() <= kSmallAccess)) return false;
-    const auto offset = place_of_one_piece(access);
-    if (!offset) return false;
+void File::move_at_once(const AccessCall& call, Offset offset, Begun& begun) {
+    const Access& access = begun.placed.access;
     const iovec piece{access.buffer + access.memory.origin,
                       static_cast<std::size_t>(access.bytes())};
-    const Transferred done = move_now(access.direction, *offset, std::span(&piece, 1));
-    tell_moved_at_once(access, collective);
+    const Transferred done = state_->move_now(access.direction, offset, std::span(&piece, 1));
+    state_->explainer.moved_at_once(access.direction, call.collective);
+    Outcome& outcome = begun.moved.emplace();
     outcome.bytes = done.bytes;
     if (done.error.kind != ErrorKind::none)
-        outcome.error = done.error.on(transport->topology().rank);
-    return true;
+        outcome.error = done.error.on(state_->transport.topology().rank);
 }
 
-OperationPtr File::enqueue(const AccessCall& call, Placed placed, const TracedAccess& traced) {
+/// Begins a call in these steps: describe it; end what must not be overtaken by it; claim its
+/// place; find the place in the file; move the data if that can be done at once.
+File::Begun File::begin(AccessCall& call, bool waits) {
     State& state = *state_;
+    if (call.collective && call.direction == Direction::write)
+        state.unsynced.note(asks_for_edges(state.hints->plan));
+    Begun begun{.waits = waits,
+                .traced = state.trace.begin(call, !waits),
+                .placed = describe(call),
+                .moved = {}};
+    PlacedAccess& placed = begun.placed;
+    if (state.records.on() && !gathers(call, begun)) {
+        if (auto written = state.records.write(); !written) refuse(placed.access, written.error());
+    }
+    if (call.collective || placed.access.refused.kind == ErrorKind::none)
+        place(placed, state.place.view, claim(call, begun));
+    state.trace.describe(begun.traced, placed.access);
+    if (!begun.moved) {
+        if (const auto offset = place_at_once(call, begun)) move_at_once(call, *offset, begun);
+    }
+    if (!has_moved(begun.moved) && state.staging.stage_late(call, placed)) begun.moved.reset();
+    return begun;
+}
+
+/// Makes an operation of the access, which it takes over, and queues it unless it is done.
+OperationPtr File::enqueue(const AccessCall& call, Begun& begun) {
+    State& state = *state_;
+    PlacedAccess& placed = begun.placed;
     Access& access = placed.access;
     const bool moves_data = access.memory.count > 0;
-    const RunContext context = state.context(traced);
+    const RunContext context = state.context(begun.traced);
     auto operation =
         moves_data && placed.device
             ? std::make_shared<Operation>(context, std::move(access), call.collective,
                                           std::move(*placed.device))
             : std::make_shared<Operation>(context, std::move(access), call.collective,
                                           moves_data ? call.conversion : nullptr, call.buffer);
-    if (placed.moved) operation->finish(*placed.moved);
+    if (begun.moved) operation->finish(*begun.moved);
     auto& queue = call.collective ? state.queues.collective : state.queues.independent;
     if (!operation->done()) queue.push_back(operation);
     return operation;
 }
 
 OperationPtr File::start(AccessCall call) {
-    const TracedAccess traced = state_->trace(call, true);
-    Placed placed = place(call, false);
-    if (state_->tracing != nullptr) state_->tracing->describe(traced, placed.access);
-    if (call.at == Positioning::individual) state_->place.position += placed.etypes;
-    const bool at_once =
-        !call.conversion && !placed.device && placed.access.bytes() <= kSmallAccess;
-    Outcome outcome;
-    const bool moved = at_once && state_->move_one_piece(placed.access, call.collective, outcome);
-    const bool late = !has_moved(moved, outcome) && state_->stage_late(call, placed);
-    if (moved && !late) placed.moved = outcome;
-    return enqueue(call, std::move(placed), traced);
+    Begun begun = begin(call, false);
+    if (call.at == Positioning::individual) state_->place.position += begun.placed.etypes;
+    return enqueue(call, begun);
 }
 
 Outcome File::access(AccessCall call) {
-    Stats& stats = state_->engine.stats;
+    Stats& stats = state_->stats;
     const Timing timing(&stats, &Stats::access_time);
-    const TracedAccess traced = state_->trace(call, false);
-    Placed placed = place(call, true);
-    if (state_->tracing != nullptr) state_->tracing->describe(traced, placed.access);
-    Outcome outcome;
-    bool moved = placed.moved.has_value();
-    if (moved) {
-        outcome = *placed.moved;
-    } else if (placed.may_move) {
-        moved = state_->move_one_piece(placed.access, call.collective, outcome);
-    }
-    if (!has_moved(moved, outcome) && state_->stage_late(call, placed)) moved = false;
-    if (moved) {
-        stats.count_access(outcome.bytes, call.direction == Direction::write);
-        traced.end(outcome.bytes, outcome.error.kind);
+    Begun begun = begin(call, true);
+    if (begun.moved) {
+        stats.count_access(begun.moved->bytes, call.direction == Direction::write);
+        begun.traced.end(begun.moved->bytes, begun.moved->error.kind);
     } else {
-        outcome = finish(enqueue(call, std::move(placed), traced));
+        begun.moved = finish(enqueue(call, begun));
     }
-    if (call.at == Positioning::individual && outcome.error.kind == ErrorKind::none)
-        state_->place.position += placed.etypes;
-    return outcome;
+    if (call.at == Positioning::individual && begun.moved->error.kind == ErrorKind::none)
+        state_->place.position += begun.placed.etypes;
+    return *std::move(begun.moved);
 }
 
 }  // namespace oratorio

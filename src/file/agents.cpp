@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The agents of an open file (data shipping). All ranks start them together when the file is
-// opened, if hints ask for a method that ships. They end when the file is closed.
+#include "file/agents.hpp"
+
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -8,9 +8,7 @@
 
 #include "comm/shared_segment.hpp"
 #include "data_shipping/inline_agents.hpp"
-#include "data_shipping/remote_agents.hpp"
-#include "file/path.hpp"
-#include "file/state.hpp"
+#include "file/opening.hpp"
 #include "plan/aggregators.hpp"
 #include "plan/methods.hpp"
 
@@ -75,120 +73,114 @@ bool has_agent(const Topology& topology, const AgentFacts& facts) {
 
 /// Collective. Maps memory for requests, shared by the ranks of each node with an agent. The ranks
 /// of a node without one send their requests as messages.
-Result<void> File::State::share_with_agents(const AgentFacts& facts) {
-    const Topology& topology = transport->topology();
-    const Bytes each = request_memory(facts);
+Result<void> FileAgents::share_memory() {
+    const Topology& topology = transport_.topology();
+    const Bytes each = request_memory(*facts_);
     const std::int64_t ranks = ranks_beside(topology, topology.rank);
     SharedSegment::Options options;
-    if (has_agent(topology, facts)) options.bytes = SharedBuffers::bytes_needed(ranks, each);
+    if (has_agent(topology, *facts_)) options.bytes = SharedBuffers::bytes_needed(ranks, each);
     SharedSegment segment(std::move(options));
-    if (auto finished = segment.finish(*transport); !finished) return finished;
+    if (auto finished = segment.finish(transport_); !finished) return finished;
     if (segment.refused()) {
-        opened.messages.warn("requests to agents are sent: " +
-                             oratorio::describe(segment.refusal(), ""));
+        messages_.warn("requests to agents are sent: " + describe(segment.refusal(), ""));
     } else {
-        agent_memory = segment.take();
+        memory_ = segment.take();
     }
     return {};
 }
 
 /// Starts the agent of this rank, with one store for each of the agent's threads.
-Error File::State::start_server(const OpenCall& call, const AgentFacts& facts, int agent) {
+Error FileAgents::start_server(const OpenCall& call, const Hints& hints, int agent) {
     AgentServer::Options options;
-    options.file.binding = {facts.block, static_cast<int>(facts.ranks.size())};
+    options.file.binding = {facts_->block, static_cast<int>(facts_->ranks.size())};
     options.file.agent = agent;
-    options.file.clients = transport->topology().size;
-    options.file.shared = SharedBuffers(agent_memory.span());
-    options.shipment_max = facts.message;
+    options.file.clients = transport_.topology().size;
+    options.file.shared = SharedBuffers(memory_.span());
+    options.shipment_max = facts_->message;
     options.hosts = call.agent_hosts;
-    for (int i = 0; i < facts.threads; ++i) {
-        auto another = open_again(call, opened.location.path, *hints);
+    for (int i = 0; i < facts_->threads; ++i) {
+        auto another = open_again(call, file_.location.path, hints);
         if (!another) return another.error();
         options.file.stores.push_back(std::move(*another));
     }
     auto started = AgentServer::start(std::move(options));
     if (!started) return started.error();
-    agent_server = std::move(*started);
+    server_ = std::move(*started);
     return {};
 }
 
 /// Collective. Starts the agents and connects to them. If one rank fails, all ranks return an
 /// error.
-Result<void> File::State::reach_agents(const OpenCall& call, const AgentFacts& facts) {
-    const Rank rank = transport->topology().rank;
-    const auto found = std::ranges::find(facts.ranks, rank);
-    const auto index = static_cast<std::size_t>(found - facts.ranks.begin());
-    if (auto shared = share_with_agents(facts); !shared) return shared;
+Result<void> FileAgents::reach(const OpenCall& call, const Hints& hints) {
+    const Rank rank = transport_.topology().rank;
+    const auto found = std::ranges::find(facts_->ranks, rank);
+    const auto index = static_cast<std::size_t>(found - facts_->ranks.begin());
+    if (auto shared = share_memory(); !shared) return shared;
     Error error;
-    if (found != facts.ranks.end()) error = start_server(call, facts, static_cast<int>(index));
-    if (auto started = agree_on_error(*transport, error); !started) return started.error();
-    const auto places =
-        tell_places(*transport, facts.ranks.size(),
-                    agent_server != nullptr ? &agent_server->address() : nullptr, index);
+    if (found != facts_->ranks.end()) error = start_server(call, hints, static_cast<int>(index));
+    if (auto started = agree_on_error(transport_, error); !started) return started.error();
+    const auto places = tell_places(transport_, facts_->ranks.size(),
+                                    server_ != nullptr ? &server_->address() : nullptr, index);
     if (!places) return places.error();
-    auto connected = RemoteAgents::connect(*places, facts.block, facts.message);
+    auto connected = RemoteAgents::connect(*places, facts_->block, facts_->message);
     if (connected) {
-        use_shared_memory(**connected, facts);
-        agents = std::move(*connected);
+        use_shared_memory(**connected);
+        agents_ = std::move(*connected);
     }
-    return agree_on_error(*transport, connected ? Error{} : connected.error());
+    return agree_on_error(transport_, connected ? Error{} : connected.error());
 }
 
-void File::State::use_shared_memory(RemoteAgents& reached, const AgentFacts& facts) const {
-    if (agent_memory.span().empty()) return;
-    const Topology& topology = transport->topology();
+void FileAgents::use_shared_memory(RemoteAgents& reached) const {
+    if (memory_.span().empty()) return;
+    const Topology& topology = transport_.topology();
     std::int64_t before = 0;
     for (Rank rank = 0; rank < topology.rank; ++rank)
         before += are_beside(topology, rank, topology.rank) ? 1 : 0;
     std::vector<bool> beside;
-    for (const Rank agent : facts.ranks)
+    for (const Rank agent : facts_->ranks)
         beside.push_back(are_beside(topology, agent, topology.rank));
-    const SharedBuffers buffers(agent_memory.span());
-    reached.share(buffers, buffers.area(before, request_memory(facts)), std::move(beside));
+    const SharedBuffers buffers(memory_.span());
+    reached.share(buffers, buffers.area(before, request_memory(*facts_)), std::move(beside));
 }
 
-Result<void> File::State::start_agents(const OpenCall& call) {
+Result<void> FileAgents::start(const OpenCall& call, const Agreed<Hints>& hints, Store& store,
+                               bool denied) {
     if (!asks_for_agents(hints->plan)) return {};
-    const Bytes block = store->limits().block_bytes;
-    const auto agreed_block = agree_on_root(*transport, block);
+    const Bytes block = store.limits().block_bytes;
+    const auto agreed_block = agree_on_root(transport_, block);
     if (!agreed_block) return agreed_block.error();
-    agent_facts = agreed_from([](const Hints& given, const Nodes& nodes,
-                                 Bytes of_root) { return facts_of(given, nodes, of_root); },
-                              hints, nodes_of(*transport), *agreed_block);
+    facts_ = agreed_from([](const Hints& given, const Nodes& nodes,
+                            Bytes of_root) { return facts_of(given, nodes, of_root); },
+                         hints, nodes_of(transport_), *agreed_block);
     if (call.inline_agents) {
-        const AgentFacts& facts = *agent_facts;
-        agents = std::make_unique<InlineAgents>(
-            *store, Binding{facts.block, static_cast<int>(facts.ranks.size())}, facts.message);
+        agents_ = std::make_unique<InlineAgents>(
+            store, Binding{facts_->block, static_cast<int>(facts_->ranks.size())}, facts_->message);
         return {};
     }
-    // A rank itself locks the bytes that it ships, and the agent is another owner of locks. So
-    // mandatory locks would deny the agent's accesses.
-    const bool denied =
-        has_mandatory_locks(opened.found->file_system) && engine.lock_policy.job == nullptr;
     const auto reached =
         denied ? Result<void>(Error::make(ErrorKind::unsupported_operation,
                                           "locks of this file system deny what agents do"))
-               : reach_agents(call, *agent_facts);
+               : reach(call, *hints);
     if (reached) return {};
-    agents.reset();
-    agent_server.reset();
-    agent_memory = {};
-    agent_facts = agreed_from([] {
+    agents_.reset();
+    server_.reset();
+    memory_ = {};
+    facts_ = agreed_from([] {
         AgentFacts facts;
         facts.refused = true;
         return facts;
     });
-    opened.messages.warn("hint oratorio_method: there are no agents, another method is used: " +
-                         oratorio::describe(reached.error(), opened.path));
+    messages_.warn("hint oratorio_method: there are no agents, another method is used: " +
+                   describe(reached.error(), file_.path));
     return {};
 }
 
-Result<void> File::State::end_agents() {
-    if (agents == nullptr) return {};
+Result<void> FileAgents::end() {
+    if (agents_ == nullptr) return {};
     // All ranks meet first, because other ranks may still wait for this rank's agent.
-    if (auto met = agree_on_error(*transport, {}); !met) return met;
-    agents.reset();
-    return agent_server != nullptr ? agent_server->close() : Result<void>();
+    if (auto met = agree_on_error(transport_, {}); !met) return met;
+    agents_.reset();
+    return server_ != nullptr ? server_->close() : Result<void>();
 }
 
 }  // namespace oratorio

@@ -9,7 +9,6 @@
 #include "comm/shared_segment.hpp"
 #include "file/path.hpp"
 #include "file/state.hpp"
-#include "memory/machine_memory.hpp"
 #include "plan/aggregators.hpp"
 #include "plan/methods.hpp"
 #include "store/allocate.hpp"
@@ -35,38 +34,17 @@ std::vector<Rank> aggregators_of(const Nodes& topology, const PlanOptions& optio
 }
 
 Result<void> File::State::take_hints(const HintMap& mine, const HintOrigins& origins) {
-    const Topology& topology = transport->topology();
-    const auto beside = ranks_beside(topology, topology.rank);
-    const auto agreed =
-        agree_on_hints(*transport, {mine, buffer_bytes_most(static_cast<int>(beside))});
-    if (!agreed) return agreed.error();
-    if (const auto differing = (**agreed).differing; differing > 0) {
-        opened.messages.warn("hints: " + std::to_string(differing) +
-                             " ranks gave other hints than rank 0; those of rank 0 hold");
-    }
-    const Bytes before = hints->shared_write_behind;
-    const auto parsed = agreed_from(
-        [](const AgreedHints& told, const Hints& start) {
-            return parse_hints(told.of_root.map, start, told.of_root.buffer_most);
-        },
-        *agreed, hints);
-    hints = agreed_from([](const ParsedHints& all) { return all.hints; }, parsed);
-    terms.reset();
-    engine.lock_policy.sieves = sieves_writes(hints->plan);
-    engine.plans.forget();
-    for (const HintWarning& warning : parsed->warnings)
-        opened.messages.warn(explain_warning(warning, origins));
-    if (opened.explain && !mine.empty())
-        opened.messages.say(opened.path + ": hints given\n" + explain_hints(mine, origins, *hints),
-                            "hints");
-    return gather_records(before);
+    if (auto taken = hints.take(transport, mine, origins, opened, messages); !taken) return taken;
+    locks.policy().sieves = sieves_writes(hints->plan);
+    plans.forget();
+    return records.resize(hints->shared_write_behind, messages);
 }
 
 File::File(std::unique_ptr<State> state) : state_(std::move(state)) {}
 File::~File() = default;
 
 Transport& File::transport() {
-    return *state_->transport;
+    return state_->transport;
 }
 const std::string& File::path() const {
     return state_->opened.path;
@@ -84,7 +62,7 @@ const View& File::view() const {
     return state_->place.view;
 }
 const Stats& File::stats() const {
-    return state_->engine.stats;
+    return state_->stats;
 }
 bool File::atomicity() const {
     return state_->hints->plan.atomic;
@@ -94,63 +72,44 @@ Offset File::position() const {
 }
 
 Result<void> File::State::tell_account() {
-    opened.messages.tell_repeated(opened.path);
+    messages.tell_repeated(opened.path);
     if (!opened.found->account) return {};
-    const auto sums = agree_on_sums(*transport, engine.stats.values());
+    const auto sums = agree_on_sums(transport, stats.values());
     if (!sums) return sums.error();
     std::string text = opened.path + ": closed; what it took, all ranks together\n";
     std::istringstream lines(Stats::of(**sums).report());
     for (std::string line; std::getline(lines, line);) text += "  " + line + "\n";
-    opened.messages.say(text, "account");
+    messages.say(text, "account");
     return {};
-}
-
-/// Returns the failure of a sparse write that this rank has heard of, unless all ranks have heard
-/// of the same ones: then there is nothing to report. Collective if a sparse write was made since
-/// all ranks last met here.
-Error File::State::unheard_failure() {
-    const UndeliveredErrors mine = std::exchange(engine.undelivered, {});
-    if (!std::exchange(written_apart, false)) return mine.first;
-    const auto same = agree_on_equal(*transport, mine.writes, "who has heard of which failure");
-    if (same) return {};
-    return same.error().kind == ErrorKind::not_same ? mine.first : same.error();
-}
-
-Error File::State::check_location() const {
-    const auto there = number_of(opened.location.path);
-    // A path that can't be looked up can't be deleted either, and deleting reports the reason.
-    if (!there || opened.found->number == FileNumber{} || *there == opened.found->number) return {};
-    return Error::make(
-        ErrorKind::no_such_file,
-        "close: another file has the name of the one that was opened, so nothing was "
-        "deleted (MPI_MODE_DELETE_ON_CLOSE)",
-        ENOENT);
 }
 
 Result<void> File::close() {
     settle();
-    Transport& ranks = *state_->transport;
+    Transport& ranks = state_->transport;
     const bool deletes = mode().delete_on_close && ranks.topology().rank == 0;
-    Error error = state_->unheard_failure();
-    if (auto written = state_->write_gathered(); !written && error.kind == ErrorKind::none)
+    Error error = state_->unsynced.take_undelivered(ranks);
+    if (auto written = state_->records.write(); !written && error.kind == ErrorKind::none)
         error = written.error();
-    if (auto ended = state_->end_agents(); !ended && error.kind == ErrorKind::none)
+    if (auto ended = state_->agents.end(); !ended && error.kind == ErrorKind::none)
         error = ended.error();
     // A lock shows other handles that this handle may write. A node's first rank holds the lock for
     // its node, so no rank closes the file before all ranks have finished writing.
     if (state_->opened.found->shown_for_others) {
         if (auto met = agree_on_error(ranks, {}); !met) error = met.error();
     }
-    if (auto closed = state_->engine.io_thread.close(); !closed && error.kind == ErrorKind::none)
+    if (auto closed = state_->io_thread.close(); !closed && error.kind == ErrorKind::none)
         error = closed.error();
     Error kept;
-    if (deletes) kept = state_->check_location();
+    if (deletes) kept = state_->opened.check_location();
     if (auto closed = state_->store->close(); !closed && error.kind == ErrorKind::none)
         error = closed.error();
     state_->store.reset();
     auto outcome = agree_on_error(ranks, error);
     if (auto told = state_->tell_account(); !told && outcome) outcome = told.error();
-    if (auto told = tell_trace(); !told && outcome) outcome = told.error();
+    if (state_->trace.started()) {
+        const auto told = state_->trace.write(ranks, path(), location(), reported_hints());
+        if (!told && outcome) outcome = told.error();
+    }
     if (!mode().delete_on_close) return outcome;
     // All ranks have closed the file by now.
     if (deletes && kept.kind == ErrorKind::none) {
@@ -162,14 +121,13 @@ Result<void> File::close() {
 }
 
 HintMap File::reported_hints() const {
-    const State::Found& found = *state_->opened.found;
+    const FileFindings& found = *state_->opened.found;
     Hints in_use = *state_->hints;
     in_use.store = found.store;
     if (found.striping.unit > 0) in_use.plan.striping_unit = found.striping.unit;
     if (found.striping.targets > 0) in_use.striping_factor = found.striping.targets;
     HintMap report = report_hints(in_use);
-    const std::vector<Rank> aggregators =
-        aggregators_of(state_->transport->topology(), in_use.plan);
+    const std::vector<Rank> aggregators = aggregators_of(state_->transport.topology(), in_use.plan);
     std::string list;
     for (const Rank rank : aggregators) list += (list.empty() ? "" : " ") + std::to_string(rank);
     report["romio_aggregator_list"] = list;
@@ -181,7 +139,7 @@ HintMap File::reported_hints() const {
 
 Result<void> File::set_view(const Result<View>& mine, const HintMap& info) {
     settle();
-    Transport& ranks = *state_->transport;
+    Transport& ranks = state_->transport;
     if (auto good = agree_on_error(ranks, mine ? state_->ready() : mine.error()); !good)
         return good.error();
     const std::uint64_t units =
@@ -205,7 +163,7 @@ Result<void> File::set_view(const Result<View>& mine, const HintMap& info) {
 
 Result<void> File::set_hints(const HintMap& info) {
     settle();
-    if (auto good = agree_on_error(*state_->transport, state_->ready()); !good) return good.error();
+    if (auto good = agree_on_error(state_->transport, state_->ready()); !good) return good.error();
     return state_->take_info(info);
 }
 
@@ -213,13 +171,13 @@ Result<void> File::set_hints(const HintMap& info) {
 /// whose client would keep the old size (MooseFS, SMB). These ranks set the same size, in any
 /// order.
 bool File::State::resizes_for_node() const {
-    const Topology& topology = transport->topology();
+    const Topology& topology = transport.topology();
     return opened.found->keeps_old_size && first_beside(topology, topology.rank) == topology.rank;
 }
 
 Result<void> File::resize(Bytes bytes, bool allocates, std::string_view what_differs) {
     settle();
-    Transport& ranks = *state_->transport;
+    Transport& ranks = state_->transport;
     Error error;
     if (bytes < 0)
         error = Error::make(ErrorKind::argument, "set size or preallocate: the size is negative");
@@ -228,11 +186,11 @@ Result<void> File::resize(Bytes bytes, bool allocates, std::string_view what_dif
                             "resize: the file is open for sequential access");
     if (!mode().writable())
         error = Error::make(ErrorKind::read_only, "resize: the file is open for reading only");
-    if (auto written = state_->write_gathered(); !written) error = written.error();
+    if (auto written = state_->records.write(); !written) error = written.error();
     if (auto good = agree_on_error(ranks, error); !good) return good.error();
     // Allocating may rewrite all of the file. Until it is done, other threads must lock what they
     // write.
-    LockPolicy& lock_policy = state_->engine.lock_policy;
+    LockPolicy& lock_policy = state_->locks.policy();
     const CollectiveWrite entered(lock_policy);
     if (auto same = agree_on_equal(ranks, static_cast<std::uint64_t>(bytes), what_differs); !same)
         return same.error();
@@ -256,7 +214,7 @@ Result<void> File::preallocate(Bytes bytes) {
 }
 
 Result<Bytes> File::size() {
-    if (auto written = state_->write_gathered(); !written) return written.error();
+    if (auto written = state_->records.write(); !written) return written.error();
     return state_->store->size();
 }
 
@@ -267,22 +225,22 @@ Result<Bytes> File::size() {
 /// also asks for it. Equal on all ranks.
 bool File::State::flushes_together() const {
     const bool by_others =
-        written_together && (!transport->topology().one_node() || opened.found->deferred);
-    return hints->synchronized_flush || write_behind != nullptr || by_others || ships_elsewhere() ||
-           written_apart;
+        unsynced.any_together() && (!transport.topology().one_node() || opened.found->deferred);
+    return hints->synchronized_flush || records.on() || by_others || agents.ship_elsewhere() ||
+           unsynced.any_sparse();
 }
 
 Result<void> File::sync() {
     settle();
-    Transport& ranks = *state_->transport;
+    Transport& ranks = state_->transport;
     // All ranks meet before the first one flushes if the hint romio_synchronized_flush asks for it,
     // or if ranks ship data to other nodes, where a flush must come after the data.
-    if (state_->hints->synchronized_flush || state_->ships_elsewhere()) {
+    if (state_->hints->synchronized_flush || state_->agents.ship_elsewhere()) {
         if (auto met = agree_on_error(ranks, {}); !met) return met.error();
     }
     Error error;
     if (mode().writable()) {
-        const auto written = state_->write_gathered();
+        const auto written = state_->records.write();
         const auto flushed = state_->flushes.take(
             [this] { return state_->store->sync(); },
             "sync: another rank's flush failed; what was written since the last sync may be lost");
@@ -290,10 +248,11 @@ Result<void> File::sync() {
         if (!written) error = written.error();
     }
     const bool together = state_->flushes_together();
-    if (const Error undelivered = state_->unheard_failure(); error.kind == ErrorKind::none)
+    if (const Error undelivered = state_->unsynced.take_undelivered(ranks);
+        error.kind == ErrorKind::none)
         error = undelivered;
     if (together) {
-        state_->written_together = false;
+        state_->unsynced.flushed_together();
         return agree_on_error(ranks, error);
     }
     if (error.kind == ErrorKind::none) return {};
@@ -302,18 +261,12 @@ Result<void> File::sync() {
 
 Result<void> File::set_atomicity(bool atomic) {
     settle();
-    state_->engine.plans.forget();
-    if (auto written = state_->write_gathered_together(); !written) return written;
-    const auto same = agree_on_equal(*state_->transport, atomic ? 1 : 0,
+    state_->plans.forget();
+    if (auto written = state_->records.write_together(); !written) return written;
+    const auto same = agree_on_equal(state_->transport, atomic ? 1 : 0,
                                      "set atomicity: the flag differs between ranks");
     if (!same) return same.error();
-    const auto set = [](const Hints& before, const std::uint64_t& asked) {
-        Hints hints = before;
-        hints.plan.atomic = asked != 0;
-        return hints;
-    };
-    state_->hints = agreed_from(set, state_->hints, *same);
-    state_->terms.reset();
+    state_->hints.set_atomic(*same);
     return {};
 }
 
@@ -355,7 +308,7 @@ Result<void> File::seek(Offset offset, Whence whence) {
 
 Result<void> File::seek_shared(Offset offset, Whence whence) {
     settle();
-    Transport& ranks = *state_->transport;
+    Transport& ranks = state_->transport;
     const auto asked = static_cast<std::uint64_t>(offset) * 4 + static_cast<std::uint64_t>(whence);
     if (auto same =
             agree_on_equal(ranks, asked, "seek shared: offset or whence differs between ranks");
@@ -378,11 +331,11 @@ Result<Offset> File::position_shared() {
         return Error::make(ErrorKind::unsupported_operation,
                            "get position shared: the file is open for sequential access");
     }
-    return state_->transport->fetch_add(0);
+    return state_->transport.fetch_add(0);
 }
 
 Result<Offset> File::shared_displacement() {
-    const auto position = state_->transport->fetch_add(0);
+    const auto position = state_->transport.fetch_add(0);
     return position ? byte_offset(*position) : position;
 }
 

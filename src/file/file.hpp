@@ -115,6 +115,8 @@ struct OpenCall {
 /// An access of at most this many bytes takes less time to move than to wake a thread for.
 inline constexpr Bytes kSmallAccess = 64 << 10;
 
+struct PlacedAccess;
+
 class File {
   public:
     /// Collective. Rank 0 opens the file, and creates it, before the other ranks open it. With the
@@ -218,15 +220,17 @@ class File {
     explicit File(std::unique_ptr<State> state);
     Result<void> resize(Bytes bytes, bool allocates, std::string_view what_differs);
     Result<Offset> target_of(Offset offset, Whence whence, Offset current);
-    struct Placed;
-    [[nodiscard]] Placed describe(AccessCall& call, bool may_move) const;
-    /// Takes over the call's memory layout.
-    Placed place(AccessCall& call, bool may_move);
-    Result<Offset> start_of(const AccessCall& call, Placed& placed);
-    /// Collective. Adds what all ranks did to the trace. Returns errors of the transport only; a
-    /// failure of the trace is reported to the user.
-    Result<void> tell_trace();
-    OperationPtr enqueue(const AccessCall& call, Placed placed, const TracedAccess& traced);
+    struct Begun;
+    [[nodiscard]] PlacedAccess describe(AccessCall& call) const;
+    [[nodiscard]] bool is_plain(const AccessCall& call, const Begun& begun) const;
+    Result<Offset> claim(const AccessCall& call, Begun& begun);
+    Result<Offset> claim_ordered(const AccessCall& call, Begun& begun);
+    [[nodiscard]] bool gathers(const AccessCall& call, const Begun& begun) const;
+    [[nodiscard]] std::optional<Offset> place_at_once(const AccessCall& call,
+                                                      const Begun& begun) const;
+    void move_at_once(const AccessCall& call, Offset offset, Begun& begun);
+    Begun begin(AccessCall& call, bool waits);
+    OperationPtr enqueue(const AccessCall& call, Begun& begun);
     std::unique_ptr<State> state_;
 };
 

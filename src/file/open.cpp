@@ -2,7 +2,7 @@
 // Opens a file, in steps. The ranks agree on each step before the next begins, so that no rank is
 // left alone in one: arguments and access mode (agree_to_open), hints (take_hints), stores and
 // locks (open_stores), trace, agents (start_agents). With lazy open (hint romio_no_indep_rw) a rank
-// that doesn't aggregate opens its store when it first needs it (open_deferred).
+// that doesn't aggregate opens its store when it first needs it (open_late).
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -217,14 +217,16 @@ Result<Agreed<Answers>> agree_on_answers(Transport& ranks, const Opening& openin
     return agree_on_error(ranks, opening.error).error();
 }
 
-LockAnswers locks_found(const FileFacts& facts, const Answers& ranks) {
+LockAnswers locks_found(const FileFacts& facts, const Answers& ranks, const FileFindings& all) {
     return {.offer = facts.locks,
             .sole = facts.sole,
             .lockable = facts.lockable,
             .others = ranks[has_others] > 0,
             .filler = ranks[has_filler] > 0,
             .tested = ranks[looked] > 0,
-            .seen = ranks[looked] > 0 && ranks[saw] == ranks[looked]};
+            .seen = ranks[looked] > 0 && ranks[saw] == ranks[looked],
+            .holes_readable = all.holes_readable,
+            .deferred = all.deferred};
 }
 
 /// Returns the kind of store that the ranks have opened.
@@ -259,44 +261,35 @@ std::vector<std::string> remarks_on(const Answers& ranks, const Hints& hints, lo
 
 }  // namespace
 
-Result<std::unique_ptr<Store>> open_again(const OpenCall& call, const std::string& path,
-                                          const Hints& hints) {
-    OpenCall there = call;
-    there.mode.create = false;
-    Opening opening = open_here(there, path, hints);
-    if (opening.store == nullptr) return opening.error;
-    return std::move(opening.store);
-}
-
 /// Collective. Rank 0 opens the file, and creates it, before the other ranks: if rank 0 can't, no
 /// other rank asks the system. Then all ranks report what they have found.
 Result<void> File::State::open_stores(const OpenCall& call) {
-    Transport& ranks = *transport;
+    const Topology& topology = transport.topology();
     const std::string& path = opened.location.path;
-    const bool first = ranks.topology().rank == 0;
+    const bool first = topology.rank == 0;
     std::vector<std::string> warnings;
     Opening opening;
     FileFacts found;
     if (first) {
         opening = open_first(call, path, *hints);
-        found = first_facts(ranks, opening, path, call, warnings);
+        found = first_facts(transport, opening, path, call, warnings);
         if (found.seen.error.kind == ErrorKind::none)
-            found.locks = offer_locks(call, opening, found.file_system);
+            found.locks = locks.offer(call, opening, found.file_system, hints->locks);
     }
-    const auto facts = agree_on_root(ranks, found);
+    const auto facts = agree_on_root(transport, found);
     if (!facts) return facts.error();
     if ((*facts)->seen.error.kind != ErrorKind::none) return (*facts)->seen.error;
     if (!first) {
-        auto next = open_next(ranks, call, path, *hints, **facts);
+        auto next = open_next(transport, call, path, *hints, **facts);
         if (!next) return next.error();
         opening = std::move(*next);
     }
-    const auto sight = look_at_locks(call, opening, (*facts)->locks);
-    const auto answers = agree_on_answers(ranks, opening, answers_of(opening, call, sight));
+    const auto sight = locks.look(call, opening, (*facts)->locks);
+    const auto answers = agree_on_answers(transport, opening, answers_of(opening, call, sight));
     if (!answers) return answers.error();
     opened.found = agreed_from(
         [](const Answers& told, const FileFacts& of_first, const Hints& given, const Nodes& nodes) {
-            Found all;
+            FileFindings all;
             all.store = store_in_use(told, given);
             all.holes_readable = told[unreadable] == 0;
             all.mappable = told[unmappable] == 0;
@@ -312,34 +305,38 @@ Result<void> File::State::open_stores(const OpenCall& call) {
             all.shown_for_others = all.shown && !all.deferred && nodes.nodes() < nodes.size;
             return all;
         },
-        *answers, *facts, hints, nodes_of(ranks));
-    choose_locks(call, opening, locks_found(**facts, **answers));
+        *answers, *facts, hints.agreed(), nodes_of(transport));
+    locks.choose(call, opening, locks_found(**facts, **answers, *opened.found));
+    locks.tell(opened.path, messages);
     if (call.mode.append) place.position = (*facts)->size;
-    engine.stats.opens += opening.store != nullptr ? 1 : 0;
-    store = opening.store != nullptr ? std::move(opening.store)
-                                     : open_lazily([this] { return open_deferred(); });
+    stats.opens += opening.store != nullptr ? 1 : 0;
+    store = opening.store != nullptr ? std::move(opening.store) : open_lazily([this] {
+        auto late = open_late(opened, *hints, transport.topology());
+        stats.opens += late ? 1 : 0;
+        return late;
+    });
     for (const std::string& remark :
          remarks_on(**answers, *hints, opened.found->file_system, store->limits().remark))
-        opened.messages.warn(remark);
+        messages.warn(remark);
     if (opening.unstriped.kind != ErrorKind::none)
-        opened.messages.warn(oratorio::describe(opening.unstriped, opened.path));
-    for (const std::string& warning : warnings) opened.messages.warn(warning);
-    if (opened.found->deferred && opened.explain)
-        opened.messages.say(opened.path + open_on((**answers)[open_now], ranks.topology().size));
+        messages.warn(oratorio::describe(opening.unstriped, opened.path));
+    for (const std::string& warning : warnings) messages.warn(warning);
+    if (opened.found->deferred && messages.explains())
+        messages.say(opened.path + open_on((**answers)[open_now], topology.size));
     return {};
 }
 
-/// Opens the file lazily. Fails if the path has become the name of another file.
-Result<std::unique_ptr<Store>> File::State::open_deferred() {
+Result<std::unique_ptr<Store>> open_late(const OpenedFile& file, const Hints& hints,
+                                         const Topology& topology) {
     OpenCall call;
-    call.mode = opened.mode;
-    call.open_store = opened.open_store;
+    call.mode = file.mode;
+    call.open_store = file.open_store;
     call.mode.create = false;
-    Opening late = open_here(call, opened.location.path, *hints);
+    Opening late = open_here(call, file.location.path, hints);
     if (late.store == nullptr) return late.error;
-    const FileNumber& first = opened.found->number;
+    const FileNumber& first = file.found->number;
     const FileNumber& mine = late.store->number();
-    const bool beside = are_beside(transport->topology(), 0, transport->topology().rank);
+    const bool beside = are_beside(topology, 0, topology.rank);
     const bool comparable = beside || has_common_numbers(late.store->kind().file_system);
     if (comparable && (first.number != mine.number || (beside && first.device != mine.device))) {
         return Error::make(ErrorKind::no_such_file,
@@ -347,35 +344,60 @@ Result<std::unique_ptr<Store>> File::State::open_deferred() {
                            "name",
                            ENOENT);
     }
-    if (opened.found->shown && late.readable) (void)late.store->lock(kPresence, true, false);
-    engine.stats.opens += 1;
+    if (file.found->shown && late.readable) (void)late.store->lock(kPresence, true, false);
     return std::move(late.store);
+}
+
+Error OpenedFile::check_location() const {
+    const auto there = number_of(location.path);
+    // A path that can't be looked up can't be deleted either, and deleting reports the reason.
+    if (!there || found->number == FileNumber{} || *there == found->number) return {};
+    return Error::make(
+        ErrorKind::no_such_file,
+        "close: another file has the name of the one that was opened, so nothing was "
+        "deleted (MPI_MODE_DELETE_ON_CLOSE)",
+        ENOENT);
+}
+
+File::State::State(std::shared_ptr<Workspace> lent, const OpenCall& call)
+    : workspace(std::move(lent)),
+      transport(*workspace->transport),
+      messages(call, transport.topology().rank),
+      locks(transport.topology()),
+      trace(stats),
+      explainer(opened, place.view, messages, trace),
+      staging(call.devices, opened, hints, messages),
+      flushes(transport),
+      records(transport, store, stats, locks.policy()),
+      agents(transport, opened, messages) {
+    opened.path = without_prefix(call.path, call.prefixes);
+    opened.location = fix_path(opened.path);
+    opened.mode = call.mode;
+    opened.open_store = call.open_store;
 }
 
 Result<std::unique_ptr<File>> File::open(std::shared_ptr<Workspace> workspace,
                                          const OpenCall& call) {
-    auto state = std::make_unique<State>(std::move(workspace));
-    Transport& ranks = *state->transport;
-    const std::string path(without_prefix(call.path, call.prefixes));
-    state->opened.path = path;
-    state->opened.location = fix_path(path);
-    state->opened.mode = call.mode;
-    state->opened.open_store = call.open_store;
-    state->opened.explain = call.explain;
-    state->opened.devices = call.devices;
-    state->opened.messages = UserMessages(call, ranks.topology().rank);
-
-    if (auto agreed = agree_to_open(ranks, check(call, path, state->ready()), bits(call.mode));
+    auto state = std::make_unique<State>(std::move(workspace), call);
+    Transport& ranks = state->transport;
+    const OpenedFile& file = state->opened;
+    if (auto agreed = agree_to_open(ranks, check(call, file.path, state->ready()), bits(call.mode));
         !agreed)
         return agreed.error();
-    const auto origins = hint_origins(call.sources, call.info, path);
-    if (auto taken = state->take_hints(merge_hints(call.sources, call.info, path), origins); !taken)
+    const auto origins = hint_origins(call.sources, call.info, file.path);
+    if (auto taken = state->take_hints(merge_hints(call.sources, call.info, file.path), origins);
+        !taken)
         return taken.error();
 
     if (auto opened = state->open_stores(call); !opened) return opened.error();
-    state->engine.stats.timed = state->opened.found->account;
-    if (state->opened.found->traced) state->start_tracing(call.trace);
-    if (auto started = state->start_agents(call); !started) return started.error();
+    state->stats.timed = file.found->account;
+    if (file.found->traced) state->trace.start(call.trace, ranks.topology().size);
+    // A rank itself locks the bytes that it ships, and the agent is another owner of locks. So
+    // mandatory locks would deny the agent's accesses.
+    const bool denied = has_mandatory_locks(file.found->file_system) && !state->locks.are_of_job();
+    if (auto started = state->agents.start(call, state->hints.agreed(), *state->store, denied);
+        !started)
+        return started.error();
     return std::unique_ptr<File>(new File(std::move(state)));
 }
 

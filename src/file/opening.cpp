@@ -100,6 +100,15 @@ Opening open_here(const OpenCall& call, const std::string& path, const Hints& hi
     return opening;
 }
 
+Result<std::unique_ptr<Store>> open_again(const OpenCall& call, const std::string& path,
+                                          const Hints& hints) {
+    OpenCall there = call;
+    there.mode.create = false;
+    Opening opening = open_here(there, path, hints);
+    if (opening.store == nullptr) return opening.error;
+    return std::move(opening.store);
+}
+
 Opening open_first(const OpenCall& call, const std::string& path, const Hints& hints) {
     const Striping wanted{hints.plan.striping_unit, hints.striping_factor, hints.start_iodevice};
     StripedFile striped;

@@ -45,6 +45,10 @@ struct Sighting {
 /// rank needn't ask the system for it.
 [[nodiscard]] Opening open_here(const OpenCall& call, const std::string& path, const Hints& hints,
                                 const std::optional<Sighting>& seen = {});
+/// Opens another store of a file that is open, for this rank alone.
+[[nodiscard]] Result<std::unique_ptr<Store>> open_again(const OpenCall& call,
+                                                        const std::string& path,
+                                                        const Hints& hints);
 /// Opens the file on rank 0, and creates it if the call says so. A new file gets the stripes that
 /// hints ask for here, before any other rank opens it.
 [[nodiscard]] Opening open_first(const OpenCall& call, const std::string& path, const Hints& hints);

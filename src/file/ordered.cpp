@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ordered accesses with the shared file pointer (MPI-4.1, 14.4.4): where each rank's data begins.
 // Ranks that share memory bring small data of a write along when they claim their places, and the
 // last rank to come writes all of it with one system call. That takes one meeting of the ranks
 // instead of two, and no rank waits for the inode's lock. The data is contiguous in the file,
 // because it follows in rank order.
+#include "file/ordered.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
 #include <vector>
 
-#include "file/state.hpp"
+#include "comm/agreed.hpp"
 
 namespace oratorio {
 
@@ -71,47 +75,42 @@ class Meeting {
 
 }  // namespace
 
-Result<Offset> File::State::claim_in_order(Placed& placed) {
-    if (!transport->in_memory() || transport->rendezvous_max() <= sizeof(Part))
-        return reserve(*transport, placed.etypes);
-    const Access& access = placed.access;
-    std::vector<std::byte> block(transport->rendezvous_max());
+Result<OrderedPlace> claim_in_order(Transport& ranks, const View& view, const Access& access,
+                                    Offset etypes, bool brings, const WriteAll& write) {
+    if (!ranks.in_memory() || ranks.rendezvous_max() <= sizeof(Part)) {
+        const auto start = reserve(ranks, etypes);
+        if (!start) return start.error();
+        return OrderedPlace{*start, {}};
+    }
+    std::vector<std::byte> block(ranks.rendezvous_max());
     Part& mine = *new (block.data()) Part;
-    mine.reservation.by = placed.etypes;
-    mine.etype_bytes = place.view.etype_size;
-    mine.view_begins = place.view.file.origin;
-    const bool fits = access.bytes() <= static_cast<Bytes>(block.size() - sizeof(Part));
-    if (placed.may_move && access.direction == Direction::write &&
-        access.refused.kind == ErrorKind::none && fits &&
-        (access.bytes() == 0 || is_one_piece(access))) {
+    mine.reservation.by = etypes;
+    mine.etype_bytes = view.etype_size;
+    mine.view_begins = view.file.origin;
+    if (brings && access.bytes() <= static_cast<Bytes>(block.size() - sizeof(Part))) {
         mine.bytes = access.bytes();
         if (mine.bytes > 0)
             std::memcpy(&mine + 1, access.buffer + access.memory.origin,
                         static_cast<std::size_t>(mine.bytes));
     }
-    const auto told = transport->rendezvous(block, [this](const Blocks& all) {
+    const auto told = ranks.rendezvous(block, [&](const Blocks& all) {
         const Meeting meeting(all);
-        reserve_for_all(*transport, all);
+        reserve_for_all(ranks, all);
         const auto first = meeting.part(0).reservation.value();
         if (!first || !meeting.all_here()) return;
-        const View& view = place.view;
         const auto from = view.data_position(*first, meeting.bytes());
         if (!from) return;
         const auto data = meeting.data();
-        const Transferred done = data.empty()
-                                     ? Transferred{}
-                                     : move_now(Direction::write, view.file.origin + *from, data);
-        meeting.tell(done, transport->topology().rank);
+        const Transferred done =
+            data.empty() ? Transferred{} : write(view.file.origin + *from, data);
+        meeting.tell(done, ranks.topology().rank);
     });
     if (!told) return told.error();
-    if (mine.written) {
-        placed.moved = Outcome{mine.moved, mine.failed};
-        if (opened.explain)
-            opened.messages.say(opened.path +
-                                ": ordered write of small data: the last rank to come "
-                                "wrote it all at once");
-    }
-    return mine.reservation.value();
+    const auto start = mine.reservation.value();
+    if (!start) return start.error();
+    OrderedPlace claimed{*start, {}};
+    if (mine.written) claimed.moved = Outcome{mine.moved, mine.failed};
+    return claimed;
 }
 
 }  // namespace oratorio

@@ -57,21 +57,21 @@ Progress File::progress(Mover mover) {
 
 Outcome File::finish(const OperationPtr& operation) {
     State& state = *state_;
-    Stats& stats = state.engine.stats;
-    run_until(state.queues.independent, operation, *state.transport, stats);
-    if (!operation->done()) run_until(state.queues.collective, operation, *state.transport, stats);
+    Stats& stats = state.stats;
+    run_until(state.queues.independent, operation, state.transport, stats);
+    if (!operation->done()) run_until(state.queues.collective, operation, state.transport, stats);
     // A feature that was asked for may turn out to be unavailable only when it is first used.
-    for (const Store* each : {state.store.get(), state.engine.io_thread.store()}) {
+    for (const Store* each : {state.store.get(), state.io_thread.store()}) {
         if (each != nullptr && !each->limits().remark.empty())
-            state.opened.messages.warn(each->limits().remark);
+            state.messages.warn(each->limits().remark);
     }
     return operation->outcome();
 }
 
 void File::settle() {
-    Stats& stats = state_->engine.stats;
-    run_until(state_->queues.collective, nullptr, *state_->transport, stats);
-    run_until(state_->queues.independent, nullptr, *state_->transport, stats);
+    Stats& stats = state_->stats;
+    run_until(state_->queues.collective, nullptr, state_->transport, stats);
+    run_until(state_->queues.independent, nullptr, state_->transport, stats);
 }
 
 /// Begins a split collective. A rank with a refused call still takes part, without data, because

@@ -17,8 +17,12 @@ class UserMessages {
   public:
     UserMessages() = default;
     UserMessages(const OpenCall& call, Rank rank)
-        : narrate_(rank == 0 ? call.narrate : Narrator{}),
+        : explains_(call.explain),
+          narrate_(rank == 0 ? call.narrate : Narrator{}),
           record_(rank == 0 ? call.record : Narrator{}) {}
+
+    /// Returns true if the user asked for explanations, which callers make only then.
+    [[nodiscard]] bool explains() const { return explains_; }
 
     /// Passes an explanation on, as text or as a JSON line. Kind and members are for the JSON line
     /// (file/explain_lines.hpp).
@@ -52,6 +56,7 @@ class UserMessages {
     /// are explained in full again.
     static constexpr std::size_t kKept = 256;
 
+    bool explains_ = false;
     Narrator narrate_;
     Narrator record_;
     std::set<std::string> said_;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Writes what the ranks of a file did as a section of the trace, when the file is closed.
+#include "file/file_trace.hpp"
+
 #include <optional>
 
-#include "file/state.hpp"
 #include "file/trace_text.hpp"
 
 namespace oratorio {
@@ -24,16 +24,32 @@ std::optional<TraceFile> open_trace(const TraceCall& call) {
 
 }  // namespace
 
-void File::State::start_tracing(const TraceCall& call) {
-    tracing = std::make_unique<Tracing>(call, engine.stats, transport->topology().size);
-    engine.stats.timed = true;
-    engine.stats.recorder = &tracing->recorder();
+void FileTrace::start(const TraceCall& call, int ranks) {
+    tracing_ = std::make_unique<Tracing>(call, stats_, ranks);
+    timed_without_ = stats_.timed;
+    stats_.timed = true;
+    stats_.recorder = &tracing_->recorder();
 }
 
-Result<void> File::tell_trace() {
-    if (!state_->opened.found->traced) return {};
-    Transport& ranks = *state_->transport;
-    Tracing& mine = *state_->tracing;
+TracedAccess FileTrace::record(const AccessCall& call, bool started) {
+    Recorder& recorder = tracing_->recorder();
+    if (recorder.full()) {
+        recorder.skip();
+        if (recorder.idle()) stats_.stop_recording(timed_without_);
+        return TracedAccess(recorder);
+    }
+    AccessRecord mine;
+    mine.begin = Recorder::now();
+    mine.collective = call.collective ? 0 : -1;
+    mine.direction = call.direction;
+    mine.started = started;
+    mine.shared = call.at == Positioning::shared;
+    return {recorder, mine};
+}
+
+Result<void> FileTrace::write(Transport& ranks, const std::string& path,
+                              const std::string& location, const HintMap& hints) {
+    Tracing& mine = *tracing_;
     const bool root = ranks.topology().rank == 0;
     const TraceCall& call = mine.call();
     std::optional<TraceFile> file;
@@ -46,7 +62,7 @@ Result<void> File::tell_trace() {
     if (!root) return tell_root(ranks, mine, {});
 
     TraceText text(*file, ranks.topology(), std::move(*clocks));
-    text.add_file(path(), state_->opened.location.path, reported_hints());
+    text.add_file(path, location, hints);
     const TraceTeller teller{
         [&](Rank rank, const TraceHello& hello) { text.begin_rank(rank, hello); },
         [&](const ShapeBook::Encoded& shapes) { text.add_shapes(shapes); },

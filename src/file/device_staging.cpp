@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "file/device_staging.hpp"
+
+#include <utility>
+
+namespace oratorio {
+
+void DeviceStaging::stage(AccessCall& call, PlacedAccess& placed, bool looks_now) {
+    if (devices_ == nullptr) return;
+    placed.looked_for_devices = looks_now;
+    if (looks_now) devices_->look();
+    if (devices_->any()) (void)stage_if_of_device(call, placed);
+}
+
+bool DeviceStaging::stage_late(AccessCall& call, PlacedAccess& placed) {
+    if (devices_ == nullptr || placed.looked_for_devices || call.conversion || placed.device)
+        return false;
+    devices_->look();
+    return devices_->any() && stage_if_of_device(call, placed);
+}
+
+/// Returns false, and does nothing, if none of the memory is a device's.
+bool DeviceStaging::stage_if_of_device(AccessCall& call, PlacedAccess& placed) {
+    Access& access = placed.access;
+    if (access.refused.kind != ErrorKind::none) return false;
+    DeviceDriver* const driver = devices_->owner_of(access.buffer, access.memory);
+    if (driver == nullptr) return false;
+    DeviceMemory memory{driver, access.buffer, std::move(access.memory)};
+    const Bytes bytes = memory.layout.size();
+    access.memory = Layout{Shape::run(bytes), bytes, 0, 1};
+    const bool in_pieces = !call.conversion && !hints_->plan.atomic;
+    if (messages_.explains())
+        messages_.warn(file_.path + ": memory of a device (" + driver->name() +
+                       "): " + (in_pieces ? "in pieces" : "each access as a whole") +
+                       " by way of the host's memory");
+    if (in_pieces)
+        placed.device.emplace(std::move(memory));
+    else
+        call.conversion = stage_whole(std::move(memory), std::move(call.conversion));
+    return true;
+}
+
+}  // namespace oratorio

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "file/file_hints.hpp"
+
+#include "memory/machine_memory.hpp"
+
+namespace oratorio {
+
+namespace {
+
+PlanConfig config_of(const Hints& given, const FileFindings& found, const Nodes& nodes,
+                     const AgentFacts& agents) {
+    PlanConfig made;
+    made.options = given.plan;
+    if (found.striping.unit > 0) made.options.striping_unit = found.striping.unit;
+    // With lazy open, collective buffering is preferred, so that ranks that aren't aggregators
+    // needn't open the file.
+    if (given.no_independent_access) {
+        if (given.plan.cb_read == Toggle::automatic) made.options.cb_read = Toggle::enable;
+        if (given.plan.cb_write == Toggle::automatic) made.options.cb_write = Toggle::enable;
+    }
+    made.facts.coherent = nodes.one_node();
+    made.facts.alone = nodes.size == 1;
+    made.facts.ranks_of_machine = nodes.ranks_of_node_most() * nodes.nodes_of_machine;
+    made.facts.cores_of_machine = nodes.cores;
+    made.facts.local_file_system = is_local(found.file_system);
+    made.facts.mappable = found.mappable;
+    made.facts.asynchronous =
+        found.store == StoreChoice::uring || found.store == StoreChoice::thread;
+    made.facts.costs = nodes.nodes_of_machine > 1 ? on_one_machine(found.costs) : found.costs;
+    made.facts.agents = agents;
+    // Some rank can't read its store, so no method may fill holes: data sieving and collective
+    // buffering of writes are off.
+    if (!found.holes_readable) {
+        made.options.cb_write = made.options.ds_write = Toggle::disable;
+        made.options.method = nullptr;
+    }
+    return made;
+}
+
+}  // namespace
+
+Result<void> FileHints::take(Transport& ranks, const HintMap& mine, const HintOrigins& origins,
+                             const OpenedFile& file, UserMessages& messages) {
+    const Topology& topology = ranks.topology();
+    const auto beside = ranks_beside(topology, topology.rank);
+    const auto agreed = agree_on_hints(ranks, {mine, buffer_bytes_most(static_cast<int>(beside))});
+    if (!agreed) return agreed.error();
+    if (const auto differing = (**agreed).differing; differing > 0) {
+        messages.warn("hints: " + std::to_string(differing) +
+                      " ranks gave other hints than rank 0; those of rank 0 hold");
+    }
+    const auto parsed = agreed_from(
+        [](const AgreedHints& told, const Hints& start) {
+            return parse_hints(told.of_root.map, start, told.of_root.buffer_most);
+        },
+        *agreed, hints_);
+    hints_ = agreed_from([](const ParsedHints& all) { return all.hints; }, parsed);
+    config_.reset();
+    for (const HintWarning& warning : parsed->warnings)
+        messages.warn(explain_warning(warning, origins));
+    if (messages.explains() && !mine.empty())
+        messages.say(file.path + ": hints given\n" + explain_hints(mine, origins, *hints_),
+                     "hints");
+    return {};
+}
+
+void FileHints::set_atomic(const Agreed<std::uint64_t>& atomic) {
+    const auto set = [](const Hints& before, const std::uint64_t& asked) {
+        Hints hints = before;
+        hints.plan.atomic = asked != 0;
+        return hints;
+    };
+    hints_ = agreed_from(set, hints_, atomic);
+    config_.reset();
+}
+
+std::shared_ptr<const Agreed<PlanConfig>> FileHints::config(const Agreed<FileFindings>& found,
+                                                            const Transport& ranks,
+                                                            const Agreed<AgentFacts>& agents) {
+    if (config_ == nullptr) {
+        const auto make = [](const Hints& given, const FileFindings& all, const Nodes& nodes,
+                             const AgentFacts& shipped_to) {
+            return config_of(given, all, nodes, shipped_to);
+        };
+        config_ = std::make_shared<const Agreed<PlanConfig>>(
+            agreed_from(make, hints_, found, nodes_of(ranks), agents));
+    }
+    return config_;
+}
+
+}  // namespace oratorio

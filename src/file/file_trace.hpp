@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// FileTrace: the trace of an open file, if the user wants one (ORATORIO_TRACE). Until start() is
+// called, its functions do nothing. Private to src/file.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "file/tracing.hpp"
+
+namespace oratorio {
+
+class FileTrace {
+  public:
+    /// `stats`, the counters of the file, outlive the trace.
+    explicit FileTrace(Stats& stats) : stats_(stats) {}
+
+    /// Starts to record the accesses of this rank. Called at open, if all ranks want a trace.
+    void start(const TraceCall& call, int ranks);
+    [[nodiscard]] bool started() const { return tracing_ != nullptr; }
+
+    /// Returns the record of a call that begins now. `started`: the program continues during the
+    /// access.
+    [[nodiscard]] TracedAccess begin(const AccessCall& call, bool started) {
+        return tracing_ == nullptr ? TracedAccess() : record(call, started);
+    }
+    /// Records the place and the memory of an access.
+    void describe(const TracedAccess& traced, const Access& access) {
+        if (tracing_ != nullptr) tracing_->describe(traced, access);
+    }
+    /// Records the plan of the access that is being worked on.
+    void planned(const Plan& plan) {
+        if (tracing_ != nullptr) tracing_->planned(plan);
+    }
+
+    /// Collective. Writes what all ranks did as a section of the trace. Returns errors of the
+    /// transport only; a failure of the trace is reported to the user. REQUIRES: started() on all
+    /// ranks, no access is under way.
+    Result<void> write(Transport& ranks, const std::string& path, const std::string& location,
+                       const HintMap& hints);
+
+  private:
+    [[nodiscard]] TracedAccess record(const AccessCall& call, bool started);
+
+    Stats& stats_;
+    bool timed_without_ = false;  ///< the counters are timed also without the trace
+    std::unique_ptr<Tracing> tracing_;
+};
+
+}  // namespace oratorio
