@@ -127,11 +127,12 @@ IoThread::~IoThread() {
 
 bool IoThread::prepare(Store& store) {
     const std::lock_guard hold(lock_);
-    if (!thread_.joinable() && !start()) return false;
-    if (store_ != nullptr) return true;
-    auto another = store.duplicate();
-    if (another) store_ = std::move(*another);
-    return another.ok();
+    if (store_ == nullptr) {
+        auto another = store.duplicate();
+        if (!another) return false;
+        store_ = std::move(*another);
+    }
+    return thread_.joinable() || start();
 }
 
 Result<void> IoThread::close() {
