@@ -122,9 +122,17 @@ class Job {
         BufferPool buffers;
         Access access = access_of(rank);
         access.buffer = memory_.data();  // all ranks share the memory, as no rank looks at the data
-        const RunContext context{transport, &store, terms_, stats, buffers};
+        NodeMemory node(
+            Error::make(ErrorKind::unsupported_operation, "simulated ranks share none"));
+        PlanCache plans;
+        IoThread io_thread;
+        LockPolicy lock_policy;
+        UndeliveredErrors undelivered;
+        PlanObserver observer;
+        const FileContext file{transport, store,     stats,       buffers,     node,
+                               plans,     io_thread, lock_policy, undelivered, observer};
         MPI_Barrier(MPI_COMM_WORLD);
-        const Outcome outcome = run_access(context, access, true);
+        const Outcome outcome = run_access({file, terms_}, access, true);
         if (outcome.error.kind != ErrorKind::none) failure_ = outcome.error.what;
     }
 

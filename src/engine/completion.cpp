@@ -92,9 +92,9 @@ class ReportedCompletion final : public AccessCompletion {
 /// Posts the receives before any report is sent, so that no aggregator waits for a rank that waits
 /// for another one.
 ReportedCompletion::ReportedCompletion(const RunContext& context, const Plan& plan, unsigned number)
-    : transport_(context.transport),
+    : transport_(context.file.transport),
       plan_(plan),
-      stats_(context.stats),
+      stats_(context.file.stats),
       tag_(roundless_tag_of(number, MessageKind::ended)),
       own_(plan.aggregator_index(transport_.topology().rank)),
       by_(aggregators_of_edges(plan, transport_.topology().rank)),
@@ -163,7 +163,7 @@ Bytes ReportedCompletion::stored_bytes(const Access& access, Extent mine) const 
 std::unique_ptr<AccessCompletion> make_access_completion(const RunContext& context,
                                                          const Plan& plan, unsigned number) {
     if (plan.ends_locally) return std::make_unique<ReportedCompletion>(context, plan, number);
-    return std::make_unique<AgreedCompletion>(context.transport, plan);
+    return std::make_unique<AgreedCompletion>(context.file.transport, plan);
 }
 
 }  // namespace oratorio

@@ -16,12 +16,12 @@ bool is_asked_for(const Plan& plan) {
 
 }  // namespace
 
-EntryTracker::EntryTracker(const RunContext& context, const Plan& plan)
-    : transport_(context.transport),
-      node_(plan.method->on_node() ? context.node : nullptr),
+EntryTracker::EntryTracker(const WorkContext& context, const Plan& plan)
+    : transport_(context.file.transport),
+      node_(plan.method->on_node() ? &context.file.node : nullptr),
       plan_(plan),
-      key_(round_key(context.sequence, 0) >> 32),
-      complete_(context.gathered || !is_asked_for(plan)) {
+      key_(round_key(context.number, 0) >> 32),
+      complete_(context.all_entered || !is_asked_for(plan)) {
     if (complete_ || node_ == nullptr) return;
     const Rank rank = transport_.topology().rank;
     node_->mailbox(rank).entered = key_;

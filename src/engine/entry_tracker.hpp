@@ -15,7 +15,7 @@ class EntryTracker {
   public:
     /// Announces that this rank has entered. All arguments outlive it. REQUIRES: collective, in the
     /// order of accesses.
-    EntryTracker(const RunContext& context, const Plan& plan);
+    EntryTracker(const WorkContext& context, const Plan& plan);
 
     /// Makes progress; an error comes from the transport.
     Result<void> step();

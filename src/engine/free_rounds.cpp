@@ -14,7 +14,7 @@ namespace {
 
 class FreeRounds final : public RoundQueue {
   public:
-    FreeRounds(const RunContext& context, const Plan& plan, EntryTracker& entries);
+    FreeRounds(const WorkContext& context, const Plan& plan, EntryTracker& entries);
 
     std::optional<Round> take(std::int64_t oldest) override;
     [[nodiscard]] RoundBuffer buffer(const Round& round, std::size_t slot) const override;
@@ -38,22 +38,22 @@ class FreeRounds final : public RoundQueue {
     const NodeMemory& node_;
     const Plan& plan_;
     EntryTracker& entries_;
-    unsigned sequence_;
+    unsigned number_;
     int index_;      ///< this rank's index among the aggregators, or -1
     bool can_load_;  ///< an aggregator, or a rank with the file open: a rank doesn't open it just
                      ///< to load for others
     std::vector<Column> columns_;
 };
 
-FreeRounds::FreeRounds(const RunContext& context, const Plan& plan, EntryTracker& entries)
-    : node_(*context.node),
+FreeRounds::FreeRounds(const WorkContext& context, const Plan& plan, EntryTracker& entries)
+    : node_(context.file.node),
       plan_(plan),
       entries_(entries),
-      sequence_(context.sequence),
-      index_(plan.aggregator_index(context.transport.topology().rank)),
-      can_load_(context.store != nullptr && (context.store->is_open() || index_ >= 0)) {
+      number_(context.number),
+      index_(plan.aggregator_index(context.file.transport.topology().rank)),
+      can_load_(context.store.is_open() || index_ >= 0) {
     const auto aggregators = static_cast<int>(plan.aggregators.size());
-    const int first = plan.first_aggregator(context.transport.topology().rank);
+    const int first = plan.first_aggregator(context.file.transport.topology().rank);
     for (int turn = 0; turn < aggregators; ++turn) {
         for (int slot = 0; slot < plan.slots; ++slot)
             columns_.push_back({(first + turn) % aggregators, slot});
@@ -65,7 +65,7 @@ FreeRounds::FreeRounds(const RunContext& context, const Plan& plan, EntryTracker
 std::optional<std::int64_t> FreeRounds::next_to_load(const Column& column,
                                                      std::uint64_t claimed) const {
     std::int64_t round = column.slot;
-    if (is_of_access(claimed, sequence_)) {
+    if (is_of_access(claimed, number_)) {
         const SlotControl& slot = control(column);
         if (slot.round != claimed || slot.to_come > 0) return std::nullopt;
         round = round_of(claimed) + plan_.slots;
@@ -82,7 +82,7 @@ bool FreeRounds::claim(const Column& column, Round& round) {
     if (!next || *next >= plan_.rounds) return false;
     round = {column.aggregator, *next, plan_.region(column.aggregator, *next)};
     return entries_.all_of(round.aggregator, round.number) &&
-           slot.claimed.compare_exchange_strong(claimed, round_key(sequence_, *next));
+           slot.claimed.compare_exchange_strong(claimed, round_key(number_, *next));
 }
 
 std::optional<Round> FreeRounds::take(std::int64_t) {
@@ -113,7 +113,7 @@ bool FreeRounds::done() const {
 
 }  // namespace
 
-std::unique_ptr<RoundQueue> make_free_rounds(const RunContext& context, const Plan& plan,
+std::unique_ptr<RoundQueue> make_free_rounds(const WorkContext& context, const Plan& plan,
                                              EntryTracker& entries) {
     return std::make_unique<FreeRounds>(context, plan, entries);
 }

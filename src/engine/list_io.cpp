@@ -26,14 +26,14 @@ constexpr int kBatchPiecesAtOnce = 16;
 /// are outstanding all at once (methods with `list` storage) or one after the other (`contiguous`).
 class ListWork final : public Work {
   public:
-    ListWork(const RunContext& context, const Plan& plan, const Access& access,
+    ListWork(const WorkContext& context, const Plan& plan, const Access& access,
              std::span<std::byte> staging)
         : context_(context),
           access_(access),
           reading_(plan.direction == Direction::read),
           batch_max_(plan.pieces_at_once > 0 ? plan.pieces_at_once : kBatchPiecesAtOnce),
           staging_(staging),
-          transfer_(*context.store, &context_.stats),
+          transfer_(context.store, &context_.file.stats),
           file_(access.file),
           memory_(access.memory),
           plan_(plan) {
@@ -42,17 +42,17 @@ class ListWork final : public Work {
             layout.contiguous() ? 1
                                 : std::max<std::int64_t>(1, layout.shape->pieces() * layout.count);
         in_place_ = pieces == 1 || access.bytes() / pieces >= kPieceInPlaceMin;
-        if (in_place_ && !context.store->limits().asynchronous)
+        if (in_place_ && !context.store.limits().asynchronous)
             batch_max_ = std::min(batch_max_, kBatchPiecesAtOnce);
         file_.seek_size(access.from);
         // List I/O that replaces a mapping isn't sliced: the windows of a plan for mappings don't
         // fit into the bounce buffer.
         const bool for_mapping = plan.method->storage_part().extends_first;
         sliced_ = plan.domains.parts() > 1 && !in_place_ && !for_mapping;
-        Prefetch* const prefetch = context.store->prefetch();
-        const bool cached = context.store->limits().direct(plan.direction).file == 0;
+        Prefetch* const prefetch = context.store.prefetch();
+        const bool cached = context.store.limits().direct(plan.direction).file == 0;
         if (plan.ahead.ranges > 0 && prefetch != nullptr && cached)
-            ahead_ = std::make_unique<ReadAhead>(*prefetch, access, plan.ahead, context.stats);
+            ahead_ = std::make_unique<ReadAhead>(*prefetch, access, plan.ahead, context.file.stats);
     }
 
     Result<Step> step() override {
@@ -85,7 +85,7 @@ class ListWork final : public Work {
     void note(const Error& error);
     void end_batch();
 
-    RunContext context_;
+    WorkContext context_;
     const Access& access_;
     bool reading_;
     int batch_max_;
@@ -112,7 +112,7 @@ class ListWork final : public Work {
 Result<Step> ListWork::write_batch() {
     RangeLock held;
     if (!plan_.atomic) {
-        auto shared = context_.locking().share(*context_.store, plan_.hull, plan_.collective);
+        auto shared = context_.file.lock_policy.share(context_.store, plan_.hull, plan_.collective);
         if (!shared) {
             note(shared.error());
         } else {
@@ -126,7 +126,7 @@ Result<Step> ListWork::write_batch() {
 }
 
 void ListWork::note(const Error& error) {
-    if (noted_.kind == ErrorKind::none) noted_ = error.on(context_.transport.topology().rank);
+    if (noted_.kind == ErrorKind::none) noted_ = error.on(context_.file.transport.topology().rank);
 }
 
 /// Starts the next batch; this always makes progress.
@@ -229,12 +229,12 @@ void ListWork::stage(Bytes bytes) {
     }
     taken_ += staged_ - begin;
     if (reading_) return;
-    const Timing timing(&context_.stats, &Stats::copy_time);
+    const Timing timing(&context_.file.stats, &Stats::copy_time);
     if (memory_.tell_size() != data) memory_.seek_size(data);
     gather_bytes(memory_, access_.buffer,
                  staging_.subspan(static_cast<std::size_t>(begin),
                                   static_cast<std::size_t>(staged_ - begin)));
-    context_.stats.bytes_packed += static_cast<std::uint64_t>(staged_ - begin);
+    context_.file.stats.bytes_packed += static_cast<std::uint64_t>(staged_ - begin);
 }
 
 void ListWork::start_transfers() {
@@ -255,7 +255,7 @@ void ListWork::move(std::span<const iovec> memory, std::size_t piece) {
 void ListWork::count(std::size_t piece, Bytes bytes) {
     batch_[piece].bytes = bytes;
     moved_ += bytes;
-    (reading_ ? context_.stats.bytes_loaded : context_.stats.bytes_stored) +=
+    (reading_ ? context_.file.stats.bytes_loaded : context_.file.stats.bytes_stored) +=
         static_cast<std::uint64_t>(bytes);
 }
 
@@ -272,20 +272,20 @@ Result<Step> ListWork::reap() {
 }
 
 void ListWork::end_batch() {
-    const Timing timing(&context_.stats, &Stats::copy_time);
+    const Timing timing(&context_.file.stats, &Stats::copy_time);
     for (const Piece& piece : batch_) {
         const auto there = static_cast<std::size_t>(piece.bytes);
         if (memory_.tell_size() != piece.data) memory_.seek_size(piece.data);
         scatter_bytes(memory_, access_.buffer,
                       staging_.subspan(static_cast<std::size_t>(piece.at), there));
-        context_.stats.bytes_packed += there;
+        context_.file.stats.bytes_packed += there;
     }
     batch_.clear();
 }
 
 }  // namespace
 
-std::unique_ptr<Work> make_list_work(const RunContext& context, const Plan& plan,
+std::unique_ptr<Work> make_list_work(const WorkContext& context, const Plan& plan,
                                      const Access& access, std::span<std::byte> staging) {
     return std::make_unique<ListWork>(context, plan, access, staging);
 }

@@ -17,7 +17,7 @@ constexpr Bytes kSliceBytes = 512 << 10;  // for all parts together: half of a c
 
 class MappedWork final : public Work {
   public:
-    MappedWork(const RunContext& context, const Plan& plan, const Access& access,
+    MappedWork(const WorkContext& context, const Plan& plan, const Access& access,
                std::int64_t pieces, const Error& failed)
         : context_(context),
           plan_(plan),
@@ -65,10 +65,11 @@ class MappedWork final : public Work {
     void copy(Window& window, Extent extent);
     Bytes copy_before(Offset end, Window& window, Extent extent);
     void note(const Error& error) {
-        if (noted_.kind == ErrorKind::none) noted_ = error.on(context_.transport.topology().rank);
+        if (noted_.kind == ErrorKind::none)
+            noted_ = error.on(context_.file.transport.topology().rank);
     }
 
-    RunContext context_;
+    WorkContext context_;
     const Plan& plan_;
     const Access& access_;
     CursorPair cursors_;
@@ -84,7 +85,7 @@ class MappedWork final : public Work {
 RangeLock MappedWork::share(const Region& region) {
     if (plan_.direction == Direction::read || plan_.atomic || region.empty()) return {};
     const Extent range{region.begin, region.extent(region.count - 1).end};
-    auto shared = context_.locking().share(*context_.store, range, plan_.collective);
+    auto shared = context_.file.lock_policy.share(context_.store, range, plan_.collective);
     if (shared) return std::move(*shared);
     note(shared.error());
     return {};
@@ -94,10 +95,10 @@ void MappedWork::map(const Region& region) {
     for (std::int64_t i = 0; i < region.count && noted_.kind == ErrorKind::none; ++i) {
         const Extent extent = region.extent(i);
         if (cursors_.enter(extent) == 0) continue;
-        const Timing timing(&context_.stats, &Stats::storage_time);
-        auto mapped = context_.store->map(cursors_.hull(), plan_.direction, populate_);
+        const Timing timing(&context_.file.stats, &Stats::storage_time);
+        auto mapped = context_.store.map(cursors_.hull(), plan_.direction, populate_);
         if (!mapped) return note(mapped.error());
-        context_.stats.mappings += 1;
+        context_.file.stats.mappings += 1;
         windows_.push_back({extent, std::move(*mapped)});
     }
 }
@@ -107,7 +108,7 @@ void MappedWork::copy(Window& window, Extent extent) {
     extent.end = std::min(extent.end, mapped.range().end);  // a read ends with the file
     Bytes bytes = cursors_.enter(extent);
     if (bytes == 0) return;
-    const Timing timing(&context_.stats, &Stats::copy_time);
+    const Timing timing(&context_.file.stats, &Stats::copy_time);
     std::byte* const base = displaced(mapped.bytes().data(), -mapped.range().begin);
     const auto copied = mapped.guarded([&] { cursors_.copy(base, bytes); });
     if (!copied) {
@@ -115,7 +116,7 @@ void MappedWork::copy(Window& window, Extent extent) {
         bytes = copy_before(copied.error().offset, window, extent);
     }
     moved_ += bytes;
-    context_.stats.bytes_shared += static_cast<std::uint64_t>(bytes);
+    context_.file.stats.bytes_shared += static_cast<std::uint64_t>(bytes);
 }
 
 /// Copies again the pieces of `extent` before `end`, where the page that faulted begins, and
@@ -136,7 +137,7 @@ Bytes MappedWork::copy_before(Offset end, Window& window, Extent extent) {
 
 }  // namespace
 
-std::unique_ptr<Work> make_mapped_work(const RunContext& context, const Plan& plan,
+std::unique_ptr<Work> make_mapped_work(const WorkContext& context, const Plan& plan,
                                        const Access& access, std::int64_t pieces,
                                        const Error& failed) {
     return std::make_unique<MappedWork>(context, plan, access, pieces, failed);

@@ -10,7 +10,7 @@ namespace {
 
 class PieceWork final : public Work {
   public:
-    PieceWork(const RunContext& context, const Plan& plan, const Access& access)
+    PieceWork(const WorkContext& context, const Plan& plan, const Access& access)
         : context_(context), plan_(plan), access_(access) {}
 
     Result<Step> step() override {
@@ -18,7 +18,8 @@ class PieceWork final : public Work {
         done_ = true;
         RangeLock held;
         if (access_.direction == Direction::write && !plan_.atomic) {
-            auto shared = context_.locking().share(*context_.store, plan_.hull, plan_.collective);
+            auto shared =
+                context_.file.lock_policy.share(context_.store, plan_.hull, plan_.collective);
             if (!shared) {
                 note(shared.error());
                 return Step::progressed;
@@ -28,7 +29,7 @@ class PieceWork final : public Work {
         const iovec memory{access_.buffer + access_.memory.origin,
                            static_cast<std::size_t>(access_.bytes())};
         const Transferred moved =
-            Transfer(*context_.store, &context_.stats)
+            Transfer(context_.store, &context_.file.stats)
                 .move(access_.direction, access_.file.origin + access_.from, {&memory, 1});
         moved_ = moved.bytes;
         note(moved.error);
@@ -42,10 +43,10 @@ class PieceWork final : public Work {
   private:
     void note(const Error& error) {
         if (error.kind == ErrorKind::none || noted_.kind != ErrorKind::none) return;
-        noted_ = error.on(context_.transport.topology().rank);
+        noted_ = error.on(context_.file.transport.topology().rank);
     }
 
-    const RunContext& context_;
+    WorkContext context_;
     const Plan& plan_;
     const Access& access_;
     bool done_ = false;
@@ -55,7 +56,7 @@ class PieceWork final : public Work {
 
 }  // namespace
 
-std::unique_ptr<Work> make_piece_work(const RunContext& context, const Plan& plan,
+std::unique_ptr<Work> make_piece_work(const WorkContext& context, const Plan& plan,
                                       const Access& access) {
     return std::make_unique<PieceWork>(context, plan, access);
 }

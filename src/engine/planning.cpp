@@ -19,8 +19,7 @@ Planning::Planning(const RunContext& context, const Access& access, bool collect
 void Planning::begin(bool may_recall, std::uint16_t flags) {
     flags_ = flags;
     recalled_ = absent_ = false;
-    if (may_recall && collective_ && context_.plans != nullptr &&
-        context_.plans->trusted(access_.direction)) {
+    if (may_recall && collective_ && context_.file.plans.trusted(access_.direction)) {
         recall();
     } else {
         phase_ = Phase::summarise;
@@ -29,12 +28,12 @@ void Planning::begin(bool may_recall, std::uint16_t flags) {
 
 void Planning::recall() {
     recalled_ = true;
-    if (auto kept = context_.plans->recall(access_)) {
+    if (auto kept = context_.file.plans.recall(access_)) {
         plan_ = std::move(kept->plan);
         mine_ = kept->mine;
-        if (context_.observer != nullptr) context_.observer->planned(plan_);
+        context_.file.observer.planned(plan_);
     } else {
-        plan_ = context_.plans->plan(access_.direction);
+        plan_ = context_.file.plans.plan(access_.direction);
         mine_ = {};
         absent_ = true;
     }
@@ -63,7 +62,7 @@ Result<Step> Planning::summarise_access() {
     mine_ = summarise(access_, access_.direction == Direction::write);
     mine_.flags |= flags_;
     if (!collective_) {
-        plan_ = make_own_plan(access_.direction, context_.transport.topology().rank, mine_,
+        plan_ = make_own_plan(access_.direction, context_.file.transport.topology().rank, mine_,
                               **context_.config);
         return finish();
     }
@@ -73,16 +72,16 @@ Result<Step> Planning::summarise_access() {
 }
 
 Result<Step> Planning::gathered() {
-    const auto all = gathering_.step(context_.transport);
+    const auto all = gathering_.step(context_.file.transport);
     if (!all || *all != Step::done) return all;
     summaries_ = gathering_.agreed();
     return choose();
 }
 
 Result<Step> Planning::choose() {
-    const Transport& ranks = context_.transport;
+    const Transport& ranks = context_.file.transport;
     plan_ = make_plan_for(ranks.topology().rank, access_.direction, *summaries_, nodes_of(ranks),
-                          *context_.config, NodeMemory::sharing(context_.node));
+                          *context_.config, context_.file.node.sharing());
     phase_ = Phase::sharing;
     const bool shares = plan_.node_bytes() > 0 && plan_.bytes > 0;
     return shares ? shared() : settle();
@@ -91,18 +90,17 @@ Result<Step> Planning::choose() {
 /// Prepares the node's shared memory. If it isn't available, all ranks choose again without it.
 Result<Step> Planning::shared() {
     const bool reach = plan_.method->exchange_part().reaches;
-    const auto decided = context_.node->prepare(context_.transport, plan_.node_bytes(), reach);
+    const auto decided =
+        context_.file.node.prepare(context_.file.transport, plan_.node_bytes(), reach);
     if (!decided || *decided != Step::done) return decided;
-    const bool shared_refused = context_.node->shared_refused();
-    if (!shared_refused && !(reach && context_.node->cross_memory_refused())) {
+    const bool shared_refused = context_.file.node.shared_refused();
+    if (!shared_refused && !(reach && context_.file.node.cross_memory_refused())) {
         return settle();
     }
-    if (context_.observer != nullptr) {
-        const Error& refusal = context_.node->refusal();
-        const char* const but = plan_.method->on_node() ? " isn't used: " : " sends messages: ";
-        context_.observer->remark("method " + std::string(plan_.method->name) + but +
+    const Error& refusal = context_.file.node.refusal();
+    const char* const but = plan_.method->on_node() ? " isn't used: " : " sends messages: ";
+    context_.file.observer.remark("method " + std::string(plan_.method->name) + but +
                                   describe(refusal, ""));
-    }
     return choose();
 }
 
@@ -124,13 +122,13 @@ Result<Step> Planning::ordered() {
         const Rank asks = plan_.aggregators.front();
         order_.assign(static_cast<std::size_t>(1 + plan_.rounds * std::ssize(plan_.aggregators)),
                       0);
-        if (context_.transport.topology().rank == asks) ask_places();
+        if (context_.file.transport.topology().rank == asks) ask_places();
         const auto told =
-            context_.transport.broadcast(asks, std::as_writable_bytes(std::span(order_)));
+            context_.file.transport.broadcast(asks, std::as_writable_bytes(std::span(order_)));
         if (!told) return told.error();
         ticket_ = *told;
     }
-    const auto completion = context_.transport.test(ticket_);
+    const auto completion = context_.file.transport.test(ticket_);
     if (!completion) return completion.error();
     if (!completion->done) return Step::idle;
     const bool known = order_.front() != 0;
@@ -141,8 +139,8 @@ Result<Step> Planning::ordered() {
 
 void Planning::ask_places() {
     constexpr std::size_t kPlacesMost = 1 << 14;
-    const bool open = context_.store != nullptr && context_.store->prepare().ok();
-    const DiskMap* const map = open ? context_.store->disk_map() : nullptr;
+    const bool open = context_.file.store.prepare().ok();
+    const DiskMap* const map = open ? context_.file.store.disk_map() : nullptr;
     if (map == nullptr) return;
     const auto places = map->places(plan_.hull, kPlacesMost);
     const RoundOrder order = plan_.method->schedule.order(plan_, places);
@@ -155,12 +153,12 @@ Result<Step> Planning::thin_out() {
     if (!plan_.refine_edges) return finish();
     phase_ = Phase::thinning;
     edges_ = Gathering<EdgeBits>::once_for_node(
-        edges_of(plan_, context_.transport.topology().rank, access_));
+        edges_of(plan_, context_.file.transport.topology().rank, access_));
     return thinned();
 }
 
 Result<Step> Planning::thinned() {
-    const auto all = edges_.step(context_.transport);
+    const auto all = edges_.step(context_.file.transport);
     if (!all || *all != Step::done) return all;
     plan_.graph =
         plan_.graph.thinned(EdgeScale(plan_.aggregators.size(), plan_.rounds), edges_.agreed());
@@ -171,16 +169,16 @@ Result<Step> Planning::thinned() {
 /// because the bytes of the next access lie elsewhere. A sparse plan isn't kept: only an agreement
 /// of all ranks can report that a kept plan did not match.
 bool Planning::keeps_plans() const {
-    return context_.plans != nullptr && !plan_.method->schedule.asks_places && !plan_.sparse;
+    return !plan_.method->schedule.asks_places && !plan_.sparse;
 }
 
 Step Planning::finish() {
     phase_ = Phase::done;
-    context_.stats.plans += 1;
-    if (context_.observer != nullptr) context_.observer->planned(plan_);
+    context_.file.stats.plans += 1;
+    context_.file.observer.planned(plan_);
     if (!collective_) return Step::done;
     edges_ = {};
-    if (keeps_plans()) context_.plans->keep(access_, plan_, mine_, likeness_);
+    if (keeps_plans()) context_.file.plans.keep(access_, plan_, mine_, likeness_);
     return Step::done;
 }
 

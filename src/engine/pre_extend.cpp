@@ -9,10 +9,8 @@ namespace oratorio {
 
 namespace {
 
-Error lengthen(Store* store, Offset length) {
-    if (store == nullptr)
-        return Error::make(ErrorKind::file_handle, "the file isn't open on this rank");
-    const auto last = store->map({length - 1, length}, Direction::write, Populate::no);
+Error lengthen(Store& store, Offset length) {
+    const auto last = store.map({length - 1, length}, Direction::write, Populate::no);
     return last ? Error{} : last.error();
 }
 
@@ -21,22 +19,22 @@ Error lengthen(Store* store, Offset length) {
 Result<Step> PreExtend::step(const RunContext& context, Offset end) {
     if (phase_ == Phase::idle) {
         end_ = static_cast<std::uint64_t>(end);
-        const auto started = context.transport.reduce(std::span(&end_, 1), ReduceOp::max);
+        const auto started = context.file.transport.reduce(std::span(&end_, 1), ReduceOp::max);
         if (!started) return started.error();
         ticket_ = *started;
         phase_ = Phase::measuring;
         return Step::idle;
     }
     if (phase_ == Phase::measuring) {
-        const auto completion = context.transport.test(ticket_);
+        const auto completion = context.file.transport.test(ticket_);
         if (!completion) return completion.error();
         if (!completion->done) return Step::idle;
-        const bool lengthens = context.transport.topology().rank == 0 && end_ > 0;
+        const bool lengthens = context.file.transport.topology().rank == 0 && end_ > 0;
         const auto length = static_cast<Offset>(end_);
-        extended_ = Agreement(lengthens ? lengthen(context.store, length) : Error{});
+        extended_ = Agreement(lengthens ? lengthen(context.file.store, length) : Error{});
         phase_ = Phase::extending;
     }
-    return extended_.step(context.transport);
+    return extended_.step(context.file.transport);
 }
 
 }  // namespace oratorio

@@ -46,12 +46,12 @@ void keep_holes(std::byte* data, const std::byte* file, const std::byte* given, 
 
 }  // namespace
 
-RegionWriter::RegionWriter(const RunContext& context, const Plan& plan,
+RegionWriter::RegionWriter(const WorkContext& context, const Plan& plan,
                            std::span<std::byte> scratch)
     : context_(context),
       plan_(plan),
       scratch_(scratch),
-      transfer_(*context.store, &context_.stats) {}
+      transfer_(context.store, &context_.file.stats) {}
 
 /// Returns, for each extent of the region, the stretch from the first to the last byte written.
 std::vector<RegionWriter::Piece> RegionWriter::extents_given(const Region& region,
@@ -92,7 +92,7 @@ std::vector<RegionWriter::Piece> RegionWriter::pieces_given(const Piece& whole, 
 }
 
 RegionWriter::Stored RegionWriter::write(const Region& region, const RoundBuffer& buffer) {
-    const bool may_fill = context_.locking().may_fill();
+    const bool may_fill = context_.file.lock_policy.may_fill();
     for (const Piece& whole : extents_given(region, buffer.mask)) {
         const Stored stored =
             may_fill ? write_cheaply(whole, buffer) : write_by_pieces(whole, buffer);
@@ -103,7 +103,7 @@ RegionWriter::Stored RegionWriter::write(const Region& region, const RoundBuffer
 
 /// Chooses between data sieving and separate writes by the file system's costs, in nanoseconds.
 RegionWriter::Stored RegionWriter::write_cheaply(const Piece& whole, const RoundBuffer& buffer) {
-    const Costs& costs = (*context_.config)->facts.costs;
+    const Costs& costs = context_.config.facts.costs;
     const auto bytes = static_cast<double>(whole.file.length());
     const double filling = bytes * (costs.read_byte + kMergeByte + costs.write_byte) +
                            costs.read_call + costs.write_call + costs.lock;
@@ -133,7 +133,7 @@ RegionWriter::Stored RegionWriter::write_pieces(const std::vector<Piece>& pieces
     const Extent range{pieces.front().file.begin, pieces.back().file.end};
     RangeLock held;
     if (!plan_.atomic) {
-        auto shared = context_.locking().share(*context_.store, range, plan_.collective);
+        auto shared = context_.file.lock_policy.share(context_.store, range, plan_.collective);
         if (!shared) return {range.begin, shared.error()};
         held = std::move(*shared);
     }
@@ -148,11 +148,11 @@ RegionWriter::Stored RegionWriter::write_pieces(const std::vector<Piece>& pieces
 RegionWriter::Stored RegionWriter::fill_and_write(const Piece& whole, const RoundBuffer& buffer) {
     RangeLock held;
     if (!plan_.atomic) {
-        auto alone = context_.locking().take(*context_.store, whole.file, true);
+        auto alone = context_.file.lock_policy.take(context_.store, whole.file, true);
         if (!alone) return {whole.file.begin, alone.error()};
         held = std::move(*alone);
     }
-    context_.stats.hole_reads += 1;
+    context_.file.stats.hole_reads += 1;
     if (const Error error = fill(whole, buffer); error.kind != ErrorKind::none)
         return {whole.file.begin, error};
     const Stored stored = move(whole, buffer.data);

@@ -22,7 +22,7 @@ class RegionWriter {
 
     /// `plan` and `scratch` outlive it. For an atomic access it takes no locks, because the run
     /// already holds one on the whole range.
-    RegionWriter(const RunContext& context, const Plan& plan, std::span<std::byte> scratch);
+    RegionWriter(const WorkContext& context, const Plan& plan, std::span<std::byte> scratch);
 
     struct Stored {
         Offset until = INT64_MAX;  ///< written bytes before this offset are stored
@@ -52,7 +52,7 @@ class RegionWriter {
     Stored move(const Piece& piece, std::span<std::byte> data);
     Transferred transfer(Direction direction, Offset offset, std::span<std::byte> memory);
 
-    RunContext context_;
+    WorkContext context_;
     const Plan& plan_;
     std::span<std::byte> scratch_;
     Transfer transfer_;

@@ -47,7 +47,7 @@ std::unique_ptr<RoundQueue> make_own_rounds(const Plan& plan, Rank rank,
                                             std::span<std::byte> memory);
 /// Makes the queue of the rounds of all aggregators of a node, taken by whichever rank is free. A
 /// round can be taken once all ranks with data in it have entered the access.
-std::unique_ptr<RoundQueue> make_free_rounds(const RunContext& context, const Plan& plan,
+std::unique_ptr<RoundQueue> make_free_rounds(const WorkContext& context, const Plan& plan,
                                              EntryTracker& entries);
 
 }  // namespace oratorio

@@ -19,15 +19,12 @@ constexpr Activity kPhaseActivities[] = {
 
 Run::Run(const RunContext& context, Access access, bool collective)
     : context_(context),
-      sequence_(collective && context.begun != nullptr ? (*context.begun)++ : context.sequence),
       access_(std::move(access)),
       collective_(collective),
-      rank_(context.transport.topology().rank),
-      memory_(context_.buffers),
+      rank_(context.file.transport.topology().rank),
+      memory_(context_.file.buffers),
       planning_(context_, access_, collective),
-      track_(context_.stats) {
-    if (context_.store == nullptr && access_.refused.kind == ErrorKind::none)
-        access_.refused = Error::make(ErrorKind::file_handle, "the file isn't open on this rank");
+      track_(context_.file.stats) {
     error_ = access_.refused;
     if (!reserve_memory()) access_.refused = error_;
     begin(true);
@@ -36,7 +33,7 @@ Run::Run(const RunContext& context, Access access, bool collective)
 /// Reserves memory for any role, because this rank's role is not known yet.
 bool Run::reserve_memory() {
     if (!collective_ || memory_.take_for_collective(access_.direction, (*context_.config)->options,
-                                                    context_.transport.topology()))
+                                                    context_.file.transport.topology()))
         return true;
     error_ = Error::make(ErrorKind::no_memory,
                          "no memory for message and collective buffers: lower cb_buffer_size");
@@ -46,7 +43,7 @@ bool Run::reserve_memory() {
 bool Run::step(int moves) {
     moves_left_ = moves;
     if (collective_ && phase_ != Phase::done) {
-        if (const Error& lost = context_.transport.lost(); lost.kind != ErrorKind::none)
+        if (const Error& lost = context_.file.transport.lost(); lost.kind != ErrorKind::none)
             return fail(lost);
     }
     return step_phase();
@@ -96,7 +93,7 @@ bool Run::step_phase() {
 std::optional<WaitHint> Run::waits_for() const {
     if (moves_left_ == 0) return std::nullopt;
     const WaitHint own = phase_ == Phase::working ? work_->waits_for() : WaitHint{};
-    return own.doorbell != nullptr ? own : context_.transport.wait_hint();
+    return own.doorbell != nullptr ? own : context_.file.transport.wait_hint();
 }
 
 bool Run::sends_messages() const {
@@ -104,7 +101,7 @@ bool Run::sends_messages() const {
 }
 
 void Run::begin(bool may_recall) {
-    const bool unable = context_.store == nullptr || error_.kind == ErrorKind::no_memory;
+    const bool unable = error_.kind == ErrorKind::no_memory;
     const bool agrees = asks_for_edges((*context_.config)->options) &&
                         (error_.kind != ErrorKind::none || access_.goes_on);
     std::uint16_t flags = 0;
@@ -126,8 +123,7 @@ bool Run::planning_done() {
     const bool done = *planned == Step::done;
     if (done) enter(Phase::planned);
     // All ranks have entered this access, so all have left the previous ones.
-    if (done && collective_ && !planning_.recalled() && context_.lock_policy != nullptr)
-        context_.lock_policy->left_first = false;
+    if (done && collective_ && !planning_.recalled()) context_.file.lock_policy.left_first = false;
     if (!sent && sends_messages()) {  // a caller that may send messages continues at once
         moves_left_ = 0;
         return false;
@@ -138,7 +134,7 @@ bool Run::planning_done() {
 /// Starts the work once the token has arrived. No lock is taken before, because the rank that holds
 /// the token may need that lock.
 bool Run::turn_come() {
-    const auto come = token_.come(context_.transport, number(), plan().ranks_at_once);
+    const auto come = token_.come(context_.file.transport, number(), plan().ranks_at_once);
     if (!come) return fail(come.error());
     if (*come != Step::done) return false;
     start_work();
@@ -147,7 +143,7 @@ bool Run::turn_come() {
 
 bool Run::turn_passed() {
     const auto passed =
-        token_.pass(context_.transport, number(), plan().ranks_at_once, context_.stats);
+        token_.pass(context_.file.transport, number(), plan().ranks_at_once, context_.file.stats);
     if (!passed) return fail(passed.error());
     if (*passed != Step::done) return false;
     enter(Phase::completion);
@@ -156,7 +152,7 @@ bool Run::turn_passed() {
 
 bool Run::extends_first() const {
     return collective_ && plan().method->storage_part().extends_first &&
-           access_.direction == Direction::write && context_.transport.topology().size > 1;
+           access_.direction == Direction::write && context_.file.transport.topology().size > 1;
 }
 
 bool Run::file_extended() {
@@ -176,11 +172,11 @@ void Run::start_work() {
     without_data_.reset();
     if (planning_.absent()) without_data_.emplace(access_).memory = Layout{};
     if (uses_store()) {
-        if (auto ready = context_.store->prepare(); !ready) note(ready.error());
+        if (auto ready = context_.file.store.prepare(); !ready) note(ready.error());
     }
     if (plan().atomic && worked().bytes() > 0) {
-        auto locked = context_.locking().take(*context_.store, planning_.mine().hull,
-                                              access_.direction == Direction::write);
+        auto locked = context_.file.lock_policy.take(context_.file.store, planning_.mine().hull,
+                                                     access_.direction == Direction::write);
         if (locked) {
             locked_ = std::move(*locked);
         } else {
@@ -195,27 +191,26 @@ void Run::start_work() {
 /// Returns true if this rank calls the storage itself. A rank that leaves that to aggregators or
 /// agents needs no open store.
 bool Run::uses_store() const {
-    if (context_.store == nullptr || plan().bytes == 0) return false;
+    if (plan().bytes == 0) return false;
     if (plan().method->aggregated()) return plan().aggregator_index(rank_) >= 0;
     return !plan().method->storage_part().shipped && error_.kind == ErrorKind::none &&
            worked().bytes() > 0;
 }
 
 void Run::make_work() {
-    number_attempt();
+    // With a kept plan, this rank doesn't know yet whether the others have entered.
+    const WorkContext context{.file = context_.file,
+                              .store = context_.file.store,
+                              .config = **context_.config,
+                              .number = number(),
+                              .all_entered = !planning_.recalled()};
     auto made =
-        oratorio::make_work({context_, plan(), worked(), planning_.mine().pieces, memory_, maps_});
+        oratorio::make_work({context, plan(), worked(), planning_.mine().pieces, memory_, maps_});
     if (made) {
         work_ = std::move(*made);
     } else {
         error_ = made.error();
     }
-}
-
-/// Numbers the attempt. With a kept plan, this rank doesn't know yet whether the others entered.
-void Run::number_attempt() {
-    context_.gathered = !planning_.recalled();
-    context_.sequence = number();
 }
 
 bool Run::work_done() {
@@ -259,7 +254,7 @@ bool Run::ending_done() {
         return false;
     }
     if (completion_->vetoed()) {
-        context_.plans->distrust(access_.direction);
+        context_.file.plans.distrust(access_.direction);
         again_ = true;
         pre_extend_ = {};
         maps_ = true;
@@ -279,10 +274,8 @@ bool Run::ending_done() {
 /// share no edge with this rank may still fill holes, and other ranks haven't heard of its failure.
 void Run::leave() {
     const bool failed = error_.kind != ErrorKind::none && access_.direction == Direction::write;
-    if (plan().ends_locally && failed && context_.undelivered != nullptr)
-        context_.undelivered->add(error_, sequence_);
-    if (context_.lock_policy == nullptr) return;
-    bool& first = context_.lock_policy->left_first;
+    if (plan().ends_locally && failed) context_.file.undelivered.add(error_, context_.number);
+    bool& first = context_.file.lock_policy.left_first;
     first = plan().ends_locally && (first || plan().keeps_holes());
 }
 
@@ -313,7 +306,7 @@ void Run::finish(const Error& error, Bytes bytes) {
     constexpr double kNanoseconds = 1e9;
     outcome_ = {bytes, error};
     if (plan().method != nullptr)
-        context_.stats.estimated_time +=
+        context_.file.stats.estimated_time +=
             static_cast<std::uint64_t>(std::llround(plan().seconds() * kNanoseconds));
     work_.reset();
     enter(Phase::done);
@@ -323,7 +316,7 @@ Outcome run_access(const RunContext& context, const Access& access, bool collect
     Run run(context, access, collective);
     while (!run.step()) {
         const auto rest = run.waits_for();
-        if (collective && rest) context.transport.idle(*rest);
+        if (collective && rest) context.file.transport.idle(*rest);
     }
     return run.outcome();
 }

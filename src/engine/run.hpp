@@ -77,9 +77,8 @@ class Run {
     void start_work();
     [[nodiscard]] bool uses_store() const;
     void make_work();
-    void number_attempt();
     /// Returns the number of this attempt; equal on all ranks.
-    [[nodiscard]] unsigned number() const { return 2 * sequence_ + (again_ ? 1 : 0); }
+    [[nodiscard]] unsigned number() const { return 2 * context_.number + (again_ ? 1 : 0); }
     bool work_done();
     bool turn_passed();
     bool ending_done();
@@ -94,8 +93,7 @@ class Run {
     /// its own doesn't match a kept plan.
     [[nodiscard]] const Access& worked() const { return without_data_ ? *without_data_ : access_; }
 
-    RunContext context_;  ///< inputs, with the number of this attempt
-    unsigned sequence_;   ///< number of this access
+    const RunContext context_;
     Access access_;
     bool collective_;
     Rank rank_;

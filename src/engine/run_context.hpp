@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// RunContext: the inputs of one access. Components of a run see this and nothing else of the run.
+// What runs see of the file and of their access, and nothing else: FileContext is what all accesses
+// of an open file share, RunContext adds what belongs to one run, and WorkContext what belongs to
+// one attempt of its work.
 #pragma once
 
 #include <memory>
@@ -17,14 +19,14 @@
 
 namespace oratorio {
 
-/// Observes runs, for messages to the user.
+/// Observes runs, for messages to the user. This class itself ignores what it observes.
 class PlanObserver {
   public:
     virtual ~PlanObserver() = default;
     /// Called with the plan of each access, whether it was made for the access or kept from
     /// another.
-    virtual void planned(const Plan& plan) = 0;
-    virtual void remark(const std::string& sentence) = 0;
+    virtual void planned(const Plan&) {}
+    virtual void remark(const std::string&) {}
 };
 
 /// Failed sparse writes (engine/completion.hpp) that this rank knows of and other ranks may not,
@@ -40,35 +42,38 @@ struct UndeliveredErrors {
     }
 };
 
-/// The inputs of a run; everything referenced outlives it. "The file's" marks what all accesses of
-/// one file share.
-struct RunContext {
+/// What all accesses of an open file share. Everything referenced outlives the file's runs.
+struct FileContext {
     Transport& transport;
-    /// Null: the file isn't open on this rank. This rank then refuses the access, and the other
-    /// ranks continue.
-    Store* store = nullptr;
-    std::shared_ptr<const Agreed<PlanConfig>> config;
+    Store& store;
     Stats& stats;
-    BufferPool& buffers;  ///< the file's, so that buffers stay warm from access to access
-    /// Number of this collective access on the file, equal on all ranks. It separates the messages
-    /// of successive accesses.
-    unsigned sequence = 0;
-    /// The file's count of collective runs, each of which takes the next number. Null: `sequence`
-    /// is the number.
-    unsigned* begun = nullptr;
-    PlanObserver* observer = nullptr;   ///< may be null
-    NodeMemory* node = nullptr;         ///< the file's; null: methods that share memory don't apply
-    PlanCache* plans = nullptr;         ///< the file's; null: every access is planned
-    IoThread* io_thread = nullptr;      ///< the file's; null: the caller makes the storage calls
-    LockPolicy* lock_policy = nullptr;  ///< the file's; null: this handle is the only writer
-    UndeliveredErrors* undelivered = nullptr;  ///< the file's; null: failures aren't collected
-    bool gathered = true;                      ///< all ranks are known to have entered this access
-    Agents* agents = nullptr;                  ///< the file's; null: data shipping doesn't apply
-    TracedAccess traced = {};                  ///< this access in the trace, if a trace is recorded
+    BufferPool& buffers;  ///< stay warm from access to access
+    NodeMemory& node;
+    PlanCache& plans;
+    IoThread& io_thread;
+    LockPolicy& lock_policy;
+    UndeliveredErrors& undelivered;
+    PlanObserver& observer;
+    Agents* agents = nullptr;  ///< null: the file has no agents, so data shipping doesn't apply
+};
 
-    [[nodiscard]] LockPolicy locking() const {
-        return lock_policy != nullptr ? *lock_policy : LockPolicy{};
-    }
+/// The inputs of one run.
+struct RunContext {
+    const FileContext& file;
+    std::shared_ptr<const Agreed<PlanConfig>> config;
+    /// Number of a collective run, equal on all ranks. It separates the messages of successive
+    /// runs, so two runs on the same ranks must not have the same number. Independent runs need
+    /// none.
+    unsigned number = 0;
+};
+
+/// The inputs of the work of one attempt of a run.
+struct WorkContext {
+    const FileContext& file;
+    Store& store;  ///< the file's, or one that passes requests on to it
+    const PlanConfig& config;
+    unsigned number = 0;      ///< of this attempt, equal on all ranks
+    bool all_entered = true;  ///< all ranks are known to have entered the access
 };
 
 }  // namespace oratorio

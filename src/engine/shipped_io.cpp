@@ -24,19 +24,19 @@ Bytes description_max(Bytes shipment_max) {
 
 class ShippedWork final : public Work {
   public:
-    ShippedWork(const RunContext& context, const Plan& plan, const Access& access,
+    ShippedWork(const WorkContext& context, const Plan& plan, const Access& access,
                 std::span<std::byte> memory)
         : context_(context),
           plan_(plan),
           access_(access),
-          agents_(*context.agents),
+          agents_(*context.file.agents),
           memory_(access.memory) {
         const Binding& binding = agents_.binding();
         const BoundRuns::Range all{access.from, access.from + access.bytes()};
         for (int agent = 0; agent < binding.agents; ++agent)
             rest_.push_back({agent, BoundRuns(access.file, all, binding, agent)});
         // Ranks that begin at the same time begin with different agents.
-        const auto first = context.transport.topology().rank % binding.agents;
+        const auto first = context.file.transport.topology().rank % binding.agents;
         std::ranges::rotate(rest_, rest_.begin() + first);
         const auto bytes = static_cast<std::size_t>(agents_.shipment_max());
         for (std::size_t at = 0; at + bytes <= memory.size(); at += bytes)
@@ -83,10 +83,11 @@ class ShippedWork final : public Work {
     void unpack(const Request& request, const ReplyHead& reply);
     void copy_out(Bytes data, std::span<const std::byte> from);
     void note(const Error& error) {
-        if (noted_.kind == ErrorKind::none) noted_ = error.on(context_.transport.topology().rank);
+        if (noted_.kind == ErrorKind::none)
+            noted_ = error.on(context_.file.transport.topology().rank);
     }
 
-    RunContext context_;
+    WorkContext context_;
     const Plan& plan_;
     const Access& access_;
     Agents& agents_;
@@ -103,7 +104,7 @@ class ShippedWork final : public Work {
 /// Takes the shared lock for a write. This rank holds the lock, although agents do the writing.
 RangeLock ShippedWork::share() {
     if (plan_.direction == Direction::read || plan_.atomic) return {};
-    auto shared = context_.locking().share(*context_.store, plan_.hull, plan_.collective);
+    auto shared = context_.file.lock_policy.share(context_.store, plan_.hull, plan_.collective);
     if (shared) return std::move(*shared);
     note(shared.error());
     return {};
@@ -119,15 +120,15 @@ void ShippedWork::ship_next(Request& request) {
     if (rest_.empty()) return;
     ++turn_;
     request.shipment.head.number = static_cast<std::uint64_t>(&request - requests_.data());
-    context_.stats.requests_shipped += 1;
-    context_.stats.request_bytes +=
+    context_.file.stats.requests_shipped += 1;
+    context_.file.stats.request_bytes +=
         sizeof(RequestHead) + request.shipment.description.size() + request.shipment.data.size();
-    if (agents_.ship(request.shipment)) context_.stats.requests_shared += 1;
+    if (agents_.ship(request.shipment)) context_.file.stats.requests_shared += 1;
 }
 
 /// Packs a request. Returns false if nothing is left for that agent.
 bool ShippedWork::pack(Request& request, WaitHint& rest) {
-    const Timing timing(&context_.stats, &Stats::copy_time);
+    const Timing timing(&context_.file.stats, &Stats::copy_time);
     const bool writes = plan_.direction == Direction::write;
     const auto room = static_cast<std::size_t>(description_max(agents_.shipment_max()));
     const auto data = request.memory.subspan(room);
@@ -147,7 +148,7 @@ bool ShippedWork::pack(Request& request, WaitHint& rest) {
         }
         packed += bytes;
     }
-    if (writes) context_.stats.bytes_packed += packed;
+    if (writes) context_.file.stats.bytes_packed += packed;
     Shipment& shipment = request.shipment;
     // The layout is copied next to the data, so that shared memory holds the whole request.
     std::ranges::copy(layout_, request.memory.begin());
@@ -170,7 +171,7 @@ void ShippedWork::take_replies() {
     for (;;) {
         std::size_t count = 0;
         {
-            const Timing timing(&context_.stats, &Stats::storage_time);
+            const Timing timing(&context_.file.stats, &Stats::storage_time);
             count = agents_.reap(replies);
         }
         if (count == 0) return;
@@ -181,9 +182,9 @@ void ShippedWork::take_replies() {
 
 void ShippedWork::take(const Request& request, const ReplyHead& reply) {
     const bool writes = plan_.direction == Direction::write;
-    context_.stats.storage_calls += reply.calls;
-    (writes ? context_.stats.bytes_stored : context_.stats.bytes_loaded) += reply.storage;
-    context_.stats.request_bytes += sizeof(ReplyHead);
+    context_.file.stats.storage_calls += reply.calls;
+    (writes ? context_.file.stats.bytes_stored : context_.file.stats.bytes_loaded) += reply.storage;
+    context_.file.stats.request_bytes += sizeof(ReplyHead);
     if (reply.error.kind != ErrorKind::none) note(reply.error);
     if (writes) moved_ += reply.moved;
     if (!writes && reply.error.kind == ErrorKind::none) unpack(request, reply);
@@ -191,7 +192,7 @@ void ShippedWork::take(const Request& request, const ReplyHead& reply) {
 
 /// Copies a reply's data to the user's memory, up to the end of the file.
 void ShippedWork::unpack(const Request& request, const ReplyHead& reply) {
-    const Timing timing(&context_.stats, &Stats::copy_time);
+    const Timing timing(&context_.file.stats, &Stats::copy_time);
     std::span<const std::byte> data = request.shipment.data;
     BoundRuns runs(access_.file, request.range, agents_.binding(), request.shipment.agent);
     while (!data.empty()) {
@@ -217,12 +218,12 @@ void ShippedWork::copy_out(Bytes data, std::span<const std::byte> from) {
     if (memory_.tell_size() != data) memory_.seek_size(data);
     scatter_bytes(memory_, access_.buffer, from);
     moved_ += std::ssize(from);
-    context_.stats.bytes_packed += from.size();
+    context_.file.stats.bytes_packed += from.size();
 }
 
 }  // namespace
 
-std::unique_ptr<Work> make_shipped_work(const RunContext& context, const Plan& plan,
+std::unique_ptr<Work> make_shipped_work(const WorkContext& context, const Plan& plan,
                                         const Access& access, std::span<std::byte> memory) {
     return std::make_unique<ShippedWork>(context, plan, access, memory);
 }

@@ -45,7 +45,7 @@ constexpr Activity kSlotActivities[] = {Activity::expecting,  Activity::expectin
 
 class TwoPhaseWork final : public Work {
   public:
-    TwoPhaseWork(const RunContext& context, const Plan& plan, const Access& access,
+    TwoPhaseWork(const WorkContext& context, const Plan& plan, const Access& access,
                  WorkBuffers buffers, std::unique_ptr<Store> own_store);
     ~TwoPhaseWork() override;
 
@@ -88,8 +88,8 @@ class TwoPhaseWork final : public Work {
     void note(const Error& error, std::int64_t round);
     void register_buffers(std::span<std::byte> memory);
 
-    std::unique_ptr<Store> own_store_;  ///< if set, context_.store points to it
-    RunContext context_;
+    std::unique_ptr<Store> own_store_;  ///< if set, context_.store is this store
+    WorkContext context_;
     const Plan& plan_;
     const Access& access_;
     bool reading_;
@@ -110,42 +110,43 @@ class TwoPhaseWork final : public Work {
     StoredReport report_;
 };
 
-TwoPhaseWork::TwoPhaseWork(const RunContext& context, const Plan& plan, const Access& access,
+TwoPhaseWork::TwoPhaseWork(const WorkContext& context, const Plan& plan, const Access& access,
                            WorkBuffers buffers, std::unique_ptr<Store> own_store)
     : own_store_(std::move(own_store)),
-      context_(context),
+      context_{context.file, own_store_ != nullptr ? *own_store_ : context.store, context.config,
+               context.number, context.all_entered},
       plan_(plan),
       access_(access),
       reading_(plan.direction == Direction::read),
       waits_(!plan.method->aggregated() || plan.shared_loads),
-      entries_(context, plan),
-      queue_(plan.shared_loads
-                 ? make_free_rounds(context, plan, entries_)
-                 : make_own_rounds(plan, context.transport.topology().rank, buffers.collective)),
-      exchange_(make_exchange({context.transport, plan, access, context.stats, context.sequence,
-                               buffers.messages, buffers.group, buffers.node})) {
-    if (plan.shared_loads) active_.emplace(*context.node, context.transport.topology());
+      entries_(context_, plan),
+      queue_(plan.shared_loads ? make_free_rounds(context_, plan, entries_)
+                               : make_own_rounds(plan, context.file.transport.topology().rank,
+                                                 buffers.collective)),
+      exchange_(make_exchange({context.file.transport, plan, access, context.file.stats,
+                               context.number, buffers.messages, buffers.group, buffers.node})) {
+    if (plan.shared_loads) active_.emplace(context.file.node, context.file.transport.topology());
     slots_.resize(queue_->slots());
     for (std::size_t i = 0; i < slots_.size(); ++i)
-        slots_[i].track = Track(context_.stats, static_cast<int>(i) + 1);
+        slots_[i].track = Track(context_.file.stats, static_cast<int>(i) + 1);
     if (slots_.empty()) return;
     if (!queue_->hands_over()) register_buffers(buffers.collective);
-    transfer_ = std::make_unique<Transfer>(*context.store, &context_.stats);
+    transfer_ = std::make_unique<Transfer>(context_.store, &context_.file.stats);
     if (plan.keeps_holes())
         writer_ = std::make_unique<RegionWriter>(context_, plan_, buffers.scratch);
 }
 
 TwoPhaseWork::~TwoPhaseWork() {
     transfer_.reset();  // waits for outstanding transfers
-    if (announced_) context_.store->register_buffers({});
+    if (announced_) context_.store.register_buffers({});
 }
 
 /// Registers the collective buffer with the store. Registering pays off from the second direct
 /// request on that uses the same memory.
 void TwoPhaseWork::register_buffers(std::span<std::byte> memory) {
-    announced_ = context_.store->limits().direct(plan_.direction).file > 0 &&
-                 plan_.rounds >= 2 * plan_.slots;
-    if (announced_) context_.store->register_buffers(memory);
+    announced_ =
+        context_.store.limits().direct(plan_.direction).file > 0 && plan_.rounds >= 2 * plan_.slots;
+    if (announced_) context_.store.register_buffers(memory);
 }
 
 Bytes TwoPhaseWork::moved() const {
@@ -214,7 +215,7 @@ bool TwoPhaseWork::take_round(std::size_t index) {
     Slot& slot = slots_[index];
     slot.round = *round;
     slot.buffer = queue_->buffer(*round, index);
-    context_.stats.rounds += 1;
+    context_.file.stats.rounds += 1;
     const Region& region = round->region;
     slot.touched = intersect({region.begin, region.extent(region.count - 1).end}, region.clip);
     if (!reading_) {
@@ -300,7 +301,7 @@ bool TwoPhaseWork::reap_transfers(bool wait) {
         const auto number = static_cast<std::int64_t>(done.token & 0xffffffff);
         const Extent extent = intersect(slot.round.region.extent(number), slot.touched);
         const bool storing = slot.phase == Phase::storing;
-        (storing ? context_.stats.bytes_stored : context_.stats.bytes_loaded) +=
+        (storing ? context_.file.stats.bytes_stored : context_.file.stats.bytes_loaded) +=
             static_cast<std::uint64_t>(done.bytes);
         if (done.bytes < extent.length())
             slot.complete_until = std::min(slot.complete_until, extent.begin + done.bytes);
@@ -352,7 +353,7 @@ void TwoPhaseWork::end_exchange(std::size_t index, Bytes held) {
 }
 
 void TwoPhaseWork::store(std::size_t index) {
-    const bool shares = !plan_.atomic && context_.locking().shares(plan_.collective);
+    const bool shares = !plan_.atomic && context_.file.lock_policy.shares(plan_.collective);
     if (writer_) {
         store_written(slots_[index]);
     } else if (shares) {
@@ -371,7 +372,7 @@ void TwoPhaseWork::store_written(Slot& slot) {
 /// Stores the round under a shared lock, which is released before this rank does anything else.
 void TwoPhaseWork::store_sharing(std::size_t index) {
     Slot& slot = slots_[index];
-    auto held = context_.locking().share(*context_.store, slot.touched, plan_.collective);
+    auto held = context_.file.lock_policy.share(context_.store, slot.touched, plan_.collective);
     if (!held) {
         slot.complete_until = slot.touched.begin;
         return note(held.error(), slot.round.number);
@@ -391,12 +392,12 @@ void TwoPhaseWork::end_storing(Slot& slot) {
 
 void TwoPhaseWork::note(const Error& error, std::int64_t round) {
     if (noted_.kind == ErrorKind::none)
-        noted_ = error.in_round(round).on(context_.transport.topology().rank);
+        noted_ = error.in_round(round).on(context_.file.transport.topology().rank);
 }
 
 }  // namespace
 
-std::unique_ptr<Work> make_two_phase_work(const RunContext& context, const Plan& plan,
+std::unique_ptr<Work> make_two_phase_work(const WorkContext& context, const Plan& plan,
                                           const Access& access, WorkBuffers buffers,
                                           std::unique_ptr<Store> own_store) {
     return std::make_unique<TwoPhaseWork>(context, plan, access, buffers, std::move(own_store));

@@ -16,27 +16,24 @@ namespace {
 using Made = Result<std::unique_ptr<Work>>;
 
 Made make_buffered(const WorkSite& site) {
-    RunContext context = site.context;
+    const FileContext& file = site.context.file;
     const Plan& plan = site.plan;
     if (!plan.method->aggregated() && !site.memory.take_for_alone(plan)) {
         return Error::make(ErrorKind::no_memory,
                            "no memory for the sieving buffer: lower ind_rd_buffer_size");
     }
     std::unique_ptr<Store> threaded;
-    const int aggregator = plan.aggregator_index(context.transport.topology().rank);
-    const bool beside = plan.method->schedule.io_thread && aggregator >= 0;
-    if (beside && context.store != nullptr && context.io_thread != nullptr) {
-        threaded = make_threaded(*context.store, *context.io_thread, plan.slots);
-        if (threaded != nullptr) context.store = threaded.get();
-    }
+    const int aggregator = plan.aggregator_index(file.transport.topology().rank);
+    if (plan.method->schedule.io_thread && aggregator >= 0)
+        threaded = make_threaded(site.context.store, file.io_thread, plan.slots);
     WorkBuffers buffers{site.memory.collective(), site.memory.scratch(), site.memory.messages(),
-                        site.memory.group(), context.node};
+                        site.memory.group(), &file.node};
     if (plan.method->on_node()) {
         const auto bytes = static_cast<std::size_t>(plan.buffer_bytes());
         const auto index = static_cast<std::size_t>(std::max(0, aggregator));
-        buffers.collective = context.node->buffers().subspan(index * bytes, bytes);
+        buffers.collective = file.node.buffers().subspan(index * bytes, bytes);
     }
-    return make_two_phase_work(context, plan, site.access, buffers, std::move(threaded));
+    return make_two_phase_work(site.context, plan, site.access, buffers, std::move(threaded));
 }
 
 Made make_list(const WorkSite& site) {
@@ -53,10 +50,10 @@ Made make_list(const WorkSite& site) {
 /// costs a file system far more. Ranks that write together have already done so
 /// (engine/pre_extend).
 Error extended(const WorkSite& site) {
-    const bool alone = !site.plan.collective || site.context.transport.topology().size == 1;
+    const bool alone = !site.plan.collective || site.context.file.transport.topology().size == 1;
     if (!alone || site.plan.direction == Direction::read) return {};
     const Offset end = site.plan.hull.end;
-    const auto last = site.context.store->map({end - 1, end}, Direction::write, Populate::no);
+    const auto last = site.context.store.map({end - 1, end}, Direction::write, Populate::no);
     return last ? Error{} : last.error();
 }
 
@@ -73,10 +70,10 @@ Made make_mapped(const WorkSite& site) {
 Made make_shipped(const WorkSite& site) {
     constexpr int kLeast = 2;
     constexpr int kMost = 8;
-    if (site.context.agents == nullptr)
+    if (site.context.file.agents == nullptr)
         return Error::make(ErrorKind::internal,
                            "an access is to be shipped and there are no agents");
-    Agents& agents = *site.context.agents;
+    Agents& agents = *site.context.file.agents;
     if (const auto own = agents.own_memory(); !own.empty())
         return make_shipped_work(site.context, site.plan, site.access, own);
     const Bytes each = agents.shipment_max();

@@ -42,7 +42,7 @@ class Work {
 
 /// The inputs of a work; everything referenced outlives it.
 struct WorkSite {
-    const RunContext& context;
+    const WorkContext& context;
     const Plan& plan;
     const Access& access;
     std::int64_t pieces = 0;  ///< approximate number of the rank's pieces
@@ -63,28 +63,28 @@ struct WorkBuffers {
 
 /// Makes the work through collective buffers: two-phase, and data sieving as the case of a single
 /// participant. `own_store` may be null; it lives as long as the work.
-std::unique_ptr<Work> make_two_phase_work(const RunContext& context, const Plan& plan,
+std::unique_ptr<Work> make_two_phase_work(const WorkContext& context, const Plan& plan,
                                           const Access& access, WorkBuffers buffers,
                                           std::unique_ptr<Store> own_store);
 /// Makes list I/O: pieces move directly between user memory and the store, or through a small
 /// bounce buffer if the user memory is fine-grained.
-std::unique_ptr<Work> make_list_work(const RunContext& context, const Plan& plan,
+std::unique_ptr<Work> make_list_work(const WorkContext& context, const Plan& plan,
                                      const Access& access, std::span<std::byte> staging);
 
 /// Makes the direct transfer of an access with one piece. REQUIRES: access.is_one_piece().
-std::unique_ptr<Work> make_piece_work(const RunContext& context, const Plan& plan,
+std::unique_ptr<Work> make_piece_work(const WorkContext& context, const Plan& plan,
                                       const Access& access);
 
 /// Makes the copy between user memory and a mapping of the file. `pieces` is the approximate number
 /// of the rank's pieces. `failed` says why the file could not be extended, if it could not.
 /// REQUIRES: the file is as long as the access needs, or `failed` is set.
-std::unique_ptr<Work> make_mapped_work(const RunContext& context, const Plan& plan,
+std::unique_ptr<Work> make_mapped_work(const WorkContext& context, const Plan& plan,
                                        const Access& access, std::int64_t pieces,
                                        const Error& failed);
 
 /// Makes the work of data shipping: the context's agents move the pieces. `memory` holds at least
 /// one whole request.
-std::unique_ptr<Work> make_shipped_work(const RunContext& context, const Plan& plan,
+std::unique_ptr<Work> make_shipped_work(const WorkContext& context, const Plan& plan,
                                         const Access& access, std::span<std::byte> memory);
 
 }  // namespace oratorio

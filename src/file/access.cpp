@@ -78,20 +78,10 @@ struct File::Begun {
     std::optional<Outcome> moved;
 };
 
-RunContext File::State::context(const TracedAccess& traced) {
-    return {.transport = transport,
-            .store = store.get(),
+OperationContext File::State::context(const TracedAccess& traced) {
+    return {.file = *shared,
             .config = hints.config(opened.found, transport, agents.facts()),
-            .stats = stats,
-            .buffers = workspace->buffers,
-            .begun = &workspace->collectives,
-            .observer = &explainer,
-            .node = &workspace->node,
-            .plans = &plans,
-            .io_thread = &io_thread,
-            .lock_policy = &locks.policy(),
-            .undelivered = &unsynced.undelivered(),
-            .agents = agents.get(),
+            .numbers = workspace->numbers,
             .traced = traced};
 }
 
@@ -251,7 +241,7 @@ OperationPtr File::enqueue(const AccessCall& call, Begun& begun) {
     PlacedAccess& placed = begun.placed;
     Access& access = placed.access;
     const bool moves_data = access.memory.count > 0;
-    const RunContext context = state.context(begun.traced);
+    const OperationContext context = state.context(begun.traced);
     auto operation =
         moves_data && placed.device
             ? std::make_shared<Operation>(context, std::move(access), call.collective,

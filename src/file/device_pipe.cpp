@@ -13,7 +13,7 @@ Bytes piece_of(Bytes left) {
 
 }  // namespace
 
-DevicePipe::DevicePipe(const RunContext& context, Access access, DeviceMemory memory,
+DevicePipe::DevicePipe(const OperationContext& context, Access access, DeviceMemory memory,
                        bool collective)
     : context_(context),
       access_(std::move(access)),
@@ -43,7 +43,7 @@ Error DevicePipe::open() {
 void DevicePipe::note(const Error& error) {
     if (error.kind == ErrorKind::none) return;
     if (outcome_.error.kind == ErrorKind::none)
-        outcome_.error = error.rank < 0 ? error.on(context_.transport.topology().rank) : error;
+        outcome_.error = error.rank < 0 ? error.on(context_.file.transport.topology().rank) : error;
     ended_ = true;
 }
 
@@ -72,7 +72,7 @@ void DevicePipe::begin_piece() {
     which_ = 1 - which_;
     started_ += bytes;
     piece.goes_on = bytes > 0 && bytes_left() > 0;
-    run_ = std::make_unique<Run>(context_, std::move(piece), collective_);
+    run_ = std::make_unique<Run>(context_.next_run(collective_), std::move(piece), collective_);
 }
 
 /// Ends a piece. A read first waits for the copies of the piece before, which are mostly over by

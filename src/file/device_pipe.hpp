@@ -12,13 +12,29 @@
 
 #include "device/device_memory.hpp"
 #include "engine/run.hpp"
+#include "file/workspace.hpp"
 
 namespace oratorio {
+
+/// The inputs of an operation: those of each of its runs, and where its record is kept. Everything
+/// referenced outlives the operation.
+struct OperationContext {
+    const FileContext& file;
+    std::shared_ptr<const Agreed<PlanConfig>> config;
+    RunNumbers& numbers;
+    TracedAccess traced;  ///< the access in the trace, if a trace is recorded
+
+    /// Returns the inputs of the run that begins now. A collective run takes the next number.
+    [[nodiscard]] RunContext next_run(bool collective) const {
+        return {file, config, collective ? numbers.next() : 0};
+    }
+};
 
 class DevicePipe {
   public:
     /// `access.memory` is one run with the length of the data; `memory` is where the data lies.
-    DevicePipe(const RunContext& context, Access access, DeviceMemory memory, bool collective);
+    DevicePipe(const OperationContext& context, Access access, DeviceMemory memory,
+               bool collective);
     ~DevicePipe();
     DevicePipe(const DevicePipe&) = delete;
     DevicePipe& operator=(const DevicePipe&) = delete;
@@ -43,7 +59,7 @@ class DevicePipe {
     bool end_copies();
     void note(const Error& error);
 
-    RunContext context_;
+    OperationContext context_;
     Access access_;
     DeviceMemory memory_;
     bool collective_;

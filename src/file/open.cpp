@@ -398,6 +398,17 @@ Result<std::unique_ptr<File>> File::open(std::shared_ptr<Workspace> workspace,
     if (auto started = state->agents.start(call, state->hints.agreed(), *state->store, denied);
         !started)
         return started.error();
+    state->shared.emplace(FileContext{.transport = ranks,
+                                      .store = *state->store,
+                                      .stats = state->stats,
+                                      .buffers = state->workspace->buffers,
+                                      .node = state->workspace->node,
+                                      .plans = state->plans,
+                                      .io_thread = state->io_thread,
+                                      .lock_policy = state->locks.policy(),
+                                      .undelivered = state->unsynced.undelivered(),
+                                      .observer = state->explainer,
+                                      .agents = state->agents.get()});
     return std::unique_ptr<File>(new File(std::move(state)));
 }
 

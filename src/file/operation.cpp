@@ -21,7 +21,7 @@ constexpr const char* kNoStaging = "no memory to stage the data in: access less 
 
 }  // namespace
 
-Operation::Operation(RunContext context, Access access, bool collective,
+Operation::Operation(OperationContext context, Access access, bool collective,
                      std::shared_ptr<Conversion> conversion, std::byte* user)
     : context_(std::move(context)),
       access_(std::move(access)),
@@ -30,11 +30,10 @@ Operation::Operation(RunContext context, Access access, bool collective,
       conversion_(std::move(conversion)),
       user_(user) {
     if (access_.refused.kind != ErrorKind::none && !collective_) finish({0, access_.refused});
-    if (collective_ && direction_ == Direction::write && context_.lock_policy != nullptr)
-        entered_.emplace(*context_.lock_policy);
+    if (collective_ && direction_ == Direction::write) entered_.emplace(context_.file.lock_policy);
 }
 
-Operation::Operation(RunContext context, Access access, bool collective, DeviceMemory device)
+Operation::Operation(OperationContext context, Access access, bool collective, DeviceMemory device)
     : Operation(std::move(context), std::move(access), collective, nullptr, nullptr) {
     device_.emplace(std::move(device));
 }
@@ -51,14 +50,14 @@ void Operation::begin() {
                                              collective_);
         return;
     }
-    run_ = std::make_unique<Run>(context_, std::move(access_), collective_);
+    run_ = std::make_unique<Run>(context_.next_run(collective_), std::move(access_), collective_);
 }
 
 bool Operation::stage() {
     const Bytes bytes = access_.bytes();
     file_ = access_.file;
     from_ = access_.from;
-    staging_ = context_.buffers.take(std::max<Bytes>(bytes, 1));
+    staging_ = context_.file.buffers.take(std::max<Bytes>(bytes, 1));
     if (staging_.span().empty()) {
         access_.refused = Error::make(ErrorKind::no_memory, kNoStaging);
         return false;
@@ -99,7 +98,8 @@ void Operation::end_run() {
     outcome_.bytes += run_->outcome().bytes;
     outcome_.error = run_->outcome().error;
     if (run_->goes_on()) {
-        run_ = std::make_unique<Run>(context_, without_data(direction_), true);
+        run_ =
+            std::make_unique<Run>(context_.next_run(collective_), without_data(direction_), true);
         return;
     }
     Outcome outcome = outcome_;
@@ -147,7 +147,7 @@ void Operation::finish(Outcome outcome) {
     pipe_.reset();
     entered_.reset();
     staging_ = {};
-    context_.stats.count_access(outcome_.bytes, direction_ == Direction::write);
+    context_.file.stats.count_access(outcome_.bytes, direction_ == Direction::write);
     context_.traced.end(outcome_.bytes, outcome_.error.kind);
     done_.store(true, std::memory_order_release);
 }
@@ -160,7 +160,7 @@ std::optional<WaitHint> Operation::waits_for() const {
 bool Operation::fit_for_helper() const {
     if (conversion_) return false;
     const bool sends = (run_ && run_->sends_messages()) || (pipe_ && pipe_->sends_messages());
-    return !collective_ || (context_.transport.in_memory() && !sends);
+    return !collective_ || (context_.file.transport.in_memory() && !sends);
 }
 
 }  // namespace oratorio

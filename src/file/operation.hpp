@@ -17,11 +17,11 @@ class Operation {
   public:
     /// `conversion`: null if the data is the same in memory and in the file. Otherwise the memory
     /// of `access` is one run of the file's data, staged here, and `user` is the program's buffer.
-    Operation(RunContext context, Access access, bool collective,
+    Operation(OperationContext context, Access access, bool collective,
               std::shared_ptr<Conversion> conversion, std::byte* user);
     /// Makes an access with memory of a device. The memory of `access` is one run with the length
     /// of the data.
-    Operation(RunContext context, Access access, bool collective, DeviceMemory device);
+    Operation(OperationContext context, Access access, bool collective, DeviceMemory device);
 
     /// Returns true once there is an outcome, which never changes afterwards. Any thread may ask.
     [[nodiscard]] bool done() const { return done_.load(std::memory_order_acquire); }
@@ -44,7 +44,7 @@ class Operation {
     [[nodiscard]] bool fit_for_helper() const;
 
   private:
-    [[nodiscard]] Rank rank() const { return context_.transport.topology().rank; }
+    [[nodiscard]] Rank rank() const { return context_.file.transport.topology().rank; }
     void step_on(int moves);
     void begin();
     [[nodiscard]] bool stage();
@@ -52,7 +52,7 @@ class Operation {
     void give_to_user(Outcome& outcome);
     void convert_what_was_read(Outcome& outcome);
 
-    RunContext context_;
+    OperationContext context_;
     Access access_;  ///< moved to the run when that begins
     Direction direction_;
     Layout file_;  ///< layout of the data in the file, kept for conversion

@@ -57,7 +57,8 @@ struct File::State {
     AccessExplainer explainer;
     DeviceStaging staging;
     UnsyncedWrites unsynced;
-    FlushStatus flushes;  ///< this rank's
+    FlushStatus flushes;                ///< this rank's
+    std::optional<FileContext> shared;  ///< what all accesses share; empty before the file is open
     Queues queues;
     std::optional<Split> split;
     GatheredRecords records;
@@ -83,7 +84,7 @@ struct File::State {
     Transferred move_now(Direction direction, Offset offset, std::span<const iovec> memory) {
         return move_range(*store, stats, locks.policy(), direction, offset, memory);
     }
-    [[nodiscard]] RunContext context(const TracedAccess& traced);
+    [[nodiscard]] OperationContext context(const TracedAccess& traced);
 };
 
 /// Returns the aggregators of a large access in which all ranks take part, in rank order.

@@ -12,6 +12,18 @@
 
 namespace oratorio {
 
+/// The numbers of collective runs: how many there were, of all files of a workspace. Equal on all
+/// ranks. They go on from file to file, because the control words in node memory hold keys of
+/// earlier runs.
+class RunNumbers {
+  public:
+    /// Returns the number of the collective run that begins now.
+    unsigned next() { return begun_++; }
+
+  private:
+    unsigned begun_ = 0;
+};
+
 struct Workspace {
     /// The most bytes kept between two files: of the node's memory, and of each rank's buffers.
     static constexpr Bytes kept_max = 32 << 20;
@@ -27,10 +39,7 @@ struct Workspace {
     std::unique_ptr<Transport> transport;
     NodeMemory node;
     BufferPool buffers;
-    /// Number of collective accesses of all files of this workspace so far; equal on all ranks. It
-    /// isn't reset between files, because the control words in `node` hold keys of earlier
-    /// accesses.
-    unsigned collectives = 0;
+    RunNumbers numbers;
 };
 
 }  // namespace oratorio

@@ -7,8 +7,8 @@
 
 #include "engine/run.hpp"
 #include "plan/methods.hpp"
-#include "support/flat_terms.hpp"
 #include "support/memory_store.hpp"
+#include "support/rank_file.hpp"
 #include "support/sim_transport.hpp"
 
 namespace oratorio::test {
@@ -37,16 +37,14 @@ Stats run_pattern(Direction direction, const std::function<Layout(Rank)>& file_o
     run_ranks({.ranks = kRanks, .seed = 1}, [&](Transport& transport) {
         const Rank rank = transport.topology().rank;
         MemoryStore store(disk);
-        BufferPool buffers;
         std::vector<std::byte> memory(static_cast<std::size_t>(bytes_each));
         Access access;
         access.direction = direction;
         access.file = file_of(rank);
         access.memory = {Shape::run(bytes_each), bytes_each, 0, 1};
         access.buffer = memory.data();
-        const RunContext context{transport, &store, terms_of(options),
-                                 stats[static_cast<std::size_t>(rank)], buffers};
-        const Outcome outcome = run_access(context, access, true);
+        RankFile file(transport, store, options, stats[static_cast<std::size_t>(rank)]);
+        const Outcome outcome = file.access(access);
         EXPECT_EQ(outcome.error.kind, ErrorKind::none);
         EXPECT_EQ(outcome.bytes, bytes_each);
     });
@@ -244,7 +242,6 @@ TEST(Counts, APlainAccessOfOneRankIsOneStorageCallAndNoCopy) {
         std::uint64_t estimated = 0;
         run_ranks({.ranks = 1, .seed = 1}, [&](Transport& transport) {
             MemoryStore store(disk);
-            BufferPool buffers;
             std::vector<std::byte> memory(1 << 20);
             Access access;
             access.direction = direction;
@@ -252,8 +249,8 @@ TEST(Counts, APlainAccessOfOneRankIsOneStorageCallAndNoCopy) {
             access.memory = {Shape::run(1 << 20), 1 << 20, 0, 1};
             access.buffer = memory.data();
             const FlatTerms options;
-            run_access({transport, &store, terms_of(options), stats, buffers, 0, {}}, access,
-                       false);
+            RankFile file(transport, store, options, stats);
+            EXPECT_EQ(file.access(access, false).error.kind, ErrorKind::none);
             const AccessSummary mine = summarise(access, direction == Direction::write);
             const Plan plan = make_own_plan(direction, 0, mine, PlanConfig{options, options});
             estimated = static_cast<std::uint64_t>(std::llround(plan.seconds() * 1e9));

@@ -9,6 +9,7 @@
 #include "sim/case.hpp"
 #include "sim/file_ranks.hpp"
 #include "support/message_pieces.hpp"
+#include "support/rank_file.hpp"
 
 namespace oratorio::test {
 namespace {
@@ -92,12 +93,11 @@ Came run_damaged(Direction direction, Aim aim, const Damage& damage, std::uint64
         Damaging lossy(transport, aim, damage);
         MemoryStore store(disk);
         Stats stats;
-        BufferPool buffers;
         RankPart& part = made.parts[rank];
         part.access.direction = direction;
         part.access.buffer = part.memory.empty() ? nullptr : part.base();
-        came.outcomes[rank] = run_access({lossy, &store, terms_of(options), stats, buffers, 0, {}},
-                                         part.access, true);
+        RankFile file(lossy, store, options, stats);
+        came.outcomes[rank] = file.access(part.access);
         if (transport.topology().rank == aim.rank) came.damaged = lossy.damaged();
     });
     return came;

@@ -7,8 +7,8 @@
 
 #include "engine/run.hpp"
 #include "plan/methods.hpp"
-#include "support/flat_terms.hpp"
 #include "support/memory_store.hpp"
+#include "support/rank_file.hpp"
 #include "support/same_bytes.hpp"
 #include "support/sim_transport.hpp"
 #include "support/watched_run.hpp"
@@ -99,20 +99,15 @@ Seen run(const Setting& setting, MemoryDisk& disk) {
         const MemoryStoreOptions store_options{.places =
                                                    rank == 0 ? setting.places : setting.of_others};
         ToldStore store(disk, store_options, seen.offsets[index]);
-        BufferPool buffers;
-        PlanCache plans;
+        PlanRecorder recorder([&](const Plan& plan) {
+            if (rank == 1) seen.plans.push_back(explain(plan));
+        });
+        RankFile file(transport, store, options, seen.stats[index], {.observer = &recorder});
         for (int i = 0; i < setting.accesses; ++i) {
             seen.offsets[index].clear();
             std::vector<std::byte> memory;
             const Access access = interleaved(setting.direction, rank, memory);
-            RunContext context{transport, &store, terms_of(options), seen.stats[index], buffers};
-            context.sequence = static_cast<unsigned>(i);
-            context.plans = &plans;
-            PlanRecorder recorder([&](const Plan& plan) {
-                if (rank == 1) seen.plans.push_back(explain(plan));
-            });
-            context.observer = &recorder;
-            EXPECT_EQ(run_access(context, access, true).error.kind, ErrorKind::none);
+            EXPECT_EQ(file.access(access).error.kind, ErrorKind::none);
             if (setting.direction == Direction::read) {
                 ASSERT_TRUE(same_bytes(memory, values_for(rank)));
             }
@@ -206,14 +201,12 @@ TEST(DiskOrder, WhatOneRankTellsTheOthersIsAMessageThatNoHelperSends) {
         options.method = find_method("disk_directed");
         options.striping_unit = kBlock;
         Stats stats;
-        BufferPool buffers;
         std::vector<std::byte> memory;
         const Access access = interleaved(Direction::write, transport.topology().rank, memory);
         bool planned = false;
-        RunContext context{transport, &store, terms_of(options), stats, buffers};
         PlanRecorder recorder([&](const Plan&) { planned = true; });
-        context.observer = &recorder;
-        oratorio::Run one(context, access, true);
+        RankFile file(transport, store, options, stats, {.observer = &recorder});
+        oratorio::Run one(file.next_run(), access, true);
         while (!one.sends_messages() && !one.step()) wait_hint(one, transport);
         EXPECT_FALSE(planned) << "it still has to be told the order";
         int unrested = 0;

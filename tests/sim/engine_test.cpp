@@ -6,11 +6,11 @@
 #include <cerrno>
 #include <set>
 
-#include "data_shipping/inline_agents.hpp"
 #include "plan/methods.hpp"
 #include "sim/hearing.hpp"
 #include "store/lazy_open.hpp"
 #include "support/method_names.hpp"
+#include "support/rank_file.hpp"
 #include "support/same_bytes.hpp"
 #include "support/watched_prefetch.hpp"
 
@@ -27,7 +27,6 @@ struct Setting {
     FlatTerms options;
     MemoryStoreOptions store;
     SimOptions sim;
-    std::set<Rank> without_store;
     /// If not empty, all ranks open the file lazily, and these ranks fail to open it.
     std::set<Rank> refused = {};
 };
@@ -65,25 +64,12 @@ Outcomes run_case(Case& made, Direction direction, MemoryDisk& disk, const Setti
         });
         const bool opens_late = !setting.refused.empty() || (rank > 0 && made.seed % 3 == 1);
         Store& store = opens_late ? *late : own;
-        BufferPool buffers;
-        NodeMemory node;
-        IoThread io_thread;
         RankPart& part = made.parts[rank];
         part.access.direction = direction;
         part.access.buffer = part.memory.empty() ? nullptr : part.base();
-        const AgentFacts& facts = setting.options.agents;
-        InlineAgents agents(store, {facts.block, static_cast<int>(facts.ranks.size())},
-                            facts.message);
-        const bool has_store = !setting.without_store.contains(transport.topology().rank);
-        const RunContext context{.transport = transport,
-                                 .store = has_store ? &store : nullptr,
-                                 .config = terms_of(setting.options),
-                                 .stats = outcomes.stats[rank],
-                                 .buffers = buffers,
-                                 .node = &node,
-                                 .io_thread = &io_thread,
-                                 .agents = &agents};
-        outcomes.of[rank] = run_access(context, part.access, collective);
+        RankFile file(transport, store, setting.options, outcomes.stats[rank],
+                      {.shares_memory = true});
+        outcomes.of[rank] = file.access(part.access, collective);
         EXPECT_TRUE(prefetch.outstanding.empty() && prefetch.strangers == 0);
     });
     return outcomes;
@@ -285,22 +271,6 @@ TEST_P(EngineOfMethod, AFailingHoleReadKeepsTheHoles) {
     }
 }
 
-TEST_P(EngineOfMethod, ARankWithoutTheFileGivesTheSameErrorEverywhere) {
-    for (std::uint64_t seed = 1; seed <= 6; ++seed) {
-        for (const int ranks : {2, 3, 8}) {
-            Case made = make_case(seed, ranks, true);
-            SCOPED_TRACE(trace(made, GetParam()));
-            fill_memory(made);
-            MemoryDisk disk;
-            const auto without = static_cast<Rank>(seed % static_cast<std::uint64_t>(ranks));
-            Setting setting{options_for(GetParam(), seed), {}, {}, {without}};
-            const Outcomes outcomes = run_case(made, Direction::write, disk, setting);
-            for (const Outcome& outcome : outcomes.of)
-                ASSERT_EQ(outcome.error.kind, ErrorKind::file_handle);
-        }
-    }
-}
-
 TEST_P(EngineOfMethod, AFileThatARankCantOpenWhenItNeedsItIsAnErrorOfAllThatMustHear) {
     bool failed = false;
     for (std::uint64_t seed = 1; seed <= 12; ++seed) {
@@ -308,7 +278,7 @@ TEST_P(EngineOfMethod, AFileThatARankCantOpenWhenItNeedsItIsAnErrorOfAllThatMust
         SCOPED_TRACE(trace(made, GetParam()));
         fill_memory(made);
         MemoryDisk disk;
-        Setting setting{options_for(GetParam(), seed), {}, {}, {}, {static_cast<Rank>(seed % 4)}};
+        Setting setting{options_for(GetParam(), seed), {}, {}, {static_cast<Rank>(seed % 4)}};
         const auto direction = seed % 3 == 0 ? Direction::read : Direction::write;
         const Outcomes outcomes = run_case(made, direction, disk, setting);
         const ErrorKind kind = failure_of(outcomes.of);

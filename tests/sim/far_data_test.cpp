@@ -6,10 +6,10 @@
 
 #include <cstring>
 
-#include "data_shipping/inline_agents.hpp"
 #include "sim/case.hpp"
 #include "sim/file_ranks.hpp"
 #include "support/method_names.hpp"
+#include "support/rank_file.hpp"
 #include "support/watched_prefetch.hpp"
 
 namespace oratorio::test {
@@ -49,10 +49,6 @@ void run_parts(std::vector<Part>& parts, Direction direction, MemoryDisk& disk,
         MemoryStoreOptions store_options;
         store_options.prefetch = &prefetch;
         MemoryStore store(disk, store_options, [&] { transport.idle(); });
-        BufferPool buffers;
-        NodeMemory node;
-        IoThread io_thread;
-        InlineAgents agents(store, {options.agents.block, 2}, options.agents.message);
         const auto bytes = static_cast<Bytes>(part.memory.size());
         Access access;
         access.direction = direction;
@@ -60,15 +56,8 @@ void run_parts(std::vector<Part>& parts, Direction direction, MemoryDisk& disk,
         access.from = part.from;
         access.memory = {Shape::run(std::max<Bytes>(bytes, 1)), bytes, 0, bytes > 0 ? 1 : 0};
         access.buffer = part.memory.data();
-        const RunContext context{.transport = transport,
-                                 .store = &store,
-                                 .config = terms_of(options),
-                                 .stats = part.stats,
-                                 .buffers = buffers,
-                                 .node = &node,
-                                 .io_thread = &io_thread,
-                                 .agents = &agents};
-        part.outcome = run_access(context, access, collective);
+        RankFile file(transport, store, options, part.stats, {.shares_memory = true});
+        part.outcome = file.access(access, collective);
     });
 }
 

@@ -5,8 +5,8 @@
 
 #include "engine/run.hpp"
 #include "plan/methods.hpp"
-#include "support/flat_terms.hpp"
 #include "support/memory_store.hpp"
+#include "support/rank_file.hpp"
 #include "support/sim_transport.hpp"
 
 namespace oratorio::test {
@@ -26,7 +26,6 @@ TEST(FarRounds, ARankMayHaveItsFirstDataThousandsOfRoundsFurtherOn) {
             options.cb_nodes = 1;
             options.cb_buffer_size = kSlot;
             MemoryStore store(disk);
-            BufferPool buffers;
             Stats stats;
             // Ranks 0 and 1 have alternate pieces of the first half, and rank 2 has all of the
             // second half.
@@ -38,8 +37,8 @@ TEST(FarRounds, ARankMayHaveItsFirstDataThousandsOfRoundsFurtherOn) {
                                     : Layout{Shape::run(512), 1024, rank * 512, kHalf / 1024};
             access.memory = {Shape::run(bytes), bytes, 0, 1};
             access.buffer = memory.data();
-            const Outcome outcome =
-                run_access({transport, &store, terms_of(options), stats, buffers}, access, true);
+            RankFile file(transport, store, options, stats);
+            const Outcome outcome = file.access(access);
             EXPECT_EQ(outcome.error.kind, ErrorKind::none) << outcome.error.what;
             EXPECT_EQ(outcome.bytes, bytes);
         });

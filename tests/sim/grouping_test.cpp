@@ -7,8 +7,8 @@
 
 #include "engine/run.hpp"
 #include "plan/methods.hpp"
-#include "support/flat_terms.hpp"
 #include "support/memory_store.hpp"
+#include "support/rank_file.hpp"
 #include "support/sim_transport.hpp"
 #include "support/watched_run.hpp"
 
@@ -89,7 +89,6 @@ Seen run(const Setting& setting, MemoryDisk& disk) {
         if (rank == setting.broken) store_options.bad_writes = {0, INT64_MAX};
         WatchedStore store(
             disk, store_options, [&] { transport.idle(); }, [&] { seen.requests.push_back(rank); });
-        BufferPool buffers;
         std::vector<std::byte> memory(static_cast<std::size_t>(kPiece * kPieces), byte_of(rank));
         Access access;
         access.direction = setting.direction;
@@ -97,10 +96,11 @@ Seen run(const Setting& setting, MemoryDisk& disk) {
                        Layout::unbounded};
         access.memory = {Shape::run(kPiece * kPieces), kPiece * kPieces, 0, 1};
         access.buffer = memory.data();
-        RunContext context{transport, &store, terms_of(options), seen.stats[index], buffers};
-        PlanRecorder recorder([&](const Plan& plan) { seen.plan = explain(plan); });
-        if (rank == 0) context.observer = &recorder;
-        Run run(context, access, true);
+        PlanRecorder recorder([&](const Plan& plan) {
+            if (rank == 0) seen.plan = explain(plan);
+        });
+        RankFile file(transport, store, options, seen.stats[index], {.observer = &recorder});
+        Run run(file.next_run(), access, true);
         bool sent = false;
         while (!run.step(1)) {
             sent = sent || run.sends_messages();

@@ -6,11 +6,9 @@
 #include <array>
 #include <cmath>
 
-#include "data_shipping/inline_agents.hpp"
-#include "engine/run.hpp"
-#include "support/flat_terms.hpp"
 #include "support/memory_store.hpp"
 #include "support/method_names.hpp"
+#include "support/rank_file.hpp"
 #include "support/same_bytes.hpp"
 #include "support/sim_transport.hpp"
 
@@ -67,11 +65,9 @@ Report run_steps(const std::string& method, Direction direction, const Steps& st
     report.sim = run_ranks({.ranks = kRanks, .seed = seed}, [&](Transport& transport) {
         const auto rank = static_cast<std::size_t>(transport.topology().rank);
         MemoryStore store(disk);
-        BufferPool buffers;
-        NodeMemory node;
-        PlanCache plans;
-        IoThread thread;
-        unsigned sequence = 0;
+        // Without node memory, `auto` must send messages.
+        RankFile file(transport, store, options, report.stats[rank],
+                      {.shares_memory = method != "auto"});
         // All steps use the same shape object, as accesses through one view do.
         const ShapePtr shape = file_of(0, holes).shape;
         for (const auto& step : steps) {
@@ -87,24 +83,16 @@ Report run_steps(const std::string& method, Direction direction, const Steps& st
             access.from = call.from;
             access.memory = {Shape::run(call.bytes), call.bytes, 0, 1};
             access.buffer = memory.data();
-            RunContext context{transport, &store, terms_of(options), report.stats[rank], buffers};
-            context.sequence = sequence++;
-            // Without node memory, `auto` must send messages.
-            if (method != "auto") context.node = &node;
-            context.plans = &plans;
-            context.io_thread = &thread;
-            InlineAgents agents(store, {options.agents.block, 2}, options.agents.message);
-            context.agents = &agents;
-            const Outcome outcome = run_access(context, access, true);
+            const Outcome outcome = file.access(access);
             ASSERT_EQ(outcome.error.kind, ErrorKind::none) << describe(outcome.error, "file");
             ASSERT_EQ(outcome.bytes, call.bytes);
             for (Bytes i = 0; i < call.bytes && direction == Direction::read; ++i)
                 ASSERT_EQ(memory[static_cast<std::size_t>(i)],
                           value_of(static_cast<Rank>(rank), call.from + i));
         }
-        report.known[rank] = plans.plan(direction).graph.size();
-        if (plans.plan(direction).method != nullptr)
-            report.seconds[rank] = plans.plan(direction).seconds();
+        const Plan& kept = file.plans.plan(direction);
+        report.known[rank] = kept.graph.size();
+        if (kept.method != nullptr) report.seconds[rank] = kept.seconds();
     });
     return report;
 }

@@ -6,8 +6,8 @@
 #include "engine/run.hpp"
 #include "exchange/messages/rounds.hpp"
 #include "plan/methods.hpp"
-#include "support/flat_terms.hpp"
 #include "support/memory_store.hpp"
+#include "support/rank_file.hpp"
 #include "support/same_bytes.hpp"
 #include "support/sim_transport.hpp"
 
@@ -69,7 +69,6 @@ Stats run_pattern(Direction direction, const Pattern& pattern) {
     run_ranks({.ranks = kRanks, .ranks_per_node = kOfNode}, [&](Transport& transport) {
         const Rank rank = transport.topology().rank;
         MemoryStore store(disk);
-        BufferPool buffers;
         const Layout layout = pattern.file_of(rank);
         const auto& values = values_for(pattern.file_of, rank);
         std::vector<std::byte> memory(values.size());
@@ -79,11 +78,9 @@ Stats run_pattern(Direction direction, const Pattern& pattern) {
         access.file = layout;
         access.memory = {Shape::run(kEach), kEach, 0, 1};
         access.buffer = memory.data();
-        NodeMemory node;
-        RunContext context{transport, &store, terms_of(options),
-                           stats[static_cast<std::size_t>(rank)], buffers};
-        context.node = &node;
-        const Outcome outcome = run_access(context, access, true);
+        RankFile file(transport, store, options, stats[static_cast<std::size_t>(rank)],
+                      {.shares_memory = true});
+        const Outcome outcome = file.access(access);
         EXPECT_EQ(outcome.error.kind, ErrorKind::none);
         const bool reading = direction == Direction::read;
         const Bytes there =

@@ -14,6 +14,7 @@
 #include "sim/case.hpp"
 #include "sim/file_ranks.hpp"
 #include "support/leader_ranks.hpp"
+#include "support/rank_file.hpp"
 
 namespace oratorio::test {
 namespace {
@@ -131,9 +132,10 @@ Planned plan_all(const std::vector<int>& node_of, const char* method, Kept kept)
                 Access& access = one.parts[place].access;
                 access.direction = Direction::write;
                 Stats stats;
-                BufferPool buffers;
-                FlatTerms options = small_options(method, one.seed);
-                const RunContext context{**way, nullptr, terms_of(options), stats, buffers};
+                MemoryDisk disk;
+                MemoryStore store(disk);
+                RankFile file(**way, store, small_options(method, one.seed), stats);
+                const RunContext context = file.next_run();
                 Planning planning(context, access, true);
                 planning.begin(false, 0);
                 auto done = planning.step();

@@ -10,8 +10,8 @@
 
 #include "engine/run.hpp"
 #include "plan/methods.hpp"
-#include "support/flat_terms.hpp"
 #include "support/memory_store.hpp"
+#include "support/rank_file.hpp"
 #include "support/sim_transport.hpp"
 
 namespace oratorio::test {
@@ -138,7 +138,6 @@ std::int64_t steps_of(const Overlap& overlap, std::uint64_t seed) {
         TimedTransport timed(real, clock, store);
         MemoryStore unused(disk);
         Stats stats;
-        BufferPool buffers;
         std::vector<std::byte> memory(kEach);
         Access access;
         access.direction = overlap.direction;
@@ -146,10 +145,9 @@ std::int64_t steps_of(const Overlap& overlap, std::uint64_t seed) {
         access.memory = {Shape::run(kEach), kEach, 0, 1};
         access.buffer = memory.data();
         const bool first = rank == 0;
-        const RunContext context{first ? static_cast<Transport&>(timed) : real,
-                                 first ? static_cast<Store*>(&store) : &unused, terms_of(options),
-                                 stats, buffers};
-        const Outcome outcome = run_access(context, access, true);
+        RankFile file(first ? static_cast<Transport&>(timed) : real,
+                      first ? static_cast<Store&>(store) : unused, options, stats);
+        const Outcome outcome = file.access(access);
         EXPECT_EQ(outcome.bytes, kEach);
         EXPECT_EQ(stats.rounds, first ? kRounds : 0U);
     });

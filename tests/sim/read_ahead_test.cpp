@@ -6,8 +6,8 @@
 
 #include "engine/run.hpp"
 #include "plan/methods.hpp"
-#include "support/flat_terms.hpp"
 #include "support/memory_store.hpp"
+#include "support/rank_file.hpp"
 #include "support/sim_transport.hpp"
 #include "support/watched_prefetch.hpp"
 
@@ -56,7 +56,6 @@ Stats run(const Setting& setting, WatchedPrefetch& prefetch) {
         options.method = find_method(setting.method);
         options.max_acc = setting.max_acc;
         options.striping_unit = kBlock;
-        BufferPool buffers;
         std::vector<std::byte> memory(static_cast<std::size_t>(setting.bytes));
         Access access;
         access.direction = setting.direction;
@@ -64,8 +63,8 @@ Stats run(const Setting& setting, WatchedPrefetch& prefetch) {
         access.from = setting.from;
         access.memory = {Shape::run(setting.bytes), setting.bytes, 0, 1};
         access.buffer = memory.data();
-        const RunContext context{transport, &store, terms_of(options), stats, buffers};
-        const Outcome outcome = run_access(context, access, setting.collective);
+        RankFile file(transport, store, options, stats);
+        const Outcome outcome = file.access(access, setting.collective);
         EXPECT_EQ(outcome.error.kind, ErrorKind::none);
         EXPECT_EQ(outcome.bytes, setting.bytes);
     });

@@ -8,8 +8,8 @@
 #include "count/schedule.hpp"
 #include "engine/run.hpp"
 #include "plan/methods.hpp"
-#include "support/flat_terms.hpp"
 #include "support/memory_store.hpp"
+#include "support/rank_file.hpp"
 #include "support/sim_transport.hpp"
 
 namespace oratorio::test {
@@ -29,13 +29,11 @@ Stats sent_by(const count::Job& job, const char* method) {
     run_ranks({.ranks = kRanks, .ranks_per_node = kOfNode}, [&](Transport& transport) {
         const Rank rank = transport.topology().rank;
         MemoryStore store(disk);
-        BufferPool buffers;
         Access access = count::access_of(job.direction, job.layout_of(rank));
         std::vector<std::byte> memory(static_cast<std::size_t>(access.bytes()));
         access.buffer = memory.data();
-        const RunContext context{transport, &store, terms_of(options),
-                                 stats[static_cast<std::size_t>(rank)], buffers};
-        const Outcome outcome = run_access(context, access, true);
+        RankFile file(transport, store, options, stats[static_cast<std::size_t>(rank)]);
+        const Outcome outcome = file.access(access);
         EXPECT_EQ(outcome.error.kind, ErrorKind::none);
         EXPECT_EQ(outcome.bytes, access.bytes());
     });

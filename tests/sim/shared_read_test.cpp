@@ -8,8 +8,8 @@
 
 #include "engine/run.hpp"
 #include "plan/methods.hpp"
-#include "support/flat_terms.hpp"
 #include "support/memory_store.hpp"
+#include "support/rank_file.hpp"
 #include "support/same_bytes.hpp"
 #include "support/sim_transport.hpp"
 
@@ -55,11 +55,8 @@ Reading read_twice(Data data, const FlatTerms& options, MemoryDisk& disk, Late& 
         const Rank rank = transport.topology().rank;
         const auto index = static_cast<std::size_t>(rank);
         MemoryStore store(disk, store_options(rank));
-        BufferPool buffers;
-        NodeMemory node;
-        PlanCache plans;
-        const Layout file = file_of(data, rank);
-        unsigned sequence = 0;
+        RankFile file(transport, store, options, reading.stats[index], {.shares_memory = true});
+        const Layout layout = file_of(data, rank);
         // The first read makes the plan, which the second read takes from the cache. Only the
         // second read is counted.
         for (const bool counted : {false, true}) {
@@ -67,20 +64,16 @@ Reading read_twice(Data data, const FlatTerms& options, MemoryDisk& disk, Late& 
             reading.memory[index].assign(static_cast<std::size_t>(kBytes), std::byte{0});
             Access access;
             access.direction = Direction::read;
-            access.file = file;
+            access.file = layout;
             access.memory = {Shape::run(kBytes), kBytes, 0, 1};
             access.buffer = reading.memory[index].data();
-            RunContext context{transport, &store, terms_of(options), reading.stats[index], buffers};
-            context.sequence = sequence++;
-            context.node = &node;
-            context.plans = &plans;
             if (counted && rank == late.rank) {
                 for (int look = 0; look < late.looks && disk.counters().bytes_read < late.loaded;
                      ++look)
                     transport.idle();
                 late.found = disk.counters().bytes_read;
             }
-            reading.outcomes[index] = run_access(context, access, true);
+            reading.outcomes[index] = file.access(access);
         }
     });
     return reading;

@@ -9,8 +9,8 @@
 
 #include "engine/run.hpp"
 #include "plan/methods.hpp"
-#include "support/flat_terms.hpp"
 #include "support/memory_store.hpp"
+#include "support/rank_file.hpp"
 #include "support/sim_transport.hpp"
 
 namespace oratorio::test {
@@ -112,12 +112,11 @@ Ended run_parts(MemoryDisk& disk, Direction direction, const FlatTerms& options,
     ended.sim = run_ranks({.ranks = kRanks, .seed = seed}, [&](Transport& transport) {
         const auto rank = static_cast<std::size_t>(transport.topology().rank);
         MemoryStore store(disk, store_options);
-        BufferPool buffers;
         Piece part = part_of(transport.topology().rank, direction);
         const std::vector<std::byte> wanted =
             part_of(transport.topology().rank, Direction::write).memory;
-        const RunContext context{transport, &store, terms_of(options), ended.stats[rank], buffers};
-        ended.of[rank] = run_access(context, part.access, true);
+        RankFile file(transport, store, options, ended.stats[rank]);
+        ended.of[rank] = file.access(part.access);
         if (ended.of[rank].error.kind == ErrorKind::none) {
             EXPECT_EQ(part.memory, wanted);
         }
@@ -181,11 +180,10 @@ TEST(SparseEnd, RanksWithoutAnEdgeReturnWhileAnAggregatorIsHeldUp) {
                     return rank != 0 || (returned[3] && returned[4] && returned[5]);
                 };
                 HeldStore store(disk, {}, transport, {}, direction, others_are_back);
-                BufferPool buffers;
                 Stats stats;
                 Piece part = part_of(transport.topology().rank, direction);
-                const RunContext context{transport, &store, terms_of(terms), stats, buffers};
-                const Outcome outcome = run_access(context, part.access, true);
+                RankFile file(transport, store, terms, stats);
+                const Outcome outcome = file.access(part.access);
                 EXPECT_EQ(outcome.error.kind, ErrorKind::none);
                 EXPECT_EQ(outcome.bytes, std::ssize(part.memory));
                 returned[rank] = true;
@@ -241,14 +239,13 @@ TEST(SparseEnd, ARankThatWasRefusedIsHeardOfByAll) {
         run_ranks({.ranks = kRanks, .seed = 3}, [&](Transport& transport) {
             const Rank rank = transport.topology().rank;
             MemoryStore store(disk);
-            BufferPool buffers;
             Stats stats;
             Piece part = part_of(rank, direction);
             if (rank == 5)
                 part.access.refused = Error::make(ErrorKind::count, "the count is negative");
             const FlatTerms terms = sparse_terms("sparse", false);
-            const RunContext context{transport, &store, terms_of(terms), stats, buffers};
-            outcomes[static_cast<std::size_t>(rank)] = run_access(context, part.access, true);
+            RankFile file(transport, store, terms, stats);
+            outcomes[static_cast<std::size_t>(rank)] = file.access(part.access);
         });
         for (const Outcome& outcome : outcomes) {
             EXPECT_EQ(outcome.error.kind, ErrorKind::count);
@@ -265,16 +262,14 @@ TEST(SparseEnd, ARankWithMoreToDoIsHeardOfByAll) {
     run_ranks({.ranks = kRanks, .seed = 3}, [&](Transport& transport) {
         const Rank rank = transport.topology().rank;
         MemoryStore store(disk);
-        BufferPool buffers;
         Stats stats;
         const FlatTerms terms = sparse_terms("sparse", false);
+        RankFile file(transport, store, terms, stats);
         for (const bool more : {true, false}) {
             Piece part = part_of(rank, Direction::write);
             part.access.goes_on = more && rank == 4;
-            RunContext context{transport, &store, terms_of(terms), stats, buffers};
-            context.sequence = more ? 0 : 1;
-            oratorio::Run run(context, part.access, true);  // qualified, because gtest has a Run as
-                                                            // well
+            oratorio::Run run(file.next_run(), part.access, true);  // qualified, because gtest has
+                                                                    // a Run as well
             while (!run.step()) transport.idle();
             EXPECT_EQ(run.outcome().error.kind, ErrorKind::none);
             EXPECT_EQ(run.goes_on(), more);
@@ -300,16 +295,13 @@ TEST(SparseEnd, WhoHasLeftFirstLosesNothingThatItWritesIntoAHoleThatIsBeingFille
             };
             HeldStore store(disk, {}, transport, while_locked, Direction::write,
                             [&] { return rank != 0 || is_done || waits; });
-            BufferPool buffers;
             Stats stats;
-            LockPolicy exclusion;
             FlatTerms terms = sparse_terms("sparse", false);
             terms.costs.write_call = 1e9;  // makes single writes so expensive that holes are filled
                                            // by data sieving
-            RunContext context{transport, &store, terms_of(terms), stats, buffers};
-            context.lock_policy = &exclusion;
+            RankFile file(transport, store, terms, stats);
             Piece part = part_of(rank, Direction::write);
-            const Outcome outcome = run_access(context, part.access, true);
+            const Outcome outcome = file.access(part.access);
             EXPECT_EQ(outcome.error.kind, ErrorKind::none);
             filled += stats.hole_reads;
             if (rank != 5) return;
@@ -319,7 +311,7 @@ TEST(SparseEnd, WhoHasLeftFirstLosesNothingThatItWritesIntoAHoleThatIsBeingFille
             one.file = {Shape::run(1), 1, 2000, 1};
             one.memory = {Shape::run(1), 1, 0, 1};
             one.buffer = &mine;
-            EXPECT_EQ(run_access(context, one, false).error.kind, ErrorKind::none);
+            EXPECT_EQ(file.access(one, false).error.kind, ErrorKind::none);
             is_done = true;
         });
         EXPECT_GT(filled, 0U);

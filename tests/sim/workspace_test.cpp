@@ -55,7 +55,7 @@ TEST(Workspace, FilesFollowEachOtherInIt) {
                 workspace->tidy();
                 ++number;
             }
-            EXPECT_EQ(workspace->collectives, 7U * 4U);
+            EXPECT_EQ(workspace->numbers.next(), 7U * 4U);
         });
     }
 }

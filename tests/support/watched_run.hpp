@@ -13,7 +13,6 @@ struct PlanRecorder final : PlanObserver {
     std::function<void(const Plan&)> tell;
     explicit PlanRecorder(std::function<void(const Plan&)> teller) : tell(std::move(teller)) {}
     void planned(const Plan& plan) override { tell(plan); }
-    void remark(const std::string&) override {}
 };
 
 /// Idles as the caller of a run does after a step that did not end the run.

@@ -85,11 +85,11 @@ Error probe_others(const std::vector<SharedSegment::Card>& cards) {
 }  // namespace
 
 /// Vouches for an agreed value: refusals and buffers are the same on all ranks.
-Agreed<NodeSharing> NodeMemory::sharing(const NodeMemory* node) {
+Agreed<NodeSharing> NodeMemory::sharing() const {
     NodeSharing sharing;
-    sharing.shared_memory = node != nullptr && !node->shared_refused();
-    sharing.shared_ready = sharing.shared_memory && !node->buffers().empty();
-    sharing.cross_memory = sharing.shared_memory && !node->cross_memory_refused();
+    sharing.shared_memory = !shared_refused_;
+    sharing.shared_ready = sharing.shared_memory && !buffers_.empty();
+    sharing.cross_memory = sharing.shared_memory && !cross_memory_refused_;
     return Agreed<NodeSharing>::vouch(sharing);
 }
 

@@ -80,6 +80,12 @@ class NodeMemory {
   public:
     static constexpr int rounds_max = kSlotsMost;  ///< maximum number of open rounds per aggregator
 
+    NodeMemory() = default;
+    /// Makes node memory that is refused from the start, so that methods that share memory don't
+    /// apply. REQUIRES: on all ranks alike.
+    explicit NodeMemory(const Error& refusal)
+        : shared_refused_(true), cross_memory_refused_(true), refusal_(refusal) {}
+
     /// Makes sure that each node has `bytes` of collective buffers; does nothing if all nodes have
     /// them. Works in steps: returns Step::done when finished. If `cross_memory`, the ranks must be
     /// able to access each other's memory. If something is impossible, all ranks have the same
@@ -91,9 +97,8 @@ class NodeMemory {
     [[nodiscard]] const Error& refusal() const { return refusal_; }
     [[nodiscard]] bool shared_refused() const { return shared_refused_; }
     [[nodiscard]] bool cross_memory_refused() const { return cross_memory_refused_; }
-    /// Returns the sharing that this node memory allows: none if `node` is null.
-    /// REQUIRES: `node` is null on all ranks or on none.
-    [[nodiscard]] static Agreed<NodeSharing> sharing(const NodeMemory* node);
+    /// Returns the sharing that this node memory allows.
+    [[nodiscard]] Agreed<NodeSharing> sharing() const;
 
     // REQUIRES, for all functions below: prepare() has made the memory, and `rank` is on this node.
     [[nodiscard]] Doorbell& doorbell(Rank rank) const { return mailbox(rank).doorbell; }

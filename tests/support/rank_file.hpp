@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// RankFile: a file as the engine sees it on one simulated rank, with all that its accesses share.
+#pragma once
+
+#include <memory>
+
+#include "data_shipping/inline_agents.hpp"
+#include "engine/run.hpp"
+#include "support/flat_terms.hpp"
+
+namespace oratorio::test {
+
+struct RankFileOptions {
+    /// The ranks of a node share memory. If not, methods that share memory don't apply.
+    bool shares_memory = false;
+    PlanObserver* observer = nullptr;  ///< sees all plans; may be null
+};
+
+struct RankFile {
+    /// All arguments but `terms` outlive the file. Inline agents serve the file if `terms` has any.
+    RankFile(Transport& transport, Store& store, const FlatTerms& terms, Stats& stats,
+             const RankFileOptions& options = {})
+        : config(terms_of(terms)),
+          node(options.shares_memory ? NodeMemory()
+                                     : NodeMemory(Error::make(ErrorKind::unsupported_operation,
+                                                              "memory isn't shared"))),
+          agents(agents_for(store, terms.agents)),
+          shared{.transport = transport,
+                 .store = store,
+                 .stats = stats,
+                 .buffers = buffers,
+                 .node = node,
+                 .plans = plans,
+                 .io_thread = io_thread,
+                 .lock_policy = lock_policy,
+                 .undelivered = undelivered,
+                 .observer = options.observer != nullptr ? *options.observer : ignoring,
+                 .agents = agents.get()} {}
+    RankFile(const RankFile&) = delete;
+    RankFile& operator=(const RankFile&) = delete;
+
+    /// Returns the inputs of the next run. Runs are numbered from 0.
+    [[nodiscard]] RunContext next_run() { return {shared, config, begun++}; }
+    /// Accesses the file, and returns when that is done.
+    Outcome access(const Access& access, bool collective = true) {
+        return run_access(next_run(), access, collective);
+    }
+
+    std::shared_ptr<const Agreed<PlanConfig>> config;
+    BufferPool buffers;
+    NodeMemory node;
+    PlanCache plans;
+    IoThread io_thread;
+    LockPolicy lock_policy;
+    UndeliveredErrors undelivered;
+    PlanObserver ignoring;
+    std::unique_ptr<InlineAgents> agents;  ///< null: no agents
+    FileContext shared;
+    unsigned begun = 0;  ///< number of runs so far
+
+  private:
+    static std::unique_ptr<InlineAgents> agents_for(Store& store, const AgentFacts& facts) {
+        if (facts.ranks.empty()) return nullptr;
+        const Binding binding{facts.block, static_cast<int>(facts.ranks.size())};
+        return std::make_unique<InlineAgents>(store, binding, facts.message);
+    }
+};
+
+}  // namespace oratorio::test
