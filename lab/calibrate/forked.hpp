@@ -70,8 +70,6 @@ class ForkedTransport final : public Transport {
     Result<Ticket> reduce(std::span<std::uint64_t> values, ReduceOp op) override;
     Result<Ticket> broadcast(Rank, std::span<std::byte>) override { return no_messages(); }
     Result<Completion> test(Ticket) override { return Completion{.done = true}; }
-    Result<std::int64_t> fetch_add(std::int64_t) override { return no_messages(); }
-    Result<void> set_counter(std::int64_t) override { return no_messages(); }
     [[nodiscard]] bool quiet() const override { return true; }
     void idle(const WaitHint& wait_hint) override;
 

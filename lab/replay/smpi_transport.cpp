@@ -56,10 +56,6 @@ Result<void> checked(int code) {
     return Error::make(ErrorKind::other, "SMPI refuses a call: error " + std::to_string(code));
 }
 
-Error no_counter() {
-    return Error::make(ErrorKind::unsupported_operation, "there is no shared counter on SMPI");
-}
-
 }  // namespace
 
 SmpiTransport::SmpiTransport(Topology topology, const Ends& ends, Seen& seen)
@@ -194,14 +190,6 @@ void SmpiTransport::idle(const WaitHint& /*rest*/) {
     slot.request = MPI_REQUEST_NULL;
     slot.status = status;
     slot.done = true;
-}
-
-Result<std::int64_t> SmpiTransport::fetch_add(std::int64_t /*by*/) {
-    return no_counter();
-}
-
-Result<void> SmpiTransport::set_counter(std::int64_t /*to*/) {
-    return no_counter();
 }
 
 }  // namespace oratorio::replay

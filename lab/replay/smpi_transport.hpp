@@ -56,8 +56,6 @@ class SmpiTransport final : public Transport {
     Result<Ticket> gather(std::span<const std::byte> mine, std::span<std::byte> all) override;
     Result<Ticket> broadcast(Rank root, std::span<std::byte> data) override;
     Result<Completion> test(Ticket ticket) override;
-    Result<std::int64_t> fetch_add(std::int64_t by) override;
-    Result<void> set_counter(std::int64_t to) override;
     [[nodiscard]] bool quiet() const override { return free_.size() == slots_.size(); }
     void idle(const WaitHint& wait_hint) override;
 

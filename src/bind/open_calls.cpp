@@ -151,7 +151,6 @@ Error open_here(const OpenArguments& arguments, Opening& opening) {
     open.workspace = std::move(lent->workspace);
     opening.collective = true;
     opening.rank = open.workspace.rank();
-    MpiTransport::while_waiting(while_waiting);
     watch_for_finalize();
     if (opening.rank == 0) tell_troubles(process().settings.troubles);
     if (const std::string sentence = wrong_launcher(); !sentence.empty()) tell_troubles({sentence});

@@ -13,6 +13,7 @@
 #include "bind/error_handlers.hpp"
 #include "bind/file_table.hpp"
 #include "bind/requests.hpp"
+#include "bind/waiting.hpp"
 #include "bind/workspaces.hpp"
 #include "data_shipping/host.hpp"
 #include "device/devices.hpp"
@@ -72,7 +73,7 @@ struct Process {
     ErrorHandlers handlers;
     Requests requests;
     Engine engine;
-    Workspaces workspaces;
+    Workspaces workspaces{while_waiting};
     /// The lock service that this process may offer lasts until the process ends, because other
     /// ranks may still use it while this rank is in MPI_Finalize. Its thread never calls MPI.
     TcpLocks lock_services{while_locked};

@@ -126,8 +126,9 @@ bool covers_job(MPI_Comm program) {
     return difference == MPI_IDENT || difference == MPI_CONGRUENT || difference == MPI_SIMILAR;
 }
 
-Workspaces::Workspaces()
-    : last_number_(first_number()),
+Workspaces::Workspaces(MpiTransport::Chores chores)
+    : chores_(chores),
+      last_number_(first_number()),
       of_world_(std::make_shared<CacheSlot>()),
       of_self_(std::make_shared<CacheSlot>()),
       key_(MPI_KEYVAL_INVALID),
@@ -227,7 +228,7 @@ Result<Lending> Workspaces::lend(MPI_Comm program, int ranks_per_node) {
     }
     // The counter is reset before the ranks of the new file agree on anything. If there is no
     // counter, its first use reports that.
-    if (kept.rank() == 0) (void)kept.workspace->transport->set_counter(0);
+    if (kept.rank() == 0) (void)kept.workspace->transport->counter().set(0);
     return Lending{std::move(kept), {}, {}};
 }
 
@@ -254,7 +255,8 @@ void Workspaces::put(LentWorkspace kept) {
 
 Result<Lending> Workspaces::make(Comm own, const Agreed<int>& nodes, int ranks_per_node,
                                  std::weak_ptr<CacheSlot> home) {
-    auto opened = open_transport(std::move(own), counters_, nodes);
+    auto opened = open_transport(std::move(own), counters_, nodes,
+                                 NodeBoards::usually_listed_from(), chores_);
     if (!opened) return opened.error();
     Transport& ranks = *opened->transport;
     const bool names_it = ranks.topology().rank == 0;

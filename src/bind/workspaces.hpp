@@ -51,7 +51,8 @@ struct Lending {
 
 class Workspaces {
   public:
-    Workspaces();
+    /// `chores` is what a rank does while it waits (MpiTransport).
+    explicit Workspaces(MpiTransport::Chores chores = nullptr);
     /// Collective over `program`. Returns a kept workspace if all ranks have it, else a new one;
     /// its transport's counter is 0. Rank 0's `ranks_per_node` counts, see discover(). An error is
     /// one of all ranks.
@@ -86,6 +87,7 @@ class Workspaces {
     std::shared_ptr<CacheSlot> slot_of(MPI_Comm program);
     std::shared_ptr<CacheSlot> slot_on(MPI_Comm program);
 
+    MpiTransport::Chores chores_;
     std::atomic<std::uint64_t> last_number_;  ///< only makes numbers; publishes nothing
     CounterService counters_;
     std::mutex mutex_;  ///< guards all below and all cache slots

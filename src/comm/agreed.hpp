@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/step.hpp"
+#include "comm/node_services.hpp"
 #include "comm/transport.hpp"
 
 namespace oratorio {
@@ -114,7 +115,7 @@ class Gathering {
   private:
     std::span<std::byte> room(Transport& transport) {
         const auto ranks = static_cast<std::size_t>(transport.topology().size);
-        auto memory = once_ ? transport.list_of_node(ranks * sizeof(T)) : std::span<std::byte>();
+        auto memory = once_ ? list_of_node(transport, ranks * sizeof(T)) : std::span<std::byte>();
         if (memory.empty()) {
             own_.resize(ranks);
             memory = std::as_writable_bytes(std::span(own_));

@@ -1,9 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "comm/flush_status.hpp"
 
+#include "comm/node_services.hpp"
+
 namespace oratorio {
 
 namespace {
+
+SharedFlushStatus* shared_status_of(Transport& transport) {
+    const NodeServices* const node = transport.node_services();
+    return node != nullptr ? node->flush_status() : nullptr;
+}
 
 // SharedFlushStatus::failed is the turn times this, plus the ErrorKind.
 constexpr std::uint64_t kKindsMax = 256;
@@ -18,7 +25,7 @@ void raise(std::atomic<std::uint64_t>& failed, std::uint64_t to) {
 }  // namespace
 
 FlushStatus::FlushStatus(Transport& transport)
-    : transport_(transport), shared_(transport.shared_flush_status()) {
+    : transport_(transport), shared_(shared_status_of(transport)) {
     if (shared_ != nullptr) turn_ = told_ = shared_->failed / kKindsMax;
 }
 

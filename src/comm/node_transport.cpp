@@ -61,7 +61,7 @@ Result<std::unique_ptr<Transport>> NodeTransport::over(std::unique_ptr<Transport
                           std::move(leaders)));
 }
 
-SharedFlushStatus* NodeTransport::shared_flush_status() const {
+SharedFlushStatus* NodeTransport::flush_status() const {
     return in_memory() ? &boards_.head().outcome : nullptr;
 }
 
@@ -96,7 +96,7 @@ Result<Ticket> NodeTransport::gather(std::span<const std::byte> mine, std::span<
     return start({.kind = listed ? Kind::list : Kind::gather, .mine = mine, .result = all});
 }
 
-std::span<std::byte> NodeTransport::list_of_node(std::size_t bytes) const {
+std::span<std::byte> NodeTransport::list(std::size_t bytes) const {
     const std::size_t block = bytes / static_cast<std::size_t>(topology().size);
     const std::span<std::byte> list = boards_.list();
     const bool fits = block <= kOperandMax && boards_.gathered(block) <= list.size();
@@ -329,21 +329,10 @@ bool NodeTransport::is_across() const {
         operations_, [&](const Operation& one) { return one.across.valid() && !is_complete(one); });
 }
 
-Result<std::int64_t> NodeTransport::fetch_add(std::int64_t by) {
-    return in_memory() ? boards_.head().counter.fetch_add(by) : inner_->fetch_add(by);
-}
-
 Result<void> NodeTransport::rendezvous(std::span<std::byte> mine, const RendezvousAction& action) {
-    if (is_lost() || mine.size() > rendezvous_max()) return Transport::rendezvous(mine, action);
     const auto done = wait(
         *this, start({.kind = Kind::rendezvous, .mine = mine, .result = mine, .action = &action}));
     if (!done) return done.error();
-    return {};
-}
-
-Result<void> NodeTransport::set_counter(std::int64_t to) {
-    if (!in_memory()) return inner_->set_counter(to);
-    boards_.head().counter.store(to);
     return {};
 }
 

@@ -11,11 +11,12 @@
 #include <vector>
 
 #include "comm/node_boards.hpp"
+#include "comm/node_services.hpp"
 #include "comm/transport.hpp"
 
 namespace oratorio {
 
-class NodeTransport final : public Transport {
+class NodeTransport final : public Transport, private NodeServices {
   public:
     /// Collective over all ranks. Returns a transport of the first ranks of all nodes, in the
     /// nodes' order; null on other ranks.
@@ -41,18 +42,15 @@ class NodeTransport final : public Transport {
     /// Operations with long operands or results go through the inner transport.
     Result<Ticket> reduce(std::span<std::uint64_t> values, ReduceOp op) override;
     Result<Ticket> gather(std::span<const std::byte> mine, std::span<std::byte> all) override;
-    [[nodiscard]] std::span<std::byte> list_of_node(std::size_t bytes) const override;
     Result<Ticket> broadcast(Rank root, std::span<std::byte> data) override;
     Result<Completion> test(Ticket ticket) override;
     [[nodiscard]] const Error& lost() const override { return inner_->lost(); }
-    /// On one node the counter lies in shared memory, so this needs no message and no other rank.
-    Result<std::int64_t> fetch_add(std::int64_t by) override;
-    Result<void> rendezvous(std::span<std::byte> mine, const RendezvousAction& action) override;
-    [[nodiscard]] std::size_t rendezvous_max() const override {
-        return in_memory() ? NodeBoards::kOperandMax : 0;
+    /// On one node the counter lies in shared memory, so its calls need no message and no other
+    /// rank.
+    [[nodiscard]] SharedCounter& counter() override {
+        return in_memory() ? counter_ : inner_->counter();
     }
-    Result<void> set_counter(std::int64_t to) override;
-    [[nodiscard]] SharedFlushStatus* shared_flush_status() const override;
+    [[nodiscard]] NodeServices* node_services() override { return this; }
     [[nodiscard]] bool quiet() const override;
     void idle(const WaitHint& wait_hint) override;
     [[nodiscard]] WaitHint wait_hint() const override;
@@ -83,7 +81,16 @@ class NodeTransport final : public Transport {
 
     NodeTransport(std::unique_ptr<Transport> inner, NodeBoards boards,
                   std::unique_ptr<Transport> leaders)
-        : inner_(std::move(inner)), boards_(std::move(boards)), leaders_(std::move(leaders)) {}
+        : inner_(std::move(inner)),
+          boards_(std::move(boards)),
+          leaders_(std::move(leaders)),
+          counter_(boards_.head().counter) {}
+    [[nodiscard]] std::span<std::byte> list(std::size_t bytes) const override;
+    [[nodiscard]] std::size_t rendezvous_max() const override {
+        return in_memory() ? NodeBoards::kOperandMax : 0;
+    }
+    Result<void> rendezvous(std::span<std::byte> mine, const RendezvousAction& action) override;
+    [[nodiscard]] SharedFlushStatus* flush_status() const override;
     [[nodiscard]] const NodePlace& place() const { return boards_.place(); }
     /// Returns true once the inner transport refuses every operation. Then this rank must not post
     /// on boards any more: it has left out an operation, and the other ranks would take its next
@@ -111,6 +118,7 @@ class NodeTransport final : public Transport {
     std::unique_ptr<Transport> inner_;
     NodeBoards boards_;
     std::unique_ptr<Transport> leaders_;  ///< only on the first ranks of several nodes, else null
+    MemoryCounter counter_;               ///< used if there is one node
     ErrorKind lost_ = ErrorKind::none;  ///< why this rank can't exchange with other nodes any more
     std::uint64_t started_ = 0;
     std::vector<Operation> operations_;

@@ -158,7 +158,7 @@ Result<Offset> File::claim(const AccessCall& call, Begun& begun) {
         if (gathered) begun.moved = Outcome{placed.access.bytes(), {}};
         return start;
     }
-    if (!call.collective) return state.transport.fetch_add(placed.etypes);
+    if (!call.collective) return state.transport.counter().fetch_add(placed.etypes);
     settle();
     return claim_ordered(call, begun);
 }

@@ -153,7 +153,7 @@ Result<void> File::set_view(const Result<View>& mine, const HintMap& info) {
     // the hints are agreed on.
     Error error;
     if (ranks.topology().rank == 0) {
-        if (auto set = ranks.set_counter(0); !set) error = set.error();
+        if (auto set = ranks.counter().set(0); !set) error = set.error();
     }
     if (auto reset = agree_on_error(ranks, error); !reset) return reset.error();
     if (auto taken = state_->take_info(info); !taken) return taken.error();
@@ -316,11 +316,11 @@ Result<void> File::seek_shared(Offset offset, Whence whence) {
         return same.error();
     Error error;
     if (ranks.topology().rank == 0) {
-        const auto current = ranks.fetch_add(0);
+        const auto current = ranks.counter().fetch_add(0);
         const auto target = current ? target_of(offset, whence, *current) : current;
         if (!target) error = target.error();
         if (target) {
-            if (auto set = ranks.set_counter(*target); !set) error = set.error();
+            if (auto set = ranks.counter().set(*target); !set) error = set.error();
         }
     }
     return agree_on_error(ranks, error);
@@ -331,11 +331,11 @@ Result<Offset> File::position_shared() {
         return Error::make(ErrorKind::unsupported_operation,
                            "get position shared: the file is open for sequential access");
     }
-    return state_->transport.fetch_add(0);
+    return state_->transport.counter().fetch_add(0);
 }
 
 Result<Offset> File::shared_displacement() {
-    const auto position = state_->transport.fetch_add(0);
+    const auto position = state_->transport.counter().fetch_add(0);
     return position ? byte_offset(*position) : position;
 }
 

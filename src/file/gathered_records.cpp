@@ -31,7 +31,7 @@ Result<Offset> GatheredRecords::append(const Access& record, Offset etypes, cons
     WriteBehind::Turn turn(*memory_);
     const auto room = turn.make_room(bytes, write);
     if (!room) return room.error().on(transport_.topology().rank);
-    const auto first = transport_.fetch_add(etypes);
+    const auto first = transport_.counter().fetch_add(etypes);
     if (!first) return first;
     const auto from = view.data_position(*first, bytes);
     if (!from || !*room) return first;

@@ -113,7 +113,7 @@ FileFacts first_facts(Transport& ranks, const Opening& opening, const std::strin
     // as if other handles had the file open.
     if (call.mode.writable() && !call.mode.unique_open && opening.readable)
         look_for_others(*opening.store, facts);
-    if (auto set = ranks.set_counter(call.mode.append ? facts.size : 0); !set)
+    if (auto set = ranks.counter().set(call.mode.append ? facts.size : 0); !set)
         facts.seen.error = set.error();
     if (facts.seen.error.kind == ErrorKind::none) return facts;
     facts.seen.error = facts.seen.error.on(0);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "comm/agreed.hpp"
+#include "comm/rendezvous.hpp"
 
 namespace oratorio {
 
@@ -77,12 +78,12 @@ class Meeting {
 
 Result<OrderedPlace> claim_in_order(Transport& ranks, const View& view, const Access& access,
                                     Offset etypes, bool brings, const WriteAll& write) {
-    if (!ranks.in_memory() || ranks.rendezvous_max() <= sizeof(Part)) {
+    if (!ranks.in_memory() || rendezvous_max(ranks) <= sizeof(Part)) {
         const auto start = reserve(ranks, etypes);
         if (!start) return start.error();
         return OrderedPlace{*start, {}};
     }
-    std::vector<std::byte> block(ranks.rendezvous_max());
+    std::vector<std::byte> block(rendezvous_max(ranks));
     Part& mine = *new (block.data()) Part;
     mine.reservation.by = etypes;
     mine.etype_bytes = view.etype_size;
@@ -93,7 +94,7 @@ Result<OrderedPlace> claim_in_order(Transport& ranks, const View& view, const Ac
             std::memcpy(&mine + 1, access.buffer + access.memory.origin,
                         static_cast<std::size_t>(mine.bytes));
     }
-    const auto told = ranks.rendezvous(block, [&](const Blocks& all) {
+    const auto told = rendezvous(ranks, block, [&](const Blocks& all) {
         const Meeting meeting(all);
         reserve_for_all(ranks, all);
         const auto first = meeting.part(0).reservation.value();

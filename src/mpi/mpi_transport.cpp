@@ -35,12 +35,6 @@ MPI_Op op_of(ReduceOp op) {
     return MPI_SUM;
 }
 
-/// Returns false for the error of a counter that was never reached, because a later try wouldn't
-/// reach it either.
-bool is_failure(const Error& error) {
-    return error.kind != ErrorKind::unsupported_operation;
-}
-
 bool fits_int(std::size_t count) {
     return count <= INT_MAX;
 }
@@ -64,14 +58,14 @@ Tag tag_mask_of(MPI_Comm comm) {
 
 }  // namespace
 
-MpiTransport::MpiTransport(Comm comm, Topology topology, Bytes chunk)
+MpiTransport::MpiTransport(Comm comm, Topology topology, Chores chores, Bytes chunk)
     : comm_(std::move(comm)),
       topology_(std::move(topology)),
       chunk_(chunk),
       tag_mask_(tag_mask_of(comm_.get())),
       several_nodes_(!topology_.one_node()),
-      counter_refused_(
-          Error::make(ErrorKind::internal, "the counter of this transport isn't shared")) {}
+      counter_(topology_.rank),
+      chores_(chores) {}
 
 Result<std::unique_ptr<MpiTransport>> MpiTransport::open(MPI_Comm program,
                                                          const Agreed<int>& ranks_per_node) {
@@ -80,34 +74,6 @@ Result<std::unique_ptr<MpiTransport>> MpiTransport::open(MPI_Comm program,
     auto topology = discover(*comm, ranks_per_node);
     if (!topology) return topology.error();
     return std::make_unique<MpiTransport>(std::move(*comm), std::move(*topology));
-}
-
-void MpiTransport::share_counter(CounterService& service) {
-    if (topology_.size == 1) return;
-    CounterPlace place;
-    if (topology_.rank == 0) {
-        auto hosted = service.host();
-        if (hosted) {
-            place = (*hosted)->address();
-            shared_counter_ = std::move(*hosted);
-        } else {
-            place.refused = hosted.error().system_errno;
-        }
-    }
-    const auto told = agree_on_root(*this, place);
-    if (!told) {
-        counter_refused_ = told.error();
-        return;
-    }
-    place = **told;
-    if (place.server.count == 0) {
-        counter_refused_ = Error::make(ErrorKind::unsupported_operation,
-                                       "the shared file pointer needs a socket between nodes, and "
-                                       "rank 0 can't make one: use collective calls",
-                                       static_cast<int>(place.refused));
-    } else if (topology_.rank != 0) {
-        shared_counter_ = service.reach(place, topology_.rank);
-    }
 }
 
 Result<Ticket> MpiTransport::send(Rank to, Tag tag, const SendMemory& data) {
@@ -238,27 +204,6 @@ Result<Completion> MpiTransport::test(Ticket ticket) {
     return completion;
 }
 
-Result<std::int64_t> MpiTransport::fetch_add(std::int64_t by) {
-    if (shared_counter_ == nullptr) {
-        if (topology_.rank != 0) return counter_refused_;
-        return std::exchange(own_counter_, own_counter_ + by);
-    }
-    auto before = shared_counter_->fetch_add(by);
-    if (!before) failed_ = failed_ || is_failure(before.error());
-    return before;
-}
-
-Result<void> MpiTransport::set_counter(std::int64_t to) {
-    if (shared_counter_ == nullptr) {
-        if (topology_.rank != 0) return counter_refused_;
-        own_counter_ = to;
-        return {};
-    }
-    auto set = shared_counter_->set(to);
-    if (!set) failed_ = failed_ || is_failure(set.error());
-    return set;
-}
-
 void MpiTransport::idle(const WaitHint& wait_hint) {
     if (wait_hint.doorbell != nullptr) {
         if (rings_before_sleep(*wait_hint.doorbell, wait_hint.heard)) return;
@@ -286,8 +231,7 @@ void MpiTransport::idle(const WaitHint& wait_hint) {
 /// lets the host make progress.
 bool MpiTransport::see_to_others() {
     look_for_alarm();
-    const Chores chores = chores_;
-    return chores != nullptr && chores();
+    return chores_ != nullptr && chores_();
 }
 
 void MpiTransport::look_for_alarm() {

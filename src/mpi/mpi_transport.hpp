@@ -7,7 +7,6 @@
 // gave up.
 #pragma once
 
-#include <atomic>
 #include <climits>
 #include <cstdint>
 #include <memory>
@@ -16,7 +15,7 @@
 #include "comm/agreed.hpp"
 #include "comm/transport.hpp"
 #include "mpi/comm.hpp"
-#include "net/served_counter.hpp"
+#include "net/rank_zero_counter.hpp"
 
 namespace oratorio {
 
@@ -34,18 +33,18 @@ struct MessageCounters {
 /// REQUIRES: used by one thread at a time.
 class MpiTransport final : public Transport {
   public:
+    /// A function that this rank calls while it waits in idle(); null for none. Returns true if
+    /// something moved on, so that there may be more to do.
+    using Chores = bool (*)();
     /// Messages longer than `chunk` are sent as one element of a type made of chunks; tests make
     /// `chunk` small.
-    MpiTransport(Comm comm, Topology topology, Bytes chunk = INT_MAX);
+    MpiTransport(Comm comm, Topology topology, Chores chores = nullptr, Bytes chunk = INT_MAX);
     /// Collective over `program`. Makes the communicator, discovers the nodes, and makes the
     /// transport. See discover() for ranks_per_node.
     static Result<std::unique_ptr<MpiTransport>> open(
         MPI_Comm program, const Agreed<int>& ranks_per_node = agreed_from([] { return 0; }));
-    /// Collective; one broadcast. Rank 0 serves the counter to the other ranks by `service`. If
-    /// rank 0 can't, it keeps the counter to itself, which is enough for all collective use
-    /// (`claim`); on other ranks independent use of the counter then returns an error that says
-    /// why.
-    void share_counter(CounterService& service);
+    /// Collective. Shares the counter between ranks that share no memory (RankZeroCounter::share).
+    void share_counter(CounterService& service) { counter_.share(*this, service); }
     /// Cancels receives that are still in flight (of a file closed after an error). Sends and
     /// collectives have a second to complete, then they are left to MPI, as is the communicator of
     /// ranks that have lost each other. Local.
@@ -59,18 +58,15 @@ class MpiTransport final : public Transport {
     Result<Ticket> broadcast(Rank root, std::span<std::byte> data) override;
     Result<Completion> test(Ticket ticket) override;
     [[nodiscard]] const Error& lost() const override { return lost_; }
-    Result<std::int64_t> fetch_add(std::int64_t by) override;
-    Result<void> set_counter(std::int64_t to) override;
-    [[nodiscard]] bool quiet() const override { return !failed_ && free_.size() == slots_.size(); }
+    [[nodiscard]] SharedCounter& counter() override { return counter_; }
+    [[nodiscard]] bool quiet() const override {
+        return !failed_ && !counter_.has_failed() && free_.size() == slots_.size();
+    }
     /// Yields the core a few times, then sleeps for growing times up to 0.1 ms, or with a doorbell
     /// until it rings, up to 1 ms. A completion starts the sequence over. Before each sleep the
     /// host and the chores get a turn.
     void idle(const WaitHint& wait_hint) override;
     using Transport::idle;
-    /// A function that any rank calls while it waits in `idle`, of any transport. Returns true if
-    /// something moved on, so that there may be more to do.
-    using Chores = bool (*)();
-    static void while_waiting(Chores chores) { chores_ = chores; }
 
     [[nodiscard]] const MessageCounters& counters() const { return counters_; }
     [[nodiscard]] MPI_Comm comm() const { return comm_.get(); }
@@ -105,14 +101,12 @@ class MpiTransport final : public Transport {
     bool several_nodes_;
     std::vector<Slot> slots_;        ///< a ticket's id is an index here
     std::vector<std::size_t> free_;  ///< slots to use again
-    std::unique_ptr<Counter> shared_counter_;
-    Error counter_refused_;         ///< why there is no shared counter
-    std::int64_t own_counter_ = 0;  ///< rank 0's counter, if there is no shared one
-    bool failed_ = false;           ///< an operation has failed at some time
-    Error lost_;                    ///< see lost()
-    std::uint64_t alarm_ = 0;       ///< the message to all other ranks when an operation fails
-    int idle_calls_ = 0;            ///< calls of idle() since the last completion
-    static inline std::atomic<Chores> chores_ = nullptr;
+    RankZeroCounter counter_;
+    Chores chores_;
+    bool failed_ = false;      ///< an operation has failed at some time
+    Error lost_;               ///< see lost()
+    std::uint64_t alarm_ = 0;  ///< the message to all other ranks when an operation fails
+    int idle_calls_ = 0;       ///< calls of idle() since the last completion
     MessageCounters counters_;
 };
 

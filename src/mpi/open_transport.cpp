@@ -11,7 +11,8 @@ namespace {
 
 /// Collective. Opens a transport of the first ranks (the leaders) of all nodes, in the nodes'
 /// order; returns null on other ranks.
-Result<std::unique_ptr<Transport>> open_leaders(const MpiTransport& all) {
+Result<std::unique_ptr<Transport>> open_leaders(const MpiTransport& all,
+                                                MpiTransport::Chores chores) {
     const Topology& topology = all.topology();
     const bool leads = first_beside(topology, topology.rank) == topology.rank;
     auto comm = Comm::some(all.comm(), leads);
@@ -25,28 +26,30 @@ Result<std::unique_ptr<Transport>> open_leaders(const MpiTransport& all) {
     leaders.node_names = topology.node_names;
     for (int node = 0; node < leaders.size; ++node) leaders.node_of.push_back(node);
     return std::unique_ptr<Transport>(
-        std::make_unique<MpiTransport>(std::move(**comm), std::move(leaders)));
+        std::make_unique<MpiTransport>(std::move(**comm), std::move(leaders), chores));
 }
 
 }  // namespace
 
 Result<OpenedTransport> open_transport(MPI_Comm program, CounterService& counters,
                                        const Agreed<int>& ranks_per_node,
-                                       const Agreed<std::size_t>& listed_from) {
+                                       const Agreed<std::size_t>& listed_from,
+                                       MpiTransport::Chores chores) {
     auto own = Comm::duplicate(program);
     if (!own) return own.error();
-    return open_transport(std::move(*own), counters, ranks_per_node, listed_from);
+    return open_transport(std::move(*own), counters, ranks_per_node, listed_from, chores);
 }
 
 Result<OpenedTransport> open_transport(Comm own, CounterService& counters,
                                        const Agreed<int>& ranks_per_node,
-                                       const Agreed<std::size_t>& listed_from) {
+                                       const Agreed<std::size_t>& listed_from,
+                                       MpiTransport::Chores chores) {
     auto topology = discover(own, ranks_per_node);
     if (!topology) return topology.error();
-    auto opened = std::make_unique<MpiTransport>(std::move(own), std::move(*topology));
+    auto opened = std::make_unique<MpiTransport>(std::move(own), std::move(*topology), chores);
     MpiTransport& messages = *opened;
     auto transport = NodeTransport::over(
-        std::move(opened), [&messages] { return open_leaders(messages); }, listed_from);
+        std::move(opened), [&] { return open_leaders(messages, chores); }, listed_from);
     if (!transport) return transport.error();
     if (!(*transport)->in_memory()) messages.share_counter(counters);
     return OpenedTransport{std::move(*transport), &messages};

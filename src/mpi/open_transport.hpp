@@ -17,13 +17,15 @@ struct OpenedTransport {
 /// Collective over `program`. Opens a transport in which the ranks of a node share memory for
 /// collectives, and on one node for the counter; between nodes rank 0 serves the counter by
 /// `counters`. Everything else goes through the host. See discover() for ranks_per_node,
-/// NodeTransport::over for listed_from.
+/// NodeTransport::over for listed_from, MpiTransport for chores.
 [[nodiscard]] Result<OpenedTransport> open_transport(
     MPI_Comm program, CounterService& counters, const Agreed<int>& ranks_per_node,
-    const Agreed<std::size_t>& listed_from = NodeBoards::usually_listed_from());
+    const Agreed<std::size_t>& listed_from = NodeBoards::usually_listed_from(),
+    MpiTransport::Chores chores = nullptr);
 /// Opens a transport as above, on a communicator that was already made for it.
 [[nodiscard]] Result<OpenedTransport> open_transport(
     Comm own, CounterService& counters, const Agreed<int>& ranks_per_node,
-    const Agreed<std::size_t>& listed_from = NodeBoards::usually_listed_from());
+    const Agreed<std::size_t>& listed_from = NodeBoards::usually_listed_from(),
+    MpiTransport::Chores chores = nullptr);
 
 }  // namespace oratorio

@@ -15,7 +15,7 @@ Result<std::unique_ptr<HostedCounter>> CounterService::host() {
     return std::make_unique<HostedCounter>(server_);
 }
 
-std::unique_ptr<Counter> CounterService::reach(const CounterPlace& address, Rank rank) {
+std::unique_ptr<SharedCounter> CounterService::reach(const CounterPlace& address, Rank rank) {
     const std::lock_guard lock(mutex_);
     std::erase_if(connections_, [](const auto& each) { return each.second.expired(); });
     std::weak_ptr<CounterConnection>& known = connections_[address.server.token];

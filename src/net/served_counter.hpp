@@ -25,8 +25,8 @@
 #include <thread>
 #include <vector>
 
+#include "comm/shared_counter.hpp"
 #include "comm/topology.hpp"
-#include "net/counter.hpp"
 #include "net/job_listener.hpp"
 
 namespace oratorio {
@@ -146,7 +146,7 @@ class CounterConnection {
 };
 
 /// A counter of this process.
-class HostedCounter final : public Counter {
+class HostedCounter final : public SharedCounter {
   public:
     explicit HostedCounter(std::shared_ptr<CounterServer> server)
         : server_(std::move(server)), id_(server_->add()) {}
@@ -172,7 +172,7 @@ class HostedCounter final : public Counter {
 };
 
 /// A counter of another process.
-class CounterClient final : public Counter {
+class CounterClient final : public SharedCounter {
   public:
     /// `rank` is the rank of this process. It isn't 0, and no other client of the counter has it.
     CounterClient(std::shared_ptr<CounterConnection> connection, std::uint64_t id, Rank rank)
@@ -201,7 +201,7 @@ class CounterService {
     /// CounterServer::start() does.
     Result<std::unique_ptr<HostedCounter>> host();
     /// Makes this rank's client of another process's counter. Sends nothing yet.
-    std::unique_ptr<Counter> reach(const CounterPlace& address, Rank rank);
+    std::unique_ptr<SharedCounter> reach(const CounterPlace& address, Rank rank);
     /// Ends the server if no counter of this process is left.
     void retire();
     /// Ends the server's thread. Called when MPI is finalized.

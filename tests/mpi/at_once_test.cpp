@@ -157,12 +157,12 @@ void a_counter_is_served(Part& part) {
         transport.share_counter(counters);
         std::int64_t last = -1;
         for (int i = 0; i < kTimes; ++i) {
-            const auto given = transport.fetch_add(1);
+            const auto given = transport.counter().fetch_add(1);
             part.check(given.ok() && *given > last);
             last = given.ok() ? *given : last;
         }
         MPI_Barrier(part.comm);
-        const auto all = transport.fetch_add(0);
+        const auto all = transport.counter().fetch_add(0);
         part.check(all.ok() && *all == std::int64_t{kTimes} * part.ranks);
         MPI_Barrier(part.comm);
     }

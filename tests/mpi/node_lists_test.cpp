@@ -39,7 +39,7 @@ void lists_are_right(int ranks_per_node) {
     Transport& transport = *opened->transport;
     const auto ranks = static_cast<std::size_t>(transport.topology().size);
     const bool several = ranks_per_node > 1 && transport.topology().nodes() > 1;
-    CHECK(transport.list_of_node(ranks * sizeof(Block)).empty() != several);
+    CHECK(list_of_node(transport, ranks * sizeof(Block)).empty() != several);
     const std::int64_t before = opened->messages->counters().collectives;
     for (std::uint64_t turn = 0; turn < 20; ++turn) gather_once(transport, turn);
     const std::int64_t among_all = opened->messages->counters().collectives - before;

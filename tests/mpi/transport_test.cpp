@@ -29,7 +29,7 @@ std::unique_ptr<MpiTransport> open_messages() {
 }
 
 MpiTransport chunked_transport(const Topology& topology) {
-    return MpiTransport(std::move(*Comm::duplicate(MPI_COMM_WORLD)), topology, kChunk);
+    return MpiTransport(std::move(*Comm::duplicate(MPI_COMM_WORLD)), topology, nullptr, kChunk);
 }
 
 bool same(const Buffer& one, const Buffer& other) {
@@ -251,7 +251,7 @@ void the_counter_gives_each_rank_numbers_of_its_own(Transport& transport) {
     const auto size = static_cast<std::size_t>(transport.topology().size);
     std::vector<std::int64_t> mine(kTimes, -1), all(kTimes * size);
     for (std::int64_t& number : mine) {
-        const auto before = transport.fetch_add(5);
+        const auto before = transport.counter().fetch_add(5);
         if (before) number = *before;
     }
     CHECK(gather(transport, std::as_bytes(std::span(mine)), std::as_writable_bytes(std::span(all)))
@@ -263,9 +263,9 @@ void the_counter_gives_each_rank_numbers_of_its_own(Transport& transport) {
     constexpr std::int64_t kFar = INT64_C(1) << 40;
     std::uint64_t met = 0;
     if (transport.topology().rank == transport.topology().size - 1)
-        CHECK(transport.set_counter(kFar).ok());
+        CHECK(transport.counter().set(kFar).ok());
     CHECK(reduce(transport, std::span(&met, 1), ReduceOp::sum).ok());
-    const auto now = transport.fetch_add(0);
+    const auto now = transport.counter().fetch_add(0);
     CHECK(now.ok() && *now == kFar);
     CHECK(reduce(transport, std::span(&met, 1), ReduceOp::sum).ok());
 }
@@ -286,10 +286,11 @@ void others_count_while_rank_0_does_not_call_mpi(Transport& transport) {
     const Topology& topology = transport.topology();
     std::uint64_t met = 0;
     if (topology.rank == 0) {
-        while (*transport.fetch_add(0) < kTimes * (topology.size - 1)) std::this_thread::yield();
-        CHECK(transport.set_counter(0).ok());
+        while (*transport.counter().fetch_add(0) < kTimes * (topology.size - 1))
+            std::this_thread::yield();
+        CHECK(transport.counter().set(0).ok());
     } else {
-        for (std::int64_t i = 0; i < kTimes; ++i) CHECK(transport.fetch_add(1).ok());
+        for (std::int64_t i = 0; i < kTimes; ++i) CHECK(transport.counter().fetch_add(1).ok());
     }
     CHECK(reduce(transport, std::span(&met, 1), ReduceOp::sum).ok());
 }
@@ -310,9 +311,9 @@ void a_served_counter_counts() {
 void without_a_shared_counter_ranks_still_claim_together(MpiTransport& transport) {
     const Rank rank = transport.topology().rank;
     const std::int64_t before_me = rank * (rank - 1) / 2;
-    if (rank == 0) CHECK(transport.set_counter(100).ok());
-    CHECK(transport.fetch_add(0).ok() == (rank == 0));
-    CHECK(transport.set_counter(100).ok() == (rank == 0));
+    if (rank == 0) CHECK(transport.counter().set(100).ok());
+    CHECK(transport.counter().fetch_add(0).ok() == (rank == 0));
+    CHECK(transport.counter().set(100).ok() == (rank == 0));
     const auto first = reserve(transport, rank);
     CHECK(first.ok() && *first == 100 + before_me);
 }
@@ -333,7 +334,7 @@ void where_rank_0_cannot_serve_it_it_keeps_the_number() {
     transport->share_counter(counters);
     if (rank == 0) setrlimit(RLIMIT_NOFILE, &before);
     without_a_shared_counter_ranks_still_claim_together(*transport);
-    const auto used = transport->fetch_add(0);
+    const auto used = transport->counter().fetch_add(0);
     CHECK(used.ok() == (rank == 0));
     CHECK(used || used.error().kind == ErrorKind::unsupported_operation);
     CHECK(transport->quiet());

@@ -66,7 +66,7 @@ void the_second_makes_neither_communicator_nor_memory(MPI_Comm comm) {
     const Workspace* const first = lent.workspace.get();
     const std::byte* const memory = lent.workspace->node.buffers().data();
     lent.workspace->collectives = 17;
-    (void)lent.workspace->transport->fetch_add(5);
+    (void)lent.workspace->transport->counter().fetch_add(5);
     workspaces.give_back(std::move(lent));
     const int made = communicators_made;
     lent = lend(workspaces, comm);
@@ -75,7 +75,7 @@ void the_second_makes_neither_communicator_nor_memory(MPI_Comm comm) {
     CHECK(lent.workspace->collectives == 17);
     std::uint64_t met = 0;
     CHECK(reduce(*lent.workspace->transport, std::span(&met, 1), ReduceOp::sum).ok());
-    CHECK(*lent.workspace->transport->fetch_add(0) == 0);
+    CHECK(*lent.workspace->transport->counter().fetch_add(0) == 0);
     workspaces.give_back(std::move(lent));
     workspaces.close();
 }

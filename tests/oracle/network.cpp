@@ -53,14 +53,9 @@ class NetworkTransport final : public Transport {
             me_, {.kind = Network::Kind::broadcast, .peer = root, .out = data, .in = data});
     }
     Result<Completion> test(Ticket ticket) override { return network_->test(me_, ticket); }
-    Result<std::int64_t> fetch_add(std::int64_t by) override {
-        network_->fibers_.maybe();
-        return std::exchange(network_->counter_, network_->counter_ + by);
-    }
-    Result<void> set_counter(std::int64_t to) override {
-        network_->fibers_.maybe();
-        network_->counter_ = to;
-        return {};
+    SharedCounter& counter() override {
+        network_->fibers_.maybe();  // another rank may use the number first
+        return network_->counter_;
     }
     bool quiet() const override {
         return network_->members_[static_cast<std::size_t>(me_)].operations.empty();

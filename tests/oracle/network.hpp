@@ -3,6 +3,7 @@
 // collectives end and completions are reported is drawn from the fibers' seed.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <vector>
 
@@ -74,7 +75,8 @@ class Network {
     /// The collectives that some rank has not finished, from number `first_` on.
     std::vector<Collective> collectives_;
     std::size_t first_ = 0;
-    std::int64_t counter_ = 0;
+    std::atomic<std::int64_t> number_{0};
+    MemoryCounter counter_{number_};
 };
 
 }  // namespace oratorio::oracle

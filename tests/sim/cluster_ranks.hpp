@@ -3,6 +3,7 @@
 // lock on the file is visible either on its own node only or on all nodes.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
@@ -68,17 +69,12 @@ class Alone final : public Lent {
     }
     Result<Ticket> broadcast(Rank, std::span<std::byte>) override { return Ticket{0}; }
     Result<Completion> test(Ticket) override { return Completion{true}; }
-    Result<std::int64_t> fetch_add(std::int64_t by) override {
-        return std::exchange(counter_, counter_ + by);
-    }
-    Result<void> set_counter(std::int64_t to) override {
-        counter_ = to;
-        return {};
-    }
+    SharedCounter& counter() override { return counter_; }
 
   private:
     Topology topology_;
-    std::int64_t counter_ = 0;
+    std::atomic<std::int64_t> number_{0};
+    MemoryCounter counter_{number_};
 };
 
 /// Counts the collectives and messages of a rank.

@@ -42,8 +42,7 @@ class Lent : public Transport {
     }
     Result<Completion> test(Ticket ticket) override { return owner_.test(ticket); }
     const Error& lost() const override { return owner_.lost(); }
-    Result<std::int64_t> fetch_add(std::int64_t by) override { return owner_.fetch_add(by); }
-    Result<void> set_counter(std::int64_t to) override { return owner_.set_counter(to); }
+    SharedCounter& counter() override { return owner_.counter(); }
     bool quiet() const override { return owner_.quiet(); }
     void idle(const WaitHint& wait_hint) override { owner_.idle(wait_hint); }
 

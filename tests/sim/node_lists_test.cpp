@@ -127,7 +127,7 @@ Planned plan_all(const std::vector<int>& node_of, const char* method, Kept kept)
             auto way = open_way(messages, kept, ways);
             ASSERT_TRUE(way.ok());
             ways = {};
-            ways.listed = !(*way)->list_of_node(node_of.size() * sizeof(AccessSummary)).empty();
+            ways.listed = !list_of_node(**way, node_of.size() * sizeof(AccessSummary)).empty();
             for (Case& one : cases) {
                 Access& access = one.parts[place].access;
                 access.direction = Direction::write;

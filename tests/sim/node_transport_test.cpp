@@ -82,7 +82,7 @@ TEST(NodeTransport, AMeetingIsOverForNobodyBeforeItsActIs) {
                     for (Rank rank = 0; rank < 4; ++rank)
                         std::memcpy(blocks.of(rank).data(), &sum, sizeof sum);
                 };
-                ASSERT_TRUE((*node)->rendezvous(mean, sum_up).ok());
+                ASSERT_TRUE(rendezvous(**node, mean, sum_up).ok());
                 ASSERT_EQ(mine, 4 * turn + 6);
             }
         });
@@ -142,16 +142,16 @@ TEST(NodeTransport, TheCounterGivesEachRankNumbersOfItsOwn) {
         std::uint64_t met = 0;
         auto& mine = numbers[static_cast<std::size_t>(transport.topology().rank)];
         for (int i = 0; i < kTimes; ++i) {
-            mine.push_back(*transport.fetch_add(3));
+            mine.push_back(*transport.counter().fetch_add(3));
             transport.idle();
         }
         ASSERT_TRUE(reduce(transport, std::span(&met, 1), ReduceOp::sum).ok());
-        EXPECT_EQ(*transport.fetch_add(0), 3 * kRanks * kTimes);
+        EXPECT_EQ(*transport.counter().fetch_add(0), 3 * kRanks * kTimes);
         ASSERT_TRUE(reduce(transport, std::span(&met, 1), ReduceOp::sum).ok());
         const bool sets = transport.topology().rank == 1;
-        ASSERT_TRUE(!sets || transport.set_counter(-7).ok());
+        ASSERT_TRUE(!sets || transport.counter().set(-7).ok());
         ASSERT_TRUE(reduce(transport, std::span(&met, 1), ReduceOp::sum).ok());
-        EXPECT_EQ(*transport.fetch_add(0), -7);
+        EXPECT_EQ(*transport.counter().fetch_add(0), -7);
     });
     EXPECT_EQ(report.counters[0].messages, 0U);
     std::vector<std::int64_t> all;

@@ -97,8 +97,7 @@ class TimedTransport final : public Transport {
         if (done->done && awaited_.erase(ticket.id) > 0) ++clock_.now;
         return done;
     }
-    Result<std::int64_t> fetch_add(std::int64_t by) override { return real_.fetch_add(by); }
-    Result<void> set_counter(std::int64_t to) override { return real_.set_counter(to); }
+    SharedCounter& counter() override { return real_.counter(); }
     bool quiet() const override { return real_.quiet(); }
     void idle(const WaitHint& wait_hint) override {
         if (awaited_.empty()) store_.skip();

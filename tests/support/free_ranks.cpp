@@ -91,6 +91,7 @@ class FreeTransport final : public Transport {
   public:
     FreeTransport(Between& between, Rank me)
         : between_(between),
+          counter_(between.counter),
           topology_{pretended_nodes(between.options.ranks, between.options.ranks_per_node), me} {}
     const Topology& topology() const override { return topology_; }
     Result<Ticket> send(Rank to, Tag tag, const SendMemory& data) override;
@@ -99,13 +100,7 @@ class FreeTransport final : public Transport {
     Result<Ticket> gather(std::span<const std::byte> mine, std::span<std::byte> all) override;
     Result<Ticket> broadcast(Rank root, std::span<std::byte> data) override;
     Result<Completion> test(Ticket ticket) override;
-    Result<std::int64_t> fetch_add(std::int64_t by) override {
-        return between_.counter.fetch_add(by);
-    }
-    Result<void> set_counter(std::int64_t to) override {
-        between_.counter = to;
-        return {};
-    }
+    SharedCounter& counter() override { return counter_; }
     bool quiet() const override { return started_.empty(); }
     void idle(const WaitHint& wait_hint) override;
 
@@ -119,6 +114,7 @@ class FreeTransport final : public Transport {
     void combine(const Started& operation) const;
 
     Between& between_;
+    MemoryCounter counter_;
     Topology topology_;
     std::map<std::int64_t, Started> started_;  ///< operations that this rank has started, by ticket
     std::int64_t next_ticket_ = 0;

@@ -66,8 +66,6 @@ class LeaderRanks final : public Transport {
         operations_.erase(ticket.id);
         return Completion{.done = true};
     }
-    Result<std::int64_t> fetch_add(std::int64_t) override { return none().error(); }
-    Result<void> set_counter(std::int64_t) override { return none().error(); }
     bool quiet() const override { return operations_.empty(); }
     void idle(const WaitHint& wait_hint) override { all_.idle(wait_hint); }
 

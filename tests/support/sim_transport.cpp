@@ -69,10 +69,25 @@ class Network {
     std::uint64_t idles_ = 0;  // idle calls of all ranks since the last progress
 };
 
+/// The shared number, as one rank uses it.
+class SimCounter final : public SharedCounter {
+  public:
+    SimCounter(Network& network, Rank me) : network_(network), me_(me) {}
+    Result<std::int64_t> fetch_add(std::int64_t by) override { return network_.fetch_add(me_, by); }
+    Result<void> set(std::int64_t to) override { return network_.set_counter(me_, to); }
+
+  private:
+    Network& network_;
+    Rank me_;
+};
+
 class SimTransport final : public Transport {
   public:
     SimTransport(Network& network, Rank me)
-        : network_(network), me_(me), topology_{nodes_of(network.options()), me} {}
+        : network_(network),
+          me_(me),
+          counter_(network, me),
+          topology_{nodes_of(network.options()), me} {}
     const Topology& topology() const override { return topology_; }
     Result<Ticket> send(Rank to, Tag tag, const SendMemory& data) override {
         return network_.start(me_, {.kind = OpKind::send,
@@ -106,8 +121,7 @@ class SimTransport final : public Transport {
                                                .in = data});
     }
     Result<Completion> test(Ticket ticket) override { return network_.test(me_, ticket); }
-    Result<std::int64_t> fetch_add(std::int64_t by) override { return network_.fetch_add(me_, by); }
-    Result<void> set_counter(std::int64_t to) override { return network_.set_counter(me_, to); }
+    SharedCounter& counter() override { return counter_; }
     bool quiet() const override { return network_.quiet(me_); }
     const Error& lost() const override { return network_.lost(me_); }
     void idle(const WaitHint&) override { network_.idle(me_); }
@@ -118,6 +132,7 @@ class SimTransport final : public Transport {
     }
     Network& network_;
     Rank me_;
+    SimCounter counter_;
     Topology topology_;
 };
 

@@ -25,7 +25,8 @@ TEST(ServedCounter, each_number_is_given_once_to_clients_and_the_server_together
     for (std::size_t i = 0; i <= kClients; ++i) {
         threads.emplace_back([&, i] {
             CounterClient client = host.client();
-            Counter& counter = i == kClients ? static_cast<Counter&>(host.counter) : client;
+            SharedCounter& counter =
+                i == kClients ? static_cast<SharedCounter&>(host.counter) : client;
             for (std::size_t n = 0; n < kTimes; ++n) given[i].push_back(*counter.fetch_add(3));
         });
     }

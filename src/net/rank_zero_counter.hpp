@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// RankZeroCounter: the number that the ranks of a transport share without sharing memory. Rank 0
+// keeps it, and serves it to the other ranks once share() has succeeded.
+#pragma once
+
+#include <memory>
+
+#include "comm/transport.hpp"
+#include "net/served_counter.hpp"
+
+namespace oratorio {
+
+class RankZeroCounter final : public SharedCounter {
+  public:
+    /// Makes the counter of `rank`. On other ranks than 0 every call is an error before share().
+    explicit RankZeroCounter(Rank rank) : rank_(rank) {}
+    /// Collective; one broadcast. Rank 0 serves the number to the other ranks by `service`. If it
+    /// can't, it keeps the number to itself, which is enough for all collective use (reserve()); on
+    /// other ranks a call then returns an error that says why.
+    void share(Transport& ranks, CounterService& service);
+    Result<std::int64_t> fetch_add(std::int64_t by) override;
+    Result<void> set(std::int64_t to) override;
+    /// Returns true if a call has failed, unless the number was never reached: a later call
+    /// wouldn't reach it either.
+    [[nodiscard]] bool has_failed() const { return failed_; }
+
+  private:
+    void note(const Error& error);
+
+    Rank rank_;
+    std::unique_ptr<SharedCounter> served_;  ///< null if the number isn't served
+    Error refused_ = Error::make(ErrorKind::internal, "the counter of this transport isn't shared");
+    std::int64_t own_ = 0;  ///< rank 0's number if it isn't served
+    bool failed_ = false;
+};
+
+}  // namespace oratorio
