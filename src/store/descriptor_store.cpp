@@ -93,53 +93,60 @@ Result<OpenedFile> open_descriptor(const std::string& path, const OpenMode& mode
     return opened;
 }
 
-DescriptorStore::DescriptorStore(OpenedFile file, const OpenMode& mode)
-    : file_(std::move(file)), mode_(mode), extents_(file_.number()) {
-    kind_ = file.kind;
-    number_ = file.identity;
-    disk_map_ = &extents_;
+DescriptorStore::DescriptorStore(OpenedFile file, const OpenMode& mode, StoreLimits limits)
+    : file_(std::move(file)),
+      mode_(mode),
+      facts_{std::move(limits), file.kind, file.identity, &extents_, nullptr},
+      extents_(file_.number()),
+      fetching_(make_prefetch(file_.number(), file.kind.file_system, file.kind.block_bytes)) {
+    facts_.prefetch = fetching_.get();
+    StoreLimits& own = facts_.limits;
     const long iovecs = ::sysconf(_SC_IOV_MAX);
-    if (iovecs > 0) limits_.iovecs_max = static_cast<int>(iovecs);
-    limits_.block_bytes = kind_.block_bytes;
-    limits_.mappable = kind_.mappable;
-    limits_.size_may_be_old = !kind_.one_machine;
-    fetching_ = make_prefetch(file_.number(), kind_.file_system, kind_.block_bytes);
-    prefetch_ = fetching_.get();
+    if (iovecs > 0) own.iovecs_max = static_cast<int>(iovecs);
+    own.block_bytes = kind().block_bytes;
+    own.mappable = kind().mappable;
+    own.size_may_be_old = !kind().one_machine;
     if (!mode.direct_read && !mode.direct_write) return;
-    if (kind_.mandatory_locks) {
-        limits_.remark =
+    if (kind().mandatory_locks) {
+        own.remark =
             "direct I/O: its descriptor is denied what the other one has locked; the page cache is "
             "used";
         return;
     }
     DirectFile direct = open_direct(descriptor());
     direct_ = std::move(direct.file);
-    limits_.remark = std::move(direct.refusal);
-    if (mode.direct_read) limits_.direct_read = direct.alignment;
-    if (mode.direct_write) limits_.direct_write = direct.alignment;
+    own.remark = std::move(direct.refusal);
+    if (mode.direct_read) own.direct_read = direct.alignment;
+    if (mode.direct_write) own.direct_write = direct.alignment;
+}
+
+void DescriptorStore::leave_page_cache() {
+    facts_.limits.mappable = false;
+    facts_.limits.size_may_be_old = false;
+    facts_.prefetch = nullptr;
 }
 
 bool DescriptorStore::goes_direct(const IoRequest& request) const {
-    return is_aligned(request, limits_.direct(request.direction));
+    return is_aligned(request, limits().direct(request.direction));
 }
 
 Result<OpenedFile> DescriptorStore::duplicate_file() const {
     Descriptor another(::fcntl(descriptor(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
     if (another.number() < 0) return Error::of_errno("duplicating the file's descriptor");
-    return OpenedFile{std::move(another), kind_, number_};
+    return OpenedFile{std::move(another), kind(), number()};
 }
 
 void DescriptorStore::give_up_direct() {
     mode_.direct_read = mode_.direct_write = false;
-    limits_.direct_read = {};
-    limits_.direct_write = {};
-    limits_.remark = "direct I/O: the file system refuses transfers; the page cache is used";
+    facts_.limits.direct_read = {};
+    facts_.limits.direct_write = {};
+    set_remark("direct I/O: the file system refuses transfers; the page cache is used");
 }
 
 Result<Bytes> DescriptorStore::size() {
     struct statx known {};
     constexpr int kFlags = AT_EMPTY_PATH | AT_STATX_FORCE_SYNC;
-    if (!kind_.one_machine && ::statx(descriptor(), "", kFlags, STATX_SIZE, &known) == 0)
+    if (!kind().one_machine && ::statx(descriptor(), "", kFlags, STATX_SIZE, &known) == 0)
         return static_cast<Bytes>(known.stx_size);
     struct stat status {};
     if (::fstat(descriptor(), &status) != 0) return Error::of_errno("size: fstat");
@@ -177,7 +184,7 @@ Result<void> DescriptorStore::lock(Extent range, bool lock, bool exclusive) {
     const bool write_only = mode_.write && !mode_.read;  // the system refuses it shared locks
     const bool of_data = range.begin < kBehindData;
     // A shared mandatory lock denies writes of its owner, too.
-    const bool shares = !exclusive && !write_only && !(kind_.mandatory_locks && of_data);
+    const bool shares = !exclusive && !write_only && !(kind().mandatory_locks && of_data);
     struct flock region = lock_of(range, !lock ? F_UNLCK : shares ? F_RDLCK : F_WRLCK);
     const Answer locked = change_lock(region);
     if (!locked.failed()) {
@@ -192,12 +199,12 @@ Result<void> DescriptorStore::lock(Extent range, bool lock, bool exclusive) {
 /// so this function tells such a client not to wait, and retries by itself.
 Answer DescriptorStore::change_lock(struct flock& region) const {
     using namespace std::chrono_literals;
-    const int command = kind_.slow_locks ? F_OFD_SETLK : F_OFD_SETLKW;
+    const int command = kind().slow_locks ? F_OFD_SETLK : F_OFD_SETLKW;
     for (std::chrono::microseconds pause = 100us;; pause = std::min(2 * pause, 20'000us)) {
         const Answer changed =
             uninterrupted([&] { return ::fcntl(descriptor(), command, &region); });
         const bool held = changed.error_number == EAGAIN || changed.error_number == EACCES;
-        if (!kind_.slow_locks || !held) return changed;
+        if (!kind().slow_locks || !held) return changed;
         std::this_thread::sleep_for(pause);
     }
 }

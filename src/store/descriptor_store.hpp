@@ -6,6 +6,7 @@
 #include <fcntl.h>
 
 #include <cerrno>
+#include <string_view>
 
 #include "base/descriptor.hpp"
 #include "base/system_call.hpp"
@@ -33,9 +34,11 @@ std::unique_ptr<Store> make_posix(OpenedFile file, const OpenMode& mode);
 
 class DescriptorStore : public Store {
   public:
-    /// `mode` is how `file` was opened. If direct I/O is requested and refused, limits().remark
+    /// `mode` is how `file` was opened. `limits` are those of the calls that move bytes; the
+    /// constructor adds those of the file. If direct I/O is requested and refused, limits().remark
     /// says so.
-    DescriptorStore(OpenedFile file, const OpenMode& mode);
+    DescriptorStore(OpenedFile file, const OpenMode& mode, StoreLimits limits = {});
+    [[nodiscard]] const StoreFacts& facts() const final { return facts_; }
     Result<Bytes> size() override;
     Result<void> resize(Bytes bytes, bool allocate) override;
     Result<void> sync() override;
@@ -56,6 +59,11 @@ class DescriptorStore : public Store {
     [[nodiscard]] const OpenMode& mode() const { return mode_; }
     /// Returns another descriptor of the same open file, which shares its locks.
     [[nodiscard]] Result<OpenedFile> duplicate_file() const;
+    /// Adds a message for the user to limits(), in place of an earlier one.
+    void set_remark(std::string_view remark) { facts_.limits.remark = remark; }
+    /// Adapts facts() to a store whose data never stays in the page cache: no mapping, no prefetch,
+    /// and a short read asks the server for the size.
+    void leave_page_cache();
     /// Switches all further requests to the page cache, because the system refused a direct
     /// request.
     void give_up_direct();
@@ -86,6 +94,7 @@ class DescriptorStore : public Store {
 
     Descriptor file_;
     OpenMode mode_;
+    StoreFacts facts_;
     ExtentMap extents_;
     std::unique_ptr<Prefetch> fetching_;
     Descriptor direct_{-1};

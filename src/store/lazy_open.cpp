@@ -10,7 +10,12 @@ namespace {
 
 class LazyStore final : public Store {
   public:
-    explicit LazyStore(OpenStore open) : opens_(std::move(open)) { open_ = false; }
+    explicit LazyStore(OpenStore open) : opens_(std::move(open)) {}
+
+    [[nodiscard]] bool is_open() const override { return store_ != nullptr; }
+    [[nodiscard]] const StoreFacts& facts() const override {
+        return store_ != nullptr ? store_->facts() : Store::facts();
+    }
 
     Result<void> prepare() override {
         if (store_ != nullptr) return {};
@@ -21,12 +26,6 @@ class LazyStore final : public Store {
             return opened.error();
         }
         store_ = std::move(*opened);
-        open_ = true;
-        limits_ = store_->limits();
-        kind_ = store_->kind();
-        number_ = store_->number();
-        disk_map_ = store_->disk_map();
-        prefetch_ = store_->prefetch();
         return {};
     }
 
@@ -37,9 +36,7 @@ class LazyStore final : public Store {
             refused_.push_back(request.token);
             return Submitted::done;
         }
-        const Submitted submitted = store_->submit(request);
-        take_over_limits();
-        return submitted;
+        return store_->submit(request);
     }
 
     std::size_t reap(std::span<IoCompletion> out, bool wait) override {
@@ -47,10 +44,7 @@ class LazyStore final : public Store {
         for (; count < out.size() && !refused_.empty(); refused_.pop_front()) {
             out[count++] = {refused_.front(), 0, errno_};
         }
-        if (count > 0 || store_ == nullptr) return count;
-        count = store_->reap(out, wait);
-        take_over_limits();
-        return count;
+        return count > 0 || store_ == nullptr ? count : store_->reap(out, wait);
     }
 
     Result<Bytes> size() override {
@@ -85,15 +79,6 @@ class LazyStore final : public Store {
     Result<void> close() override { return store_ != nullptr ? store_->close() : Result<void>(); }
 
   private:
-    /// Copies the limits of the opened store, which a refused transfer may change.
-    void take_over_limits() {
-        const StoreLimits& told = store_->limits();
-        if (told.direct_read.file != limits_.direct_read.file ||
-            told.direct_write.file != limits_.direct_write.file ||
-            told.remark.size() != limits_.remark.size())
-            limits_ = told;
-    }
-
     OpenStore opens_;
     std::unique_ptr<Store> store_;  // null until opened
     int errno_ = EBADF;             // error number of requests before that

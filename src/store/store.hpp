@@ -60,9 +60,9 @@ struct StoreLimits {
     bool mappable = false;      ///< map() works
     /// True if other nodes may have extended the file without this machine's knowledge.
     bool size_may_be_old = false;
-    DirectAlignment direct_read;
-    DirectAlignment direct_write;
-    std::string remark;  ///< message for the user: a requested feature that is not available
+    DirectAlignment direct_read = {};
+    DirectAlignment direct_write = {};
+    std::string remark = {};  ///< message for the user: a requested feature that is not available
 
     [[nodiscard]] const DirectAlignment& direct(Direction direction) const {
         return direction == Direction::read ? direct_read : direct_write;
@@ -100,6 +100,15 @@ struct OpenMode {
     std::optional<FileKind> known = {};
 };
 
+/// What a store knows about its file and about its own abilities.
+struct StoreFacts {
+    StoreLimits limits;
+    FileKind kind;
+    FileNumber number;
+    const DiskMap* disk_map = nullptr;  ///< owned by the store; null if there is none
+    Prefetch* prefetch = nullptr;       ///< owned by the store; null if the store has none
+};
+
 class Store {
   public:
     virtual ~Store() = default;
@@ -110,7 +119,15 @@ class Store {
     /// Prepares the store for requests and for limits(); must be called before both. A lazily
     /// opened store (store/lazy_open) opens its file now, or returns why it can't.
     virtual Result<void> prepare() { return {}; }
-    [[nodiscard]] bool is_open() const { return open_; }
+    [[nodiscard]] virtual bool is_open() const { return true; }
+    /// Returns what the store knows. The reference is valid until the next prepare(). A refused
+    /// transfer may change `remark` and the alignments.
+    [[nodiscard]] virtual const StoreFacts& facts() const;
+    [[nodiscard]] const StoreLimits& limits() const { return facts().limits; }
+    [[nodiscard]] const FileKind& kind() const { return facts().kind; }
+    [[nodiscard]] const FileNumber& number() const { return facts().number; }
+    [[nodiscard]] const DiskMap* disk_map() const { return facts().disk_map; }
+    [[nodiscard]] Prefetch* prefetch() const { return facts().prefetch; }
 
     /// Starts a request. `done`: its completion can be reaped at once, also if it failed.
     virtual Submitted submit(const IoRequest& request) = 0;
@@ -154,28 +171,18 @@ class Store {
     void expect_size(Offset end);
     /// Discards the known size. Called when another rank may have truncated the file.
     void forget_size() { known_size_ = 0; }
-    [[nodiscard]] const StoreLimits& limits() const { return limits_; }
-    [[nodiscard]] const FileKind& kind() const { return kind_; }
-    [[nodiscard]] const FileNumber& number() const { return number_; }
-    /// Returns the file's disk map, owned by the store; null if there is none.
-    [[nodiscard]] const DiskMap* disk_map() const { return disk_map_; }
-    /// Returns the file's prefetch, owned by the store; null if the store has none.
-    [[nodiscard]] Prefetch* prefetch() const { return prefetch_; }
-
-  protected:
-    StoreLimits limits_;  ///< `remark` and the alignments may change when a transfer is refused
-    FileKind kind_;
-    FileNumber number_;
-    bool open_ = true;
-    const DiskMap* disk_map_ = nullptr;
-    Prefetch* prefetch_ = nullptr;
 
   private:
     Bytes known_size_ = 0;  ///< as expect_size last found it
 };
 
+inline const StoreFacts& Store::facts() const {
+    static const StoreFacts usual;
+    return usual;
+}
+
 inline void Store::expect_size(Offset end) {
-    if (!limits_.size_may_be_old || end <= known_size_) return;
+    if (!limits().size_may_be_old || end <= known_size_) return;
     if (const auto now = size(); now) known_size_ = *now;  // on failure, the read itself reports it
 }
 

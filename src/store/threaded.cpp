@@ -23,13 +23,10 @@ class ThreadedStore final : public Store, private IoThread::Client {
     /// if nothing else uses it.
     ThreadedStore(Store& store, Store& beside, IoThread& thread, int queue_depth)
         : store_(store), beside_(beside), thread_(thread) {
-        limits_ = beside_.limits();
-        limits_.queue_depth = std::max(queue_depth, 1);
-        limits_.asynchronous = true;
-        kind_ = store_.kind();
-        number_ = store_.number();
-        disk_map_ = store_.disk_map();
-        prefetch_ = store_.prefetch();
+        facts_ = store_.facts();
+        facts_.limits = beside_.limits();
+        facts_.limits.queue_depth = std::max(queue_depth, 1);
+        facts_.limits.asynchronous = true;
     }
     explicit ThreadedStore(std::unique_ptr<Belongings> belongings, int queue_depth)
         : ThreadedStore(*belongings->store, *belongings->store, belongings->thread, queue_depth) {
@@ -37,10 +34,12 @@ class ThreadedStore final : public Store, private IoThread::Client {
     }
     ~ThreadedStore() override { (void)wait_until_idle(); }
 
+    [[nodiscard]] const StoreFacts& facts() const override { return facts_; }
+
     Submitted submit(const IoRequest& request) override {
         {
             const std::lock_guard hold(lock_);
-            if (queued_ + done_.size() >= static_cast<std::size_t>(limits_.queue_depth))
+            if (queued_ + done_.size() >= static_cast<std::size_t>(limits().queue_depth))
                 return Submitted::full;
             ++queued_;
         }
@@ -97,15 +96,16 @@ class ThreadedStore final : public Store, private IoThread::Client {
 
     // Copies the limits that a refused transfer may have changed.
     void take_over_limits() {
-        limits_.direct_read = beside_.limits().direct_read;
-        limits_.direct_write = beside_.limits().direct_write;
-        limits_.remark = beside_.limits().remark;
+        facts_.limits.direct_read = beside_.limits().direct_read;
+        facts_.limits.direct_write = beside_.limits().direct_write;
+        facts_.limits.remark = beside_.limits().remark;
     }
 
     std::unique_ptr<Belongings> belongings_;
     Store& store_;
     Store& beside_;
     IoThread& thread_;
+    StoreFacts facts_;
     std::mutex lock_;
     std::condition_variable changed_;
     // Number of requests that aren't performed yet. While it is 0, the I/O thread doesn't use

@@ -39,12 +39,9 @@ OpenMode plain(OpenMode mode) {
 class UncachedStore final : public DescriptorStore {
   public:
     UncachedStore(OpenedFile file, const OpenMode& mode, bool direct)
-        : DescriptorStore(std::move(file), plain(mode)),
+        : DescriptorStore(std::move(file), plain(mode), {.bytes_max = kGatheredMax}),
           sends_at_once_(kind().file_system == NFS_SUPER_MAGIC) {
-        limits_.mappable = false;
-        limits_.size_may_be_old = false;  // a short read asks the server
-        prefetch_ = nullptr;              // it would fetch into the cache, which isn't used
-        limits_.bytes_max = kGatheredMax;
+        leave_page_cache();
         if (!direct) use_cache();
     }
 
@@ -195,9 +192,9 @@ class UncachedStore final : public DescriptorStore {
     void use_cache() {
         direct_ = false;
         (void)::fcntl(descriptor(), F_SETFL, ::fcntl(descriptor(), F_GETFL) & ~O_DIRECT);
-        limits_.remark =
+        set_remark(
             "this file system's clients have caches of their own, and it refuses direct I/O of "
-            "any bytes; each write is flushed, and pages are read anew each time";
+            "any bytes; each write is flushed, and pages are read anew each time");
         // If the mount has no locks, this fails, and flushing alone has to do.
         (void)lock(kPresence, true, false);
     }

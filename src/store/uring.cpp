@@ -65,10 +65,10 @@ class Ring {
 class UringStore final : public DescriptorStore {
   public:
     UringStore(OpenedFile file, const OpenMode& mode, int queue_depth, std::unique_ptr<Ring> ring)
-        : DescriptorStore(std::move(file), mode), ring_(std::move(ring)) {
-        limits_.queue_depth = queue_depth;
-        limits_.asynchronous = true;
-        places_.resize(static_cast<std::size_t>(limits_.queue_depth));
+        : DescriptorStore(std::move(file), mode,
+                          {.queue_depth = queue_depth, .asynchronous = true}),
+          ring_(std::move(ring)) {
+        places_.resize(static_cast<std::size_t>(queue_depth));
         free_.resize(places_.size());
         std::iota(free_.begin(), free_.end(), std::size_t{0});
     }
@@ -76,7 +76,7 @@ class UringStore final : public DescriptorStore {
 
     Submitted submit(const IoRequest& request) override {
         if (in_kernel_ + unsent_.size() + refused_.size() >=
-            static_cast<std::size_t>(limits_.queue_depth)) {
+            static_cast<std::size_t>(limits().queue_depth)) {
             return Submitted::full;
         }
         if (broken_) {
@@ -188,7 +188,7 @@ class UringStore final : public DescriptorStore {
     /// all others.
     void give_up_ring() {
         broken_ = true;
-        limits_.remark = "io_uring: the kernel refuses requests; they are made one by one";
+        set_remark("io_uring: the kernel refuses requests; they are made one by one");
         for (const std::size_t place : unsent_) refused_.push_back(vacate(place).request);
         unsent_.clear();
     }

@@ -15,9 +15,7 @@ SimulatedStore::SimulatedStore(Fibers& fibers, Storage& storage, int rank, Fault
       storage_(storage),
       rank_(rank),
       fault_(fault),
-      store_(storage.disk, options, [this] { wait_for_unlock(); }) {
-    limits_ = store_.limits();
-}
+      store_(storage.disk, options, [this] { wait_for_unlock(); }) {}
 
 SimulatedStore::~SimulatedStore() {
     drop_locks();

@@ -37,6 +37,7 @@ class SimulatedStore final : public Store {
                    const test::MemoryStoreOptions& options);
     ~SimulatedStore() override;
 
+    [[nodiscard]] const StoreFacts& facts() const override { return store_.facts(); }
     Submitted submit(const IoRequest& request) override;
     std::size_t reap(std::span<IoCompletion> out, bool wait) override;
     Result<Bytes> size() override;

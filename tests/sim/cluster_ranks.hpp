@@ -32,11 +32,9 @@ struct Cluster {
 class ClusterStore final : public MemoryStore {
   public:
     ClusterStore(Cluster& cluster, int node, const std::function<void()>& others)
-        : MemoryStore(cluster.disk, {.yields = true}, others),
+        : MemoryStore(cluster.disk, {.yields = true, .number = {.device = 1, .number = 2}}, others),
           cluster_(cluster),
-          locks_(cluster.locks[cluster.locks_are_common ? 0 : node], {}, others) {
-        number_ = {.device = 1, .number = 2};
-    }
+          locks_(cluster.locks[cluster.locks_are_common ? 0 : node], {}, others) {}
 
     Result<void> lock(Extent range, bool lock, bool exclusive) override {
         if (!cluster_.has_locks) return Error::of_errno("lock", ENOLCK);

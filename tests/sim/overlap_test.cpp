@@ -33,10 +33,11 @@ struct Clock {
 class TimedStore final : public MemoryStore {
   public:
     TimedStore(MemoryDisk& disk, Clock& clock, Lasts lasts)
-        : MemoryStore(disk), clock_(clock), lasts_(std::move(lasts)) {
-        limits_.queue_depth = kSlotsMost;
-        limits_.asynchronous = true;
+        : MemoryStore(disk), clock_(clock), lasts_(std::move(lasts)), facts_(MemoryStore::facts()) {
+        facts_.limits.queue_depth = kSlotsMost;
+        facts_.limits.asynchronous = true;
     }
+    const StoreFacts& facts() const override { return facts_; }
     Submitted submit(const IoRequest& request) override {
         (void)MemoryStore::submit(request);
         IoCompletion done;
@@ -63,6 +64,7 @@ class TimedStore final : public MemoryStore {
   private:
     Clock& clock_;
     Lasts lasts_;
+    StoreFacts facts_;
     std::int64_t free_at_ = 0;
     std::deque<std::pair<std::int64_t, IoCompletion>> under_way_;
 };

@@ -79,13 +79,14 @@ MemoryStore::MemoryStore(MemoryDisk& disk, const MemoryStoreOptions& options,
       places_(options.places),
       while_locked_(std::move(while_locked)),
       random_(options.seed) {
-    limits_.queue_depth = options.asynchronous ? options.queue_depth : 1;
-    limits_.iovecs_max = options.iovecs_max;
-    limits_.bytes_max = options.bytes_max;
-    limits_.asynchronous = options.asynchronous;
-    limits_.mappable = options.mode.read;
-    if (!options.places.empty()) disk_map_ = &places_;
-    prefetch_ = options.prefetch;
+    facts_.limits.queue_depth = options.asynchronous ? options.queue_depth : 1;
+    facts_.limits.iovecs_max = options.iovecs_max;
+    facts_.limits.bytes_max = options.bytes_max;
+    facts_.limits.asynchronous = options.asynchronous;
+    facts_.limits.mappable = options.mode.read;
+    facts_.number = options.number;
+    if (!options.places.empty()) facts_.disk_map = &places_;
+    facts_.prefetch = options.prefetch;
 }
 
 MemoryStore::~MemoryStore() {
@@ -93,7 +94,7 @@ MemoryStore::~MemoryStore() {
 }
 
 Submitted MemoryStore::submit(const IoRequest& request) {
-    if (queued_.size() + done_.size() >= static_cast<std::size_t>(limits_.queue_depth)) {
+    if (queued_.size() + done_.size() >= static_cast<std::size_t>(limits().queue_depth)) {
         return Submitted::full;
     }
     if (options_.asynchronous) {
@@ -130,13 +131,14 @@ IoCompletion MemoryStore::perform(const IoRequest& request) {
         return completion;
     };
     if (!(reading ? options_.mode.read : options_.mode.write)) return failed(EBADF);
-    if (request.memory.size() > static_cast<std::size_t>(limits_.iovecs_max)) return failed(EINVAL);
+    if (request.memory.size() > static_cast<std::size_t>(limits().iovecs_max))
+        return failed(EINVAL);
     if (random_.chance(options_.interrupted_percent)) return failed(EINTR);
     if (random_.chance(options_.again_percent)) return failed(EAGAIN);
 
     Bytes asked = 0;
     for (const iovec& piece : request.memory) asked += static_cast<Bytes>(piece.iov_len);
-    if (asked > limits_.bytes_max) return failed(EINVAL);
+    if (asked > limits().bytes_max) return failed(EINVAL);
     Extent range{request.offset, request.offset + asked};
     if (options_.mandatory_locks && is_denied(range, !reading)) return failed(EACCES);
     const Offset limit = std::max(request.offset, reading ? disk_.size() : disk_.capacity());

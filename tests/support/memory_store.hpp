@@ -96,6 +96,7 @@ struct MemoryStoreOptions {
         {};                        ///< where the file's bytes are reported to lie; empty: unknown
     Prefetch* prefetch = nullptr;  ///< owned by the caller
     int node = 0;                  ///< the node of the caller; locks of other nodes are ignored
+    FileNumber number = {};
     /// A lock forbids transfers of other owners (EACCES), as on an SMB server.
     bool mandatory_locks = false;
     int resize_errno = 0;  ///< errno with which resize() fails; 0: it succeeds
@@ -121,6 +122,7 @@ class MemoryStore : public Store {
                          std::function<void()> while_locked = {});
     ~MemoryStore() override;
 
+    [[nodiscard]] const StoreFacts& facts() const override { return facts_; }
     Submitted submit(const IoRequest& request) override;
     std::size_t reap(std::span<IoCompletion> out, bool wait) override;
     Result<Bytes> size() override { return disk_.size(); }
@@ -151,6 +153,7 @@ class MemoryStore : public Store {
     MemoryDisk& disk_;
     MemoryStoreOptions options_;
     GivenPlaces places_;
+    StoreFacts facts_;
     std::function<void()> while_locked_;
     Random random_;
     std::vector<IoRequest> queued_;

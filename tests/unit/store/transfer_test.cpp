@@ -33,14 +33,15 @@ class ScriptedStore final : public Store {
   public:
     explicit ScriptedStore(std::deque<IoCompletion> script, int depth = 1)
         : script_(std::move(script)) {
-        limits_.queue_depth = depth;
-        limits_.bytes_max = 10;
+        facts_.limits.queue_depth = depth;
+        facts_.limits.bytes_max = 10;
     }
+    const StoreFacts& facts() const override { return facts_; }
     Submitted submit(const IoRequest& request) override {
-        if (done_.size() == static_cast<std::size_t>(limits_.queue_depth)) return Submitted::full;
+        if (done_.size() == static_cast<std::size_t>(limits().queue_depth)) return Submitted::full;
         offsets.push_back(request.offset);
         IoCompletion completion{.token = request.token};
-        if (script_.empty() && is_aligned(request, limits_.direct(request.direction))) ++direct;
+        if (script_.empty() && is_aligned(request, limits().direct(request.direction))) ++direct;
         if (script_.empty()) {
             for (const iovec& piece : request.memory) {
                 completion.bytes += static_cast<Bytes>(piece.iov_len);
@@ -70,14 +71,15 @@ class ScriptedStore final : public Store {
     Result<void> close() override { return {}; }
 
     void set_direct(const DirectAlignment& alignment, Bytes bytes_max) {
-        limits_.direct_write = alignment;
-        limits_.bytes_max = bytes_max;
+        facts_.limits.direct_write = alignment;
+        facts_.limits.bytes_max = bytes_max;
     }
 
     std::vector<Offset> offsets;  // offsets of all requests
     int direct = 0;               // number of requests that could bypass the page cache
 
   private:
+    StoreFacts facts_;
     std::deque<IoCompletion> script_;
     std::deque<IoCompletion> done_;
 };
