@@ -52,7 +52,8 @@ void compare(Facts& facts, const std::string& what, Job job, const std::vector<R
                      hand.far_bytes + hand.far_bytes / 20, "1.05 x by_hand"});
     job.options = with_memory_of_hand(all, job.nodes.size);
     const Plan plan = plan_of(job);
-    const Sent sent = count_sent(job, plan.refine_edges ? thinned(job, plan) : plan);
+    const Sent sent =
+        count_sent(job, plan.partners() != Partners::by_hull ? thinned(job, plan) : plan);
     const std::string how = std::string(plan.method->name) + " with as much memory";
     facts.push_back({"  bytes, " + how, sent.far_bytes, Relation::at_most,
                      hand.far_bytes + hand.far_bytes / 20, "1.05 x by_hand"});

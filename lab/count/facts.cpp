@@ -173,7 +173,7 @@ Facts count_tokens(int only) {
             const Plan plan = plan_of(job, "grouping");
             std::int64_t tokens = 0;
             for (Rank rank = 0; rank < ranks; ++rank)
-                tokens += plan.ranks_at_once > 0 && rank < ranks - plan.ranks_at_once ? 1 : 0;
+                tokens += plan.ranks_at_once() > 0 && rank < ranks - plan.ranks_at_once() ? 1 : 0;
             facts.push_back(
                 {of_ranks("grouping", ranks) + ", " + std::to_string(group) + " at once: tokens",
                  tokens, Relation::equal, std::max(0, ranks - group),

@@ -25,7 +25,7 @@ OnWire on_wire(const Flow& flow, const Plan& plan) {
     if (plan.direction == Direction::write) return wire;
     wire.messages += flow.messages;
     wire.bytes += flow.messages * kAnswerHead;
-    if (!plan.ask_contents) return wire;
+    if (!plan.asks_contents()) return wire;
     wire.messages += flow.senders;
     wire.bytes += flow.senders * kContentsBytes;
     return wire;

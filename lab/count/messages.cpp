@@ -97,7 +97,7 @@ Sent count_sent(const Job& job, const Plan& plan) {
             sent.description_bytes += wire.bytes - flow.bytes;
         }
     }
-    if (plan.ends_locally) add_endings(sent, job, plan);
+    if (plan.ending() == Ending::reported) add_endings(sent, job, plan);
     return sent;
 }
 

@@ -110,7 +110,7 @@ class Counter {
           rounds_(rounds),
           message_(static_cast<std::size_t>(plan.message_bytes)),
           local_message_(static_cast<std::size_t>(
-              std::max(plan.layers.message_bytes(), Bytes{sizeof(MessageHead)} + 64))) {}
+              std::max(plan.layers().message_bytes(), Bytes{sizeof(MessageHead)} + 64))) {}
 
     void count_rank(Rank rank) {
         const std::size_t i = plan_.graph.find(rank);
@@ -138,7 +138,7 @@ class Counter {
             for (std::size_t m = 0; m < members.size(); ++m) {
                 if (!plan_.takes_part(plan_.ranks, plan_.ranks.find(ranks[m]), to, round.round))
                     continue;
-                const bool silent = ranks[m] == local || plan_.layers.in_windows();
+                const bool silent = ranks[m] == local || plan_.layers().in_windows();
                 gathered(round, ranks[m]).add(members[m].cut(region), silent);
                 members[m].append(region, pieces);
                 ends.push_back(pieces.size());
@@ -216,8 +216,8 @@ std::vector<int> sampled_nodes(const Nodes& nodes, const Plan& plan, std::int64_
 }
 
 int in_flight_of(const Plan& plan) {
-    const bool keeps = plan.direction == Direction::read && plan.layers.two() &&
-                       !plan.layers.in_windows() && plan.layers.group_ranks() > 1;
+    const bool keeps = plan.direction == Direction::read && plan.layers().two() &&
+                       !plan.layers().in_windows() && plan.layers().group_ranks() > 1;
     return keeps ? std::min(plan.messages_in_flight, kMessagesOfMember) : plan.messages_in_flight;
 }
 
@@ -229,15 +229,15 @@ std::vector<RoundSchedule> schedule_of(const Job& job, const Plan& plan, const S
         for (int i = 0; i < static_cast<int>(plan.aggregators.size()); ++i)
             one.regions.push_back(plan.region(i, round));
         one.sent.resize(nodes * plan.aggregators.size());
-        if (plan.layers.two()) one.gathered.resize(nodes);
+        if (plan.layers().two()) one.gathered.resize(nodes);
         schedule.push_back(std::move(one));
     }
     Counter counter(job, plan, schedule);
     std::map<Rank, std::vector<Rank>> groups;
     job.nodes.each([&](Rank rank, NodeSlot slot) {
         if (sample.nodes[static_cast<std::size_t>(slot.node)] == 0) return;
-        if (!plan.layers.two()) return counter.count_rank(rank);
-        groups[plan.layers.local_aggregator_of(rank)].push_back(rank);
+        if (!plan.layers().two()) return counter.count_rank(rank);
+        groups[plan.layers().local_aggregator_of(rank)].push_back(rank);
     });
     for (auto& [local, ranks] : groups) counter.count_group(local, std::move(ranks));
     return schedule;

@@ -46,8 +46,8 @@ void print_plan(const Job& job, const Plan& plan, std::int64_t pieces, double se
                 plan.method->name.data(), plan.aggregators.size(), Number{plan.rounds}, plan.slots,
                 Number{plan.message_bytes}, in_flight_of(plan), Number{plan.bytes}, Number{pieces},
                 Number{count_edges(plan)},
-                plan.layers.two() ? plan.layers.local_aggregators_in_all() : 0, seconds,
-                name_of(plan.direction), plan.ask_contents ? 1 : 0);
+                plan.layers().two() ? plan.layers().local_aggregators_in_all() : 0, seconds,
+                name_of(plan.direction), plan.asks_contents() ? 1 : 0);
     std::printf("aggregators");
     for (const Rank rank : plan.aggregators) std::printf(" %d", job.nodes.node(rank));
     std::printf("\n");
@@ -82,7 +82,7 @@ void tell(Job job, const Agreed<Summaries>& summaries, int rounds, const std::st
     const auto begin = std::chrono::steady_clock::now();
     Plan plan = plan_of(job, summaries, job.options.method->name);
     const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
-    if (plan.refine_edges) plan = thinned(job, std::move(plan));
+    if (plan.partners() != Partners::by_hull) plan = thinned(job, std::move(plan));
     std::int64_t pieces = 0;
     for (const AccessSummary& one : *summaries) pieces += one.pieces;
     print_plan(job, plan, pieces, taken.count());

@@ -162,7 +162,8 @@ Bytes ReportedCompletion::stored_bytes(const Access& access, Extent mine) const 
 
 std::unique_ptr<AccessCompletion> make_access_completion(const RunContext& context,
                                                          const Plan& plan, unsigned number) {
-    if (plan.ends_locally) return std::make_unique<ReportedCompletion>(context, plan, number);
+    if (plan.ending() == Ending::reported)
+        return std::make_unique<ReportedCompletion>(context, plan, number);
     return std::make_unique<AgreedCompletion>(context.file.transport, plan);
 }
 

@@ -31,12 +31,13 @@ class ListWork final : public Work {
         : context_(context),
           access_(access),
           reading_(plan.direction == Direction::read),
-          batch_max_(plan.pieces_at_once > 0 ? plan.pieces_at_once : kBatchPiecesAtOnce),
           staging_(staging),
           transfer_(context.store, &context_.file.stats),
           file_(access.file),
           memory_(access.memory),
           plan_(plan) {
+        const OwnCalls& calls = plan.own_calls();
+        if (calls.pieces_at_once > 0) batch_max_ = calls.pieces_at_once;
         const Layout& layout = access.memory;
         const std::int64_t pieces =
             layout.contiguous() ? 1
@@ -51,8 +52,9 @@ class ListWork final : public Work {
         sliced_ = plan.domains.parts() > 1 && !in_place_ && !for_mapping;
         Prefetch* const prefetch = context.store.prefetch();
         const bool cached = context.store.limits().direct(plan.direction).file == 0;
-        if (plan.ahead.ranges > 0 && prefetch != nullptr && cached)
-            ahead_ = std::make_unique<ReadAhead>(*prefetch, access, plan.ahead, context.file.stats);
+        if (calls.ahead.ranges > 0 && prefetch != nullptr && cached)
+            ahead_ =
+                std::make_unique<ReadAhead>(*prefetch, access, calls.ahead, context.file.stats);
     }
 
     Result<Step> step() override {

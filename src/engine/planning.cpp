@@ -150,7 +150,7 @@ void Planning::ask_places() {
 
 /// Gathers where each rank has data, if the plan needs it.
 Result<Step> Planning::thin_out() {
-    if (!plan_.refine_edges) return finish();
+    if (plan_.partners() == Partners::by_hull) return finish();
     phase_ = Phase::thinning;
     edges_ = Gathering<EdgeBits>::once_for_node(
         edges_of(plan_, context_.file.transport.topology().rank, access_));
@@ -169,7 +169,7 @@ Result<Step> Planning::thinned() {
 /// because the bytes of the next access lie elsewhere. A sparse plan isn't kept: only an agreement
 /// of all ranks can report that a kept plan did not match.
 bool Planning::keeps_plans() const {
-    return !plan_.method->schedule.asks_places && !plan_.sparse;
+    return !plan_.method->schedule.asks_places && plan_.partners() != Partners::requested;
 }
 
 Step Planning::finish() {

@@ -64,7 +64,7 @@ bool Run::step_phase() {
         case Phase::planning:
             return planning_done();
         case Phase::planned:
-            if (plan().ranks_at_once > 0) {
+            if (plan().ranks_at_once() > 0) {
                 enter(Phase::awaiting_turn);
             } else if (extends_first()) {
                 enter(Phase::extending);
@@ -134,7 +134,7 @@ bool Run::planning_done() {
 /// Starts the work once the token has arrived. No lock is taken before, because the rank that holds
 /// the token may need that lock.
 bool Run::turn_come() {
-    const auto come = token_.come(context_.file.transport, number(), plan().ranks_at_once);
+    const auto come = token_.come(context_.file.transport, number(), plan().ranks_at_once());
     if (!come) return fail(come.error());
     if (*come != Step::done) return false;
     start_work();
@@ -143,7 +143,7 @@ bool Run::turn_come() {
 
 bool Run::turn_passed() {
     const auto passed =
-        token_.pass(context_.file.transport, number(), plan().ranks_at_once, context_.file.stats);
+        token_.pass(context_.file.transport, number(), plan().ranks_at_once(), context_.file.stats);
     if (!passed) return fail(passed.error());
     if (*passed != Step::done) return false;
     enter(Phase::completion);
@@ -241,7 +241,7 @@ bool Run::work_done() {
                        : access_.goes_on ? Remark::more
                                          : Remark::none,
                        work_ ? work_->report() : StoredReport{});
-    enter(plan().ranks_at_once > 0 ? Phase::passing_turn : Phase::completion);
+    enter(plan().ranks_at_once() > 0 ? Phase::passing_turn : Phase::completion);
     return step_phase();
 }
 
@@ -274,9 +274,10 @@ bool Run::ending_done() {
 /// share no edge with this rank may still fill holes, and other ranks haven't heard of its failure.
 void Run::leave() {
     const bool failed = error_.kind != ErrorKind::none && access_.direction == Direction::write;
-    if (plan().ends_locally && failed) context_.file.undelivered.add(error_, context_.number);
+    const bool reported = plan().ending() == Ending::reported;
+    if (reported && failed) context_.file.undelivered.add(error_, context_.number);
     bool& first = context_.file.lock_policy.left_first;
-    first = plan().ends_locally && (first || plan().keeps_holes());
+    first = reported && (first || plan().keeps_holes());
 }
 
 Bytes Run::bytes_moved() const {

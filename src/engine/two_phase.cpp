@@ -11,7 +11,7 @@
 //
 //   phase       ends when
 //   idle        the queue has a round that may begin (take_round)
-//   expecting   all participants have reported what they want (Exchange::contents; ask_contents)
+//   expecting   all participants have reported what they want (Exchange::contents; asks_contents)
 //   awaiting    all ranks with data in the round have entered the access (EntryTracker::all_of)
 //   loading     the slot's storage calls have completed (reap_transfers)
 //   exchanging  all participants have filled or emptied the buffer (Exchange::close_if_served), no
@@ -118,14 +118,15 @@ TwoPhaseWork::TwoPhaseWork(const WorkContext& context, const Plan& plan, const A
       plan_(plan),
       access_(access),
       reading_(plan.direction == Direction::read),
-      waits_(!plan.method->aggregated() || plan.shared_loads),
+      waits_(!plan.method->aggregated() || plan.any_rank_loads()),
       entries_(context_, plan),
-      queue_(plan.shared_loads ? make_free_rounds(context_, plan, entries_)
-                               : make_own_rounds(plan, context.file.transport.topology().rank,
-                                                 buffers.collective)),
+      queue_(plan.any_rank_loads() ? make_free_rounds(context_, plan, entries_)
+                                   : make_own_rounds(plan, context.file.transport.topology().rank,
+                                                     buffers.collective)),
       exchange_(make_exchange({context.file.transport, plan, access, context.file.stats,
                                context.number, buffers.messages, buffers.group, buffers.node})) {
-    if (plan.shared_loads) active_.emplace(context.file.node, context.file.transport.topology());
+    if (plan.any_rank_loads())
+        active_.emplace(context.file.node, context.file.transport.topology());
     slots_.resize(queue_->slots());
     for (std::size_t i = 0; i < slots_.size(); ++i)
         slots_[i].track = Track(context_.file.stats, static_cast<int>(i) + 1);
@@ -222,8 +223,8 @@ bool TwoPhaseWork::take_round(std::size_t index) {
         open(slot);
         return true;
     }
-    enter(slot, plan_.ask_contents ? Phase::expecting : Phase::awaiting);
-    if (plan_.ask_contents) exchange_->expect(round->number);
+    enter(slot, plan_.asks_contents() ? Phase::expecting : Phase::awaiting);
+    if (plan_.asks_contents()) exchange_->expect(round->number);
     return true;
 }
 

@@ -37,7 +37,7 @@ Made make_buffered(const WorkSite& site) {
 }
 
 Made make_list(const WorkSite& site) {
-    if (site.access.is_one_piece() && site.plan.ahead.ranges == 0)
+    if (site.access.is_one_piece() && site.plan.own_calls().ahead.ranges == 0)
         return make_piece_work(site.context, site.plan, site.access);
     constexpr Bytes kLeast = 4096;
     const Bytes staging = std::min(kStagingBytes, std::max(kLeast, site.access.bytes()));

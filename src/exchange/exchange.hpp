@@ -49,14 +49,14 @@ class Exchange {
     Exchange& operator=(const Exchange&) = delete;
 
     /// Starts to ask the participants what data they have in `round`.
-    /// REQUIRES: this rank is an aggregator, and the plan says ask_contents.
+    /// REQUIRES: this rank is an aggregator, and the plan says asks_contents().
     virtual void expect(std::int64_t round) = 0;
     /// Returns the sum of the answers to expect(), or nothing until every participant has answered.
     /// REQUIRES: expect() was called for the round, and open() was not.
     [[nodiscard]] virtual std::optional<RoundContents> contents(std::int64_t round) const = 0;
     /// Opens a round in a buffer that is ready. The caller is the rank that loaded the round: the
-    /// aggregator itself, or any rank where the plan says shared_loads. `buffer` holds the region
-    /// of `round`; its write mask, if it has one, is clear. Reads: file bytes at or after
+    /// aggregator itself, or any rank where the plan says any_rank_loads(). `buffer` holds the
+    /// region of `round`; its write mask, if it has one, is clear. Reads: file bytes at or after
     /// `valid_until` are absent (end of file, or a failed read) and reach no rank.
     /// REQUIRES: the round is not open, some rank has data in it, and the aggregator's open rounds
     /// are less than NodeMemory::rounds_max apart.

@@ -52,9 +52,9 @@ std::string graph_text(const Plan& plan) {
 
 /// Describes the local aggregators and the number of ranks for each.
 std::string layers_text(const Plan& plan) {
-    return list_of(plan.layers.local_aggregators(), plan.layers.local_aggregators_in_all()) +
-           ", each for at most " + number(plan.layers.group_ranks()) + " ranks of its node; " +
-           std::string(plan.layers.in_windows()
+    return list_of(plan.layers().local_aggregators(), plan.layers().local_aggregators_in_all()) +
+           ", each for at most " + number(plan.layers().group_ranks()) + " ranks of its node; " +
+           std::string(plan.layers().in_windows()
                            ? "their ranks put their data into windows that they share"
                            : plan.method->layers_part().what);
 }
@@ -94,33 +94,41 @@ void add_data(std::vector<PlanFact>& facts, const Plan& plan) {
     facts.push_back({"data", text});
 }
 
+void add_calls(std::vector<PlanFact>& facts, const OwnCalls& calls) {
+    if (calls.pieces_at_once > 0)
+        facts.push_back(
+            {"outstanding", "at most " + number(calls.pieces_at_once) + " of a rank's pieces"});
+    if (calls.ahead.ranges > 0)
+        facts.push_back({"read ahead", number(2 * calls.ahead.ranges) +
+                                           " ranges, one per block of " +
+                                           number(calls.ahead.block) + " bytes; " +
+                                           number(calls.ahead.ranges) + " accessed at once"});
+    if (calls.ranks_at_once > 0) {
+        const std::string group = number(calls.ranks_at_once);
+        facts.push_back(
+            {"turns", "at most " + group + " at the storage, each lets in rank + " + group});
+    }
+}
+
+void add_agents(std::vector<PlanFact>& facts, const AgentFacts& agents) {
+    facts.push_back({"agents", list_of(agents.ranks, agents.ranks.size()) + ", " +
+                                   number(agents.threads) + " threads each, for blocks of " +
+                                   number(agents.block) + " bytes in turn; messages of at most " +
+                                   number(agents.message) + " bytes"});
+}
+
 void add_storage(std::vector<PlanFact>& facts, const Plan& plan) {
     facts.push_back({"file domains", domains_text(plan)});
     facts.push_back({"storage", std::string(plan.method->storage_part().name) +
                                     (plan.atomic ? ", locked (atomic mode)" : "")});
-    if (plan.pieces_at_once > 0)
-        facts.push_back(
-            {"outstanding", "at most " + number(plan.pieces_at_once) + " of a rank's pieces"});
-    if (!plan.agents.ranks.empty())
-        facts.push_back({"agents", list_of(plan.agents.ranks, plan.agents.ranks.size()) + ", " +
-                                       number(plan.agents.threads) +
-                                       " threads each, for blocks of " + number(plan.agents.block) +
-                                       " bytes in turn; messages of at most " +
-                                       number(plan.agents.message) + " bytes"});
-    if (plan.ahead.ranges > 0)
-        facts.push_back({"read ahead", number(2 * plan.ahead.ranges) +
-                                           " ranges, one per block of " + number(plan.ahead.block) +
-                                           " bytes; " + number(plan.ahead.ranges) +
-                                           " accessed at once"});
-    if (plan.ranks_at_once > 0) {
-        const std::string group = number(plan.ranks_at_once);
-        facts.push_back(
-            {"turns", "at most " + group + " at the storage, each lets in rank + " + group});
-    }
+    if (const auto* const calls = std::get_if<OwnCalls>(&plan.route)) add_calls(facts, *calls);
+    if (const auto* const shipped = std::get_if<Shipped>(&plan.route))
+        add_agents(facts, shipped->agents);
     if (!plan.method->storage_part().buffered) return;
-    facts.push_back({"aggregators",
-                     list_of(plan.aggregators, plan.aggregators.size()) +
-                         (plan.shared_loads ? ", and whichever rank is free loads for them" : "")});
+    facts.push_back(
+        {"aggregators",
+         list_of(plan.aggregators, plan.aggregators.size()) +
+             (plan.any_rank_loads() ? ", and whichever rank is free loads for them" : "")});
     facts.push_back({"buffers", number(plan.slots) + " x " + number(plan.slot_bytes) +
                                     " bytes per aggregator, " + number(plan.rounds) + " rounds"});
 }
@@ -128,9 +136,9 @@ void add_storage(std::vector<PlanFact>& facts, const Plan& plan) {
 void add_exchange(std::vector<PlanFact>& facts, const Plan& plan) {
     if (plan.method->aggregated() || plan.method->storage_part().shipped)
         facts.push_back({"requests", std::string(plan.method->request_part().what)});
-    if (plan.refine_edges) facts.push_back({"graph", graph_text(plan)});
-    if (plan.sparse)
-        facts.push_back({"end", plan.ends_locally
+    if (plan.partners() != Partners::by_hull) facts.push_back({"graph", graph_text(plan)});
+    if (plan.partners() == Partners::requested)
+        facts.push_back({"end", plan.ending() == Ending::reported
                                     ? "each rank is told by the aggregators that it has data with, "
                                       "and waits for nobody else"
                                     : "all ranks agree, as some rank was refused or has more to "
@@ -141,7 +149,7 @@ void add_exchange(std::vector<PlanFact>& facts, const Plan& plan) {
                                       : "by place on the device"});
     const ExchangePart& exchange = plan.method->exchange_part();
     if (!exchange.what.empty()) facts.push_back({"exchange", std::string(exchange.what)});
-    if (plan.layers.two()) facts.push_back({"layers", "local aggregators " + layers_text(plan)});
+    if (plan.layers().two()) facts.push_back({"layers", "local aggregators " + layers_text(plan)});
     if (!exchange.sends_messages) return;
     const std::string most = exchange.in_pieces
                                  ? number(message_pieces_of(plan.message_bytes)) + " pieces, "
@@ -156,7 +164,7 @@ void add_estimate(std::vector<PlanFact>& facts, const Plan& plan) {
     if (!plan.method->exchange_part().sends_messages) return;
     const CostTerms& terms = plan.terms;
     std::string text = "agreements " + milliseconds(kNano * terms.agreements);
-    if (plan.layers.two()) text += ", gather " + milliseconds(kNano * terms.gather);
+    if (plan.layers().two()) text += ", gather " + milliseconds(kNano * terms.gather);
     facts.push_back({"estimate", text + ", exchange " + milliseconds(kNano * terms.exchange) +
                                      " (waits for " + std::string(terms.waits) + "), storage " +
                                      milliseconds(kNano * terms.storage)});

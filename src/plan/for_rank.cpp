@@ -40,7 +40,7 @@ void add_served(Participants& some, const Plan& plan, int aggregator) {
 Plan Plan::for_rank(Rank rank, const Nodes& nodes) const {
     if (!method->aggregated() || method->on_node()) return *this;
     const int own = aggregator_index(rank);
-    const Rank local = layers.local_aggregator_of(rank);
+    const Rank local = layers().local_aggregator_of(rank);
     const std::array dealers{own, local == rank ? own : aggregator_index(local)};
     const std::array hulls{ranks.hull_of(rank), graph.hull_of(local)};
 
@@ -51,15 +51,15 @@ Plan Plan::for_rank(Rank rank, const Nodes& nodes) const {
     in_order(served);
     Participants group;
     add(group, ranks, rank);
-    if (layers.two() && local == rank) {
-        for (const Rank member : layers.group_of(rank)) add(group, ranks, member);
+    if (layers().two() && local == rank) {
+        for (const Rank member : layers().group_of(rank)) add(group, ranks, member);
     }
     in_order(group);
 
     Plan plan = *this;
     plan.graph = graph.for_rank(served);
     plan.ranks = ranks.for_rank(group);
-    plan.layers = layers.for_rank(rank, nodes);
+    std::get<TwoPhase>(plan.route).layers = layers().for_rank(rank, nodes);
     plan.aggregators = aggregators.for_rank([&](int index) {
         return index < static_cast<int>(kRanksTold) || std::ranges::count(dealers, index) > 0 ||
                std::ranges::any_of(hulls, [&](Extent one) { return domains.touches(index, one); });

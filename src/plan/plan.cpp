@@ -57,6 +57,16 @@ PlanInputs situation_of(Direction direction, AllSummaries summaries, const Nodes
     return s;
 }
 
+OwnCalls own_calls_of(const Method& method, const PlanOptions& options) {
+    OwnCalls calls;
+    if (method.read_ahead_part().fetches) calls.ahead = ahead_of(options);
+    if (method.schedule.in_turns) calls.ranks_at_once = std::max(1, options.group);
+    calls.pieces_at_once = method.storage_part().outstanding_max;
+    if (options.group_pieces > 0)
+        calls.pieces_at_once = std::min(calls.pieces_at_once, options.group_pieces);
+    return calls;
+}
+
 Plan start_plan(const PlanInputs& s, const Choice& choice) {
     Plan plan;
     plan.method = choice.method;
@@ -72,20 +82,20 @@ Plan start_plan(const PlanInputs& s, const Choice& choice) {
     plan.atomic = s.options->atomic;
     plan.message_bytes = message_bytes_of(*s.options);
     plan.messages_in_flight = std::max(1, s.options->messages_in_flight);
-    const StoragePart& storage = plan.method->storage_part();
-    if (plan.method->read_ahead_part().fetches) plan.ahead = ahead_of(*s.options);
-    if (plan.method->schedule.in_turns) plan.ranks_at_once = std::max(1, s.options->group);
-    if (storage.shipped && !plan.method->aggregated()) plan.agents = s.facts->agents;
-    plan.pieces_at_once = storage.outstanding_max;
-    if (s.options->group_pieces > 0)
-        plan.pieces_at_once = std::min(plan.pieces_at_once, s.options->group_pieces);
+    if (plan.method->aggregated()) {
+        plan.route = TwoPhase{};
+    } else if (plan.method->storage_part().shipped) {
+        plan.route = Shipped{s.facts->agents};
+    } else {
+        plan.route = own_calls_of(*plan.method, *s.options);
+    }
     return plan;
 }
 
 int slots_of_node(const PlanInputs& s, const Plan& plan) {
     constexpr int kMost = 4;
     const auto aggregators = static_cast<int>(plan.aggregators.size());
-    if (plan.shared_loads) return std::clamp(kSharedLoadSlots / aggregators, 1, kMost);
+    if (plan.any_rank_loads()) return std::clamp(kSharedLoadSlots / aggregators, 1, kMost);
     return std::clamp(kSharedSlots / aggregators, s.is_direct() ? 2 : 1, kMost);
 }
 
@@ -94,7 +104,7 @@ Bytes slot_bytes_most(const PlanInputs& s, const Plan& plan, int slots) {
     if (plan.method->schedule.slot_is_block)
         return (plan.domains.block() + kPage - 1) / kPage * kPage;
     if (!plan.method->on_node()) return s.slot_most;
-    if (!plan.shared_loads) return plan.keeps_holes() ? kSharedSlotBytes / 2 : kSharedSlotBytes;
+    if (!plan.any_rank_loads()) return plan.keeps_holes() ? kSharedSlotBytes / 2 : kSharedSlotBytes;
     // A sub-buffer that is filled several times is in a cache all times but the first.
     constexpr Bytes kTimes = 4;
     constexpr Bytes kLeast = 64 << 10;
@@ -114,10 +124,11 @@ void set_buffers(Plan& plan, Bytes buffer, int slots, Bytes slot_bytes_max = INT
     }
 }
 
-/// Returns true if aggregators must ask what a round will hold before they load it: with so little
-/// data between holes, most of what is loaded would be useless.
-bool must_ask(Direction direction, Extent hull, Bytes bytes) {
-    return direction == Direction::read && hull.length() / kSparse > bytes;
+/// Returns Loads::after_asking if aggregators must ask what a round will hold before they load it:
+/// with so little data between holes, most of what is loaded would be useless.
+Loads loads_of(Direction direction, Extent hull, Bytes bytes) {
+    const bool must_ask = direction == Direction::read && hull.length() / kSparse > bytes;
+    return must_ask ? Loads::after_asking : Loads::by_aggregator;
 }
 
 /// Returns true if ranks should first tell each other where they really have data, though no hint
@@ -127,12 +138,21 @@ bool must_ask(Direction direction, Extent hull, Bytes bytes) {
 bool worth_thinning(const PlanInputs& s, const Plan& plan) {
     constexpr double kManyRegions = 16;
     constexpr std::int64_t kRegionsOfABit = 16;  // with more, hardly any bit would be unset
-    if (s.one_node() || s.options->method != nullptr || plan.layers.two()) return false;
+    if (s.one_node() || s.options->method != nullptr || plan.layers().two()) return false;
     const std::int64_t regions = plan.rounds * std::ssize(plan.aggregators);
     const double share = s.hulls / s.ranks_with_data / static_cast<double>(s.hull.length());
     return regions <= kRegionsOfABit * static_cast<std::int64_t>(EdgeBits().size()) &&
            share * static_cast<double>(regions) >= kManyRegions &&
            s.hulls >= 2 * static_cast<double>(s.bytes);
+}
+
+/// Returns which ranks exchange data in a round. REQUIRES: the plan has its layers and its rounds.
+Partners partners_of(const PlanInputs& s, const Plan& plan) {
+    const bool sparse = s.options->sparse || plan.method->graph_part().is_thinned;
+    if (sparse && !plan.layers().two())
+        return plan.method->exchange_part().sends_messages ? Partners::requested
+                                                           : Partners::by_data;
+    return worth_thinning(s, plan) ? Partners::by_data : Partners::by_hull;
 }
 
 int aggregators_per_node(const Method& method, int by_messages) {
@@ -174,7 +194,7 @@ Bytes slot_by_messages(const PlanInputs& s) {
 /// core busy, on any rank. Asynchronous calls run in parallel with the ranks, and each aggregator
 /// keeps its own under way.
 bool loads_are_shared(const PlanInputs& s, const Plan& plan) {
-    return s.reads() && !s.facts->asynchronous && !plan.ask_contents &&
+    return s.reads() && !s.facts->asynchronous && !plan.asks_contents() &&
            !plan.method->schedule.io_thread && plan.method->exchange_part().anyone_loads;
 }
 
@@ -193,7 +213,7 @@ Graph graph_of(AllSummaries summaries, Wanted wanted) {
 /// of the groups' hulls. Written windows are searched byte by byte, read ones are used as a whole.
 bool groups_are_dense(const Plan& plan, double hulls) {
     const double share = plan.direction == Direction::write ? 0.75 : 0.5;
-    return !plan.ask_contents && static_cast<double>(plan.bytes) >= share * hulls;
+    return !plan.asks_contents() && static_cast<double>(plan.bytes) >= share * hulls;
 }
 
 /// Returns true if some rank has to report something at the end to all ranks.
@@ -219,11 +239,12 @@ void plan_alone(Plan& plan, const PlanInputs& s, Rank rank, const AccessSummary&
     plan.aggregators = std::vector<Rank>{rank};
     // A sliced domain has a piece of every variable (part) outstanding and does not ascend through
     // the file, so it can't be combined with read-ahead or a limit of outstanding pieces.
-    const bool sliced = !storage.buffered && !storage.shipped && plan.ahead.ranges == 0 &&
+    const auto* const calls = std::get_if<OwnCalls>(&plan.route);
+    const bool sliced = calls != nullptr && !storage.buffered && calls->ahead.ranges == 0 &&
                         s.options->group_pieces == 0 && s.parts > 1;
     plan.domains = sliced ? FileDomains::sliced(mine.hull, 1, kPage, mine.period, mine.parts())
                           : FileDomains::even(mine.hull, 1, storage.unit);
-    plan.ask_contents = storage.buffered && must_ask(plan.direction, mine.hull, mine.bytes);
+    if (storage.buffered) plan.loads = loads_of(plan.direction, mine.hull, mine.bytes);
     set_buffers(plan, storage.window(plan.direction, *s.options), 1);
 }
 
@@ -238,8 +259,9 @@ struct Audience {
 void add_layers(Plan& plan, AllSummaries summaries, const Nodes& nodes, const PlanOptions& options,
                 bool shares, Audience audience) {
     const Groups groups(nodes, summaries, options);
-    plan.layers = audience.alone ? Layers(nodes, groups, audience.rank) : Layers(nodes, groups);
-    const Rank local = plan.layers.local_aggregator_of(audience.rank);
+    auto& route = std::get<TwoPhase>(plan.route);
+    route.layers = audience.alone ? Layers(nodes, groups, audience.rank) : Layers(nodes, groups);
+    const Rank local = route.layers.local_aggregator_of(audience.rank);
     const int own = plan.aggregator_index(audience.rank);
     const auto wanted = [&](const Group& group) {
         return !audience.alone || group.local == local ||
@@ -250,12 +272,12 @@ void add_layers(Plan& plan, AllSummaries summaries, const Nodes& nodes, const Pl
     groups.each([&](const Group& group) {
         if (group.hull.empty()) return;
         hulls += static_cast<double>(group.hull.length());
-        plan.not_shiftable = plan.not_shiftable || has_none(summaries, group.local);
+        route.shiftable = route.shiftable && !has_none(summaries, group.local);
         if (wanted(group)) participants.push_back({group.local, group.hull});
     });
     plan.graph = Graph(std::move(participants));
     if (plan.method->layers_part().windows && shares && groups_are_dense(plan, hulls))
-        plan.layers = plan.layers.with_windows(plan.message_bytes);
+        route.layers = route.layers.with_windows(plan.message_bytes);
 }
 
 /// Estimates the number of aggregators, `per_node` on each node, for methods that send messages,
@@ -298,21 +320,20 @@ Plan plan_without_ranks(Direction direction, AllSummaries summaries, const Nodes
     // its node. Blocks dealt in turn keep the chosen order, which goes from node to node.
     if (!plan.domains.is_cyclic()) std::ranges::sort(aggregators);
     plan.aggregators = std::move(aggregators);
-    plan.not_shiftable =
-        std::ranges::any_of(plan.aggregators, [&](Rank one) { return has_none(summaries, one); });
-    plan.ask_contents = must_ask(s.direction, s.hull, s.bytes);
+    auto& route = std::get<TwoPhase>(plan.route);
+    route.shiftable =
+        std::ranges::none_of(plan.aggregators, [&](Rank one) { return has_none(summaries, one); });
+    plan.loads = loads_of(s.direction, s.hull, s.bytes);
     if (plan.method->layers_part().local_aggregators)
         add_layers(plan, summaries, nodes, options, sharing.shared_memory, audience);
-    plan.refine_edges =
-        (options.sparse || plan.method->graph_part().is_thinned) && !plan.layers.two();
-    plan.shared_loads = loads_are_shared(s, plan);
+    if (loads_are_shared(s, plan)) plan.loads = Loads::by_any_rank;
     const bool of_node = schedule.slots == Schedule::of_node;
     const int own_slots = of_node ? slots_of_node(s, plan) : schedule.slots;
     const int slots = options.slots > 0 ? options.slots : own_slots;
     set_buffers(plan, options.cb_buffer_size, slots, slot_bytes_most(s, plan, slots));
-    plan.sparse = plan.refine_edges && plan.method->exchange_part().sends_messages;
-    plan.ends_locally = plan.sparse && !must_agree(summaries);
-    plan.refine_edges = plan.refine_edges || worth_thinning(s, plan);
+    route.partners = partners_of(s, plan);
+    const bool reports = route.partners == Partners::requested && !must_agree(summaries);
+    route.ending = reports ? Ending::reported : Ending::agreed;
     if (schedule.order != nullptr) plan.order = schedule.order(plan, {});
     return plan;
 }
@@ -322,10 +343,36 @@ template <class Wanted>
 void add_ranks(Plan& plan, AllSummaries summaries, Wanted wanted) {
     if (!plan.method->aggregated() || plan.bytes == 0) return;
     plan.ranks = graph_of(summaries, wanted);
-    if (!plan.layers.two()) plan.graph = plan.ranks;
+    if (!plan.layers().two()) plan.graph = plan.ranks;
 }
 
 }  // namespace
+
+const Layers& Plan::layers() const {
+    static const Layers one_layer;
+    const auto* const two_phase = std::get_if<TwoPhase>(&route);
+    return two_phase != nullptr ? two_phase->layers : one_layer;
+}
+
+Partners Plan::partners() const {
+    const auto* const two_phase = std::get_if<TwoPhase>(&route);
+    return two_phase != nullptr ? two_phase->partners : Partners::by_hull;
+}
+
+Ending Plan::ending() const {
+    const auto* const two_phase = std::get_if<TwoPhase>(&route);
+    return two_phase != nullptr ? two_phase->ending : Ending::agreed;
+}
+
+bool Plan::shiftable() const {
+    const auto* const two_phase = std::get_if<TwoPhase>(&route);
+    return two_phase == nullptr || two_phase->shiftable;
+}
+
+int Plan::ranks_at_once() const {
+    const auto* const calls = std::get_if<OwnCalls>(&route);
+    return calls != nullptr ? calls->ranks_at_once : 0;
+}
 
 Plan Plan::moved(Offset by) const {
     Plan plan = *this;
@@ -343,11 +390,11 @@ bool Plan::asks_places() const {
 }
 
 bool Plan::sends_messages() const {
-    return ranks_at_once > 0 || method->exchange_part().sends_messages;
+    return ranks_at_once() > 0 || method->exchange_part().sends_messages;
 }
 
 Bytes Plan::node_bytes() const {
-    if (!method->on_node()) return layers.in_windows() ? layers.node_bytes(direction) : 0;
+    if (!method->on_node()) return layers().in_windows() ? layers().node_bytes(direction) : 0;
     return static_cast<Bytes>(aggregators.size()) * buffer_bytes();
 }
 
@@ -379,9 +426,9 @@ Plan make_plan_for(Rank rank, Direction direction, const Agreed<AllSummaries>& s
     const int own = plan.aggregator_index(rank);
     const bool shares = plan.method->on_node();
     const std::vector<Rank> group =
-        plan.layers.two() ? plan.layers.group_of(rank) : std::vector<Rank>();
+        plan.layers().two() ? plan.layers().group_of(rank) : std::vector<Rank>();
     add_ranks(plan, *summaries, [&](Rank other, Extent hull) {
-        if (plan.layers.two()) return other == rank || std::ranges::binary_search(group, other);
+        if (plan.layers().two()) return other == rank || std::ranges::binary_search(group, other);
         return shares || other == rank || (own >= 0 && plan.domains.touches(own, hull));
     });
     return plan.for_rank(rank, *nodes);

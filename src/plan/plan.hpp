@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "comm/shared_list.hpp"
@@ -69,43 +70,103 @@ struct Candidate {
     std::string_view reason;  ///< why it doesn't apply, or why `auto` leaves it out; else ""
 };
 
+/// Which rank loads a round of a read, and what of it.
+enum class Loads {
+    by_aggregator,  ///< the round's aggregator, the whole region
+    after_asking,   ///< the aggregator, only what the ranks want: it first asks them
+    by_any_rank,    ///< any free rank, the whole region
+};
+
+/// Which ranks exchange data with an aggregator in a round.
+enum class Partners {
+    by_hull,    ///< those whose hulls touch the region
+    by_data,    ///< those with data there: the ranks report their edges before the first round
+    requested,  ///< as by_data; a hint or the method's name requests it, and messages carry data
+};
+
+/// How a rank learns that an access has ended (engine/completion).
+enum class Ending {
+    agreed,    ///< all ranks agree on the outcome
+    reported,  ///< each rank gets the outcome from the aggregators that it has data with
+};
+
+/// Each rank makes the storage calls for its own data. The plan has one participant, which is its
+/// own aggregator.
+struct OwnCalls {
+    Ahead ahead;
+    int ranks_at_once = 0;   ///< ranks at the storage at once; 0: all
+    int pieces_at_once = 0;  ///< pieces outstanding at once; 0: ranges are moved, not pieces
+};
+
+/// Two-phase I/O: the ranks exchange data with aggregators, which make the storage calls.
+struct TwoPhase {
+    Layers layers;
+    Partners partners = Partners::by_hull;
+    Ending ending = Ending::agreed;
+    /// False if the plan can't be used again at another offset: an aggregator or local aggregator
+    /// has no data, so it can't know how far the others moved on.
+    bool shiftable = true;
+};
+
+/// Data shipping: agents make the storage calls. The plan has one participant, as with OwnCalls.
+struct Shipped {
+    AgentFacts agents;
+};
+
+/// The plan of one access. Its invariants, which tests/support/check_plan.hpp checks:
+/// - `route` fits the method: TwoPhase if it is aggregated, Shipped if agents store, else OwnCalls.
+/// - Without data there are no aggregators and no rounds. With data there is at least one of each,
+///   and there are no more slots than rounds.
+/// - Only reads through buffers have `loads` other than by_aggregator. Any rank may load only where
+///   the exchange and the schedule allow it.
+/// - Two-phase I/O is collective and never atomic.
+/// - Ranks with local aggregators don't report edges: with two layers, Partners is by_hull.
+/// - Partners::requested needs an exchange by messages, and Ending::reported needs
+///   Partners::requested.
+/// - Only methods with read-ahead have it, and it excludes sliced domains. Only methods that move
+///   pieces limit their number.
 struct Plan {
+    // What is accessed, and how the method was chosen.
     const Method* method = nullptr;
     std::string_view why;  ///< how the method was chosen
+    SharedList<Candidate> candidates;
+    CostTerms terms;  ///< estimates for a method with messages; else empty
     Direction direction = Direction::read;
     bool collective = false;
-    Extent hull;                ///< hull of the data of all participants
-    Bytes bytes = 0;            ///< data bytes of all participants
-    bool covered = false;       ///< the pieces tile the hull exactly once: no holes, no overlaps
-    bool ask_contents = false;  ///< reads: aggregators ask what a round holds before they load
-    bool shared_loads = false;  ///< any free rank loads a round, not only its aggregator
-    bool atomic = false;        ///< each rank locks its hull around its access
-    bool refine_edges = false;  ///< ranks report their edges to each other before the first round
-    bool sparse = false;  ///< `refine_edges` is set because a hint or method name requests it, and
-                          ///< the exchange sends messages
-    bool ends_locally = false;   ///< the access ends without an agreement of all ranks: each rank
-                                 ///< gets the outcome from its aggregators (engine/completion.hpp)
-    bool not_shiftable = false;  ///< no reuse at another offset: an aggregator or local aggregator
-                                 ///< has no data, so it can't know how far the others moved on
-    int ranks_with_data = 0;     ///< number of ranks that take part with data
-    Graph ranks;                 ///< the ranks with data; only this rank if there is no exchange
+    bool atomic = false;      ///< each rank locks its hull around its access
+    Extent hull;              ///< hull of the data of all participants
+    Bytes bytes = 0;          ///< data bytes of all participants
+    bool covered = false;     ///< the pieces tile the hull exactly once: no holes, no overlaps
+    int ranks_with_data = 0;  ///< number of ranks that take part with data
+
+    // Which rank handles which part of the file in which round, and in which buffer.
+    Graph ranks;  ///< the ranks with data; only this rank if there is no exchange
     Graph graph;  ///< the ranks that exchange with aggregators: those with data, or local
                   ///< aggregators with the hulls of their groups
-    Layers layers;
     FileDomains domains;
     AggregatorList aggregators;  ///< owner of file domain i
     Bytes slot_bytes = 0;        ///< collective buffer bytes per slot
     int slots = 1;
     std::int64_t rounds = 0;
     RoundOrder order;  ///< which part of a domain each round handles
-    Ahead ahead;
-    int ranks_at_once = 0;   ///< ranks at the storage at once; 0: all
-    AgentFacts agents;       ///< agents of data shipping; else none
-    int pieces_at_once = 0;  ///< pieces outstanding at once, of a rank that moves them one by one
+    Loads loads = Loads::by_aggregator;
+
+    // How data moves between the ranks and the storage, and the limits of messages.
+    std::variant<OwnCalls, TwoPhase, Shipped> route;
     Bytes message_bytes = 0;
     int messages_in_flight = 1;
-    SharedList<Candidate> candidates;
-    CostTerms terms;  ///< estimates for a method with messages; else empty
+
+    [[nodiscard]] bool asks_contents() const { return loads == Loads::after_asking; }
+    [[nodiscard]] bool any_rank_loads() const { return loads == Loads::by_any_rank; }
+    /// REQUIRES: the route is OwnCalls.
+    [[nodiscard]] const OwnCalls& own_calls() const { return std::get<OwnCalls>(route); }
+    /// The next five return what an alternative of `route` says, or for other alternatives what
+    /// holds there: one layer, hulls, an agreement, shiftable, and no limit (0).
+    [[nodiscard]] const Layers& layers() const;
+    [[nodiscard]] Partners partners() const;
+    [[nodiscard]] Ending ending() const;
+    [[nodiscard]] bool shiftable() const;
+    [[nodiscard]] int ranks_at_once() const;
 
     /// Returns the estimated time of the access with this method, until the last rank is done. If
     /// `collective` is false, it is the time for this rank while the other ranks of its machine do

@@ -30,7 +30,7 @@ int Plan::first_aggregator(Rank rank) const {
     if (count == 0) return 0;
     const int own = aggregator_index(rank);
     if (own < 0) return rank % count;
-    return (shared_loads ? own : own + 1) % count;
+    return (any_rank_loads() ? own : own + 1) % count;
 }
 
 RankRegions::RankRegions(const Plan& plan, Rank rank, const Graph& graph, std::size_t i)

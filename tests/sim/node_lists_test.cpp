@@ -96,9 +96,9 @@ std::string told(const Plan& plan, Rank rank) {
             add(graph->participant(i).hull.end);
         }
     }
-    if (plan.layers.two()) {
-        add(plan.layers.local_aggregator_of(rank));
-        for (const Rank member : plan.layers.group_of(rank)) add(member);
+    if (plan.layers().two()) {
+        add(plan.layers().local_aggregator_of(rank));
+        for (const Rank member : plan.layers().group_of(rank)) add(member);
     }
     return text;
 }

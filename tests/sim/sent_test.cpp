@@ -47,7 +47,7 @@ Stats sent_by(const count::Job& job, const char* method) {
 
 void expect_as_counted(count::Job job, const char* method) {
     Plan plan = count::plan_of(job, method);
-    if (plan.refine_edges) plan = count::thinned(job, std::move(plan));
+    if (plan.partners() != Partners::by_hull) plan = count::thinned(job, std::move(plan));
     const count::Sent counted = count::count_sent(job, plan);
     const Stats sent = sent_by(job, method);
     EXPECT_EQ(sent.messages_sent,

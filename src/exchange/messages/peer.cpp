@@ -28,7 +28,7 @@ class PeerExchange final : public Exchange {
                    {context.messages.subspan(lists.size()), context.plan.message_bytes}},
           aggregator_(context_),
           participant_(context_) {
-        const Layers& layers = context.plan.layers;
+        const Layers& layers = context.plan.layers();
         const bool spoken_for = layers.local_aggregator_of(context_.rank()) != context_.rank();
         if (layers.in_windows() && spoken_for)
             member_ = std::make_unique<WindowMember>(context, *own_);
@@ -104,11 +104,11 @@ Error damaged_message(std::int64_t round) {
 std::unique_ptr<Exchange> make_peer_exchange(const ExchangeContext& context) {
     const Plan& plan = context.plan;
     const Rank rank = context.transport.topology().rank;
-    const bool copies = plan.aggregator_index(rank) >= 0 || plan.layers.in_windows();
+    const bool copies = plan.aggregator_index(rank) >= 0 || plan.layers().in_windows();
     auto own = make_own_data(context, copies);
     std::unique_ptr<GroupSource> group;
     if (GroupData::needed(plan, rank)) {
-        if (plan.layers.in_windows()) {
+        if (plan.layers().in_windows()) {
             group = std::make_unique<WindowData>(context, *own);
         } else {
             group = std::make_unique<GroupData>(context, *own, context.group);

@@ -5,9 +5,9 @@
 //
 // In a write, a participant sends data messages (head, run table, payload) for each region, until
 // the head says `last`. In a read, it sends the same messages without payload as requests, and the
-// aggregator answers each with a reply. If the plan says ask_contents, each participant first sends
-// its RoundContents. With zero-copy, the payload travels in a message of its own, tagged as a reply
-// in both directions.
+// aggregator answers each with a reply. If the plan says asks_contents(), each participant
+// first sends its RoundContents. With zero-copy, the payload travels in a message of its own,
+// tagged as a reply in both directions.
 #pragma once
 
 #include <map>

@@ -8,7 +8,7 @@ namespace oratorio {
 namespace {
 
 Rank local_aggregator_of(const PeerContext& context) {
-    const Rank local = context.plan.layers.local_aggregator_of(context.rank());
+    const Rank local = context.plan.layers().local_aggregator_of(context.rank());
     return local == context.rank() ? -1 : local;
 }
 
@@ -19,7 +19,7 @@ RankRegions regions_of(const PeerContext& context) {
     const Plan& plan = context.plan;
     const Rank local = local_aggregator_of(context);
     if (local < 0) return plan.regions_of(context.rank());
-    if (plan.layers.in_windows()) return plan.no_regions();
+    if (plan.layers().in_windows()) return plan.no_regions();
     return {plan, local, plan.ranks, plan.ranks.find(context.rank())};
 }
 
@@ -30,7 +30,7 @@ ParticipantSide::ParticipantSide(PeerContext& context)
       reading_(context.plan.direction == Direction::read),
       local_(local_aggregator_of(context)),
       regions_(regions_of(context)),
-      announced_(context.plan.ask_contents ? regions_ : context.plan.no_regions()) {}
+      announced_(context.plan.asks_contents() ? regions_ : context.plan.no_regions()) {}
 
 Result<Step> ParticipantSide::step(AggregatorSide& own) {
     const auto announced = announce();
@@ -210,7 +210,7 @@ Result<void> ParticipantSide::send_straight(Rank to, Outgoing& outgoing) {
 
 Result<void> ParticipantSide::send_chunk(std::span<std::byte> message) {
     const Rank to = partner(regions_);
-    const Bytes most = local_ >= 0 ? context_.plan.layers.message_bytes() : std::ssize(message);
+    const Bytes most = local_ >= 0 ? context_.plan.layers().message_bytes() : std::ssize(message);
     const MessageView view = fill(message.first(static_cast<std::size_t>(most)));
     Outgoing outgoing;
     if (reading_) {

@@ -24,7 +24,7 @@ namespace oratorio {
 /// sub-buffer; else the aggregator uses whichever is free.
 [[nodiscard]] inline SlotControl& control_of(const NodeMemory& node, const Plan& plan,
                                              int aggregator, std::int64_t round) {
-    return node.slot(aggregator, plan.shared_loads ? round % plan.slots : round);
+    return node.slot(aggregator, plan.any_rank_loads() ? round % plan.slots : round);
 }
 
 }  // namespace oratorio

@@ -93,8 +93,8 @@ SharedExchange::SharedExchange(const ExchangeContext& context, std::unique_ptr<D
       mine_(plan_.graph.find(rank_)),
       reading_(plan_.direction == Direction::read),
       runs_(std::move(runs)),
-      waking_(*context.node, context.transport.topology(), plan_.shared_loads),
-      apart_(plan_.shared_loads ? plan_.slots : 1) {
+      waking_(*context.node, context.transport.topology(), plan_.any_rank_loads()),
+      apart_(plan_.any_rank_loads() ? plan_.slots : 1) {
     begin_progress();
 }
 
@@ -105,7 +105,7 @@ void SharedExchange::begin_progress() {
         const int aggregator = (first + turn) % count;
         for (int slot = 0; slot < apart_; ++slot) {
             const auto round = plan_.next_round(mine_, aggregator, slot, apart_);
-            progress_.push_back({aggregator, round, plan_.ask_contents ? round : plan_.rounds});
+            progress_.push_back({aggregator, round, plan_.asks_contents() ? round : plan_.rounds});
         }
     }
 }

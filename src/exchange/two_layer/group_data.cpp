@@ -18,7 +18,7 @@ int in_flight(int messages) {
 
 /// Returns the ranks of the group that have data, in rank order.
 std::vector<Rank> members_of(const Plan& plan, Rank local_aggregator) {
-    std::vector<Rank> group = plan.layers.group_of(local_aggregator);
+    std::vector<Rank> group = plan.layers().group_of(local_aggregator);
     std::erase_if(group, [&](Rank rank) { return plan.ranks.hull_of(rank).empty(); });
     return group;
 }
@@ -55,7 +55,7 @@ Bytes GroupData::bytes_needed(Direction direction, const PlanOptions& options, i
 }
 
 bool GroupData::needed(const Plan& plan, Rank rank) {
-    if (!plan.layers.two() || plan.graph.hull_of(rank).empty()) return false;
+    if (!plan.layers().two() || plan.graph.hull_of(rank).empty()) return false;
     return members_of(plan, rank) != std::vector<Rank>{rank};
 }
 
@@ -64,7 +64,7 @@ GroupData::GroupData(const ExchangeContext& context, DataPort& own, std::span<st
     const Plan& plan = context.plan;
     const std::vector<Rank> group = members_of(plan, context_.rank());
     const auto each = static_cast<std::size_t>(GroupMember::buffers(plan.direction) *
-                                               plan.layers.message_bytes());
+                                               plan.layers().message_bytes());
     members_.reserve(group.size());
     for (const Rank rank : group) {
         members_.emplace_back(context_, rank, memory.first(each));

@@ -32,9 +32,9 @@ GroupMember::GroupMember(GroupContext& context, Rank rank, std::span<std::byte> 
       after_(coming_),
       at_(regions_of(context, rank)),
       reader_({}, {}),
-      told_(regions_of(context, rank, is_own() || !context.plan.ask_contents)) {
+      told_(regions_of(context, rank, is_own() || !context.plan.asks_contents())) {
     if (!after_.at_end()) after_.advance();
-    const auto each = static_cast<std::size_t>(context.plan.layers.message_bytes());
+    const auto each = static_cast<std::size_t>(context.plan.layers().message_bytes());
     for (Message& message : messages_) {
         message.buffer = memory.first(each);
         memory = memory.subspan(each);

@@ -19,7 +19,7 @@ WindowData::WindowData(const ExchangeContext& context, DataPort& own)
       filling_(plan_, context.transport.topology().rank),
       at_(filling_) {
     const Rank rank = context.transport.topology().rank;
-    for (const Rank one : plan_.layers.group_of(rank)) {
+    for (const Rank one : plan_.layers().group_of(rank)) {
         if (one != rank) others_.push_back(plan_.ranks.hull_of(one));
     }
 }

@@ -30,7 +30,7 @@ void Windows::advance() {
 
 /// Moves to the region's next window that touches the hull; returns false if there is none.
 bool Windows::next_in_region() {
-    const Bytes bytes = plan_.layers.window_bytes();
+    const Bytes bytes = plan_.layers().window_bytes();
     for (; extent_ < region_.count; ++extent_) {
         const Extent extent = region_.extent(extent_);
         const Extent wanted = intersect(extent, hull_);
@@ -50,11 +50,11 @@ WindowPlaces::WindowPlaces(const Plan& plan, const Topology& topology, const Nod
                            Rank local_aggregator)
     : plan_(plan), node_(node), place_(node.place(local_aggregator)) {
     std::size_t before = 0;  // number of this node's local aggregators that come first
-    for (const Rank local : plan.layers.local_aggregators()) {
+    for (const Rank local : plan.layers().local_aggregators()) {
         if (local == local_aggregator) break;
         before += are_beside(topology, local, local_aggregator) ? 1 : 0;
     }
-    const auto bytes = static_cast<std::size_t>(plan.layers.windows_bytes(plan.direction));
+    const auto bytes = static_cast<std::size_t>(plan.layers().windows_bytes(plan.direction));
     memory_ = node.buffers().subspan(before * bytes, bytes);
 }
 
@@ -63,15 +63,15 @@ SlotControl& WindowPlaces::control(std::int64_t number) const {
 }
 
 std::span<std::byte> WindowPlaces::data(std::int64_t number) const {
-    const Bytes each = Layers::window_room + plan_.layers.window_bytes();
+    const Bytes each = Layers::window_room + plan_.layers().window_bytes();
     const Bytes at = number % Layers::windows_max * each + Layers::window_room;
     return memory_.subspan(static_cast<std::size_t>(at),
-                           static_cast<std::size_t>(plan_.layers.window_bytes()));
+                           static_cast<std::size_t>(plan_.layers().window_bytes()));
 }
 
 std::span<std::byte> WindowPlaces::mask(std::int64_t number) const {
     if (plan_.direction == Direction::read) return {};
-    const Bytes bytes = plan_.layers.window_bytes();
+    const Bytes bytes = plan_.layers().window_bytes();
     const Bytes at =
         Layers::windows_max * (Layers::window_room + bytes) + number % Layers::windows_max * bytes;
     return memory_.subspan(static_cast<std::size_t>(at), static_cast<std::size_t>(bytes));
@@ -82,9 +82,9 @@ WindowMember::WindowMember(const ExchangeContext& context, DataPort& own)
       own_(own),
       hull_(context.plan.ranks.hull_of(context.transport.topology().rank)),
       windows_(context.plan,
-               context.plan.layers.local_aggregator_of(context.transport.topology().rank)),
+               context.plan.layers().local_aggregator_of(context.transport.topology().rank)),
       places_(context.plan, context.transport.topology(), *context.node,
-              context.plan.layers.local_aggregator_of(context.transport.topology().rank)) {
+              context.plan.layers().local_aggregator_of(context.transport.topology().rank)) {
     skip_untouched();
 }
 

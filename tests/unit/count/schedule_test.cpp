@@ -82,7 +82,7 @@ TEST(Schedule, OfTwoLayersHasEachByteOnceOnEachWay) {
     Job job = job_of(lattice());
     job.options.local_aggregators_per_node = 2;
     const Plan plan = plan_of(job, "two_layer");
-    ASSERT_TRUE(plan.layers.two());
+    ASSERT_TRUE(plan.layers().two());
     Flow sent;
     Flow gathered;
     for (const RoundSchedule& round : schedule_of(job, plan, all_of(plan))) {
@@ -172,7 +172,7 @@ TEST(Schedule, PairsThatTalkAreCountedWithoutGoingThroughThem) {
     const Job job = job_of(lattice());
     for (const char* const method : {"two_phase", "two_layer", "cb_cyclic", "sparse"}) {
         Plan plan = plan_of(job, method);
-        if (plan.refine_edges) plan = thinned(job, std::move(plan));
+        if (plan.partners() != Partners::by_hull) plan = thinned(job, std::move(plan));
         std::int64_t edges = 0;
         for (int index = 0; index < static_cast<int>(plan.aggregators.size()); ++index)
             for (std::int64_t round = 0; round < plan.rounds; ++round)

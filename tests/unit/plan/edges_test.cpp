@@ -173,7 +173,7 @@ Plan plan_of_planes(int nodes, const char* method) {
 
 TEST(Edges, BetweenNodesAreLookedForWhereHullsAreMostlyHoles) {
     EXPECT_TRUE(plan_of_planes(4, "auto").refine_edges);
-    EXPECT_TRUE(plan_of_planes(2, "auto").refine_edges);
+    EXPECT_EQ(plan_of_planes(2, "auto").partners(), Partners::by_data);
     EXPECT_FALSE(plan_of_planes(1, "auto").refine_edges) << "a message costs little";
     EXPECT_FALSE(plan_of_planes(4, "two_phase").refine_edges)
         << "by name it is what the papers compare";
@@ -199,22 +199,22 @@ TEST(Edges, AloneTellTheEndWhereThatIsAskedForAndRanksSendMessages) {
         options.method = find_method(method);
         options.sparse = hint;
         const Plan plan = plan_of(summaries, options, 0, Direction::write, 2);
-        EXPECT_EQ(plan.ends_locally,
+        EXPECT_EQ(plan.ending() == Ending::reported,
                   explain(plan).find("each rank is told by") != std::string::npos);
-        return plan.ends_locally;
+        return plan.ending() == Ending::reported;
     };
     EXPECT_TRUE(told("sparse", false));
     EXPECT_TRUE(told("cb_gather", true));
     EXPECT_FALSE(told("two_phase", false));
     EXPECT_FALSE(told("two_layer", true));
     EXPECT_FALSE(told("list_io", true));
-    EXPECT_TRUE(plan_of_planes(2, "auto").refine_edges);
-    EXPECT_FALSE(plan_of_planes(2, "auto").ends_locally) << "nobody asked for it";
+    EXPECT_EQ(plan_of_planes(2, "auto").partners(), Partners::by_data);
+    EXPECT_EQ(plan_of_planes(2, "auto").ending(), Ending::agreed) << "nobody asked for it";
     FlatTerms on_node = all_allowed();
     on_node.method = find_method("shared_buffer");
     on_node.sparse = true;
-    EXPECT_FALSE(plan_of(summaries, on_node).ends_locally);
-    EXPECT_TRUE(plan_of(summaries, on_node).refine_edges);
+    EXPECT_EQ(plan_of(summaries, on_node).ending(), Ending::agreed);
+    EXPECT_EQ(plan_of(summaries, on_node).partners(), Partners::by_data);
     summaries[3].flags |= flag_agrees;
     EXPECT_FALSE(told("sparse", false));
     EXPECT_FALSE(told("cb_gather", true));

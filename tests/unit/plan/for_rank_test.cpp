@@ -45,16 +45,16 @@ std::vector<Rank> served(const Plan& plan, int index, std::int64_t round) {
 }
 
 void expect_same_layers(const Plan& own, const Plan& whole, Rank rank) {
-    const Rank local = whole.layers.local_aggregator_of(rank);
-    ASSERT_EQ(own.layers.local_aggregator_of(rank), local);
+    const Rank local = whole.layers().local_aggregator_of(rank);
+    ASSERT_EQ(own.layers().local_aggregator_of(rank), local);
     EXPECT_EQ(own.ranks.hull_of(rank), whole.ranks.hull_of(rank));
     EXPECT_EQ(own.graph.hull_of(local), whole.graph.hull_of(local));
     EXPECT_EQ(places(own.regions_of(local)), places(whole.regions_of(local)));
     EXPECT_EQ(walk(own, in_the_order_of(own, local, rank)),
               walk(whole, in_the_order_of(whole, local, rank)));
     if (local != rank) return;
-    const std::vector<Rank> group = whole.layers.group_of(rank);
-    ASSERT_EQ(own.layers.group_of(rank), group);
+    const std::vector<Rank> group = whole.layers().group_of(rank);
+    ASSERT_EQ(own.layers().group_of(rank), group);
     for (const Rank member : group) {
         EXPECT_EQ(own.ranks.hull_of(member), whole.ranks.hull_of(member));
         EXPECT_EQ(walk(own, in_the_order_of(own, rank, member)),
@@ -134,11 +134,11 @@ TEST_P(Only, ARankGoesThroughItAsThroughTheWhole) {
                 const Summaries all = draw(seed, kRanks);
                 for (Rank rank = 0; rank < kRanks; ++rank) {
                     Plan whole = plan_of(all, options, rank, direction, nodes);
-                    if (whole.refine_edges) thin_out(whole, kRanks, seed);
+                    if (whole.partners() != Partners::by_hull) thin_out(whole, kRanks, seed);
                     const Plan own = whole.for_rank(rank, nodes_of(kRanks, nodes));
                     ASSERT_NO_FATAL_FAILURE(expect_same(own, whole, rank)) << "rank " << rank;
                     Plan made = plan_for(rank, all, options, direction, nodes);
-                    if (made.refine_edges) thin_out(made, kRanks, seed);
+                    if (made.partners() != Partners::by_hull) thin_out(made, kRanks, seed);
                     ASSERT_NO_FATAL_FAILURE(expect_same(made, whole, rank)) << "rank " << rank;
                     ASSERT_NO_FATAL_FAILURE(expect_same(own.moved(8192), whole.moved(8192), rank))
                         << "rank " << rank;
