@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Writes docs/user/man/oratorio.1 from the commands' own options; --check reports whether it is current."""
 
-import argparse
 import sys
 from pathlib import Path
 
@@ -11,10 +10,10 @@ sys.path[:0] = [str(ROOT / name) for name in ("cli", "lab", "dev")]
 
 from generated import keep
 
-from oratorio import __version__, start
+from oratorio import __version__, command_line
 
 PAGE = ROOT / "docs/user/man/oratorio.1"
-HEAD = r""".\" Made by dev/generate/man.py; edit cli/oratorio/start.py instead.
+HEAD = r""".\" Made by dev/generate/man.py; edit the commands' options instead.
 .TH ORATORIO 1 "" "Oratorio {version}" "User Commands"
 .SH NAME
 oratorio \- the MPI I/O chapter as a library of its own, over any MPI
@@ -23,10 +22,6 @@ oratorio \- the MPI I/O chapter as a library of its own, over any MPI
 Programs linked to MPICH, Open MPI or an MPI of the MPI-5 ABI run unchanged; their calls of MPI_File_* go to Oratorio.
 """
 TAIL = r""".SH OTHER COMMANDS
-.B conformance
-finds what an MPI's file access does wrong:
-.BR "oratorio conformance mpiexec -n 4" .
-It needs the MPI's compiler and Python's typer.
 All others (bench, calibrate, demo, test, ...) need a checkout.
 .SH EXIT STATUS
 .BR run " and " explain
@@ -51,27 +46,22 @@ def escaped(text: str) -> str:
     return text.replace("\\", "\\e").replace("-", "\\-").replace("'", "\\(aq")
 
 
-def words_of(action: argparse.Action) -> str:
-    """Returns the placeholder of a positional argument."""
-    return "COMMAND..." if action.dest == "command" else action.metavar
-
-
 def page() -> str:
     """Returns the manual page."""
     synopsis, body = "", ""
-    for name in start.COMMANDS:
-        parser = start.parser_of(name)
-        taken = "".join(f" {words_of(action)}" for action in parser._actions if not action.option_strings)
+    for name, command in command_line.COMMANDS.items():
+        parser = command_line.parser_of(name, command)
+        taken = "".join(f" {action.metavar}" for action in parser._actions if not action.option_strings)
         synopsis += f".B oratorio {name}\n[OPTION]...{taken}\n.br\n"
         body += f".SS {name}\n{escaped(parser.description)}\n"
         for action in parser._actions:
-            words = ", ".join(action.option_strings) or words_of(action)
+            words = ", ".join(action.option_strings) or action.metavar
             value = (
                 ""
                 if action.nargs is not None or action.const
                 else f" {action.metavar or action.dest.upper()}"
             )
-            body += f".TP\n.B {escaped(words + (value if action.option_strings else ''))}\n{escaped(action.help)}\n"
+            body += f".TP\n.B {escaped(words + (value if action.option_strings else ''))}\n{escaped(action.help % vars(action))}\n"
     return HEAD.format(version=__version__, synopsis=synopsis) + ".SH COMMANDS\n" + body + TAIL
 
 

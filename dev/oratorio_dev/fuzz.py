@@ -6,6 +6,7 @@ build-fuzz/. out/fuzz/NAME/inputs has the inputs that reached new code; inputs t
 folder.
 """
 
+import argparse
 import os
 import shutil
 import subprocess
@@ -18,6 +19,8 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from oratorio.command_line import Parser, within
+from oratorio.errors import OratorioError
 from oratorio.paths import OUT, ROOT
 
 SOURCES = ROOT / "tests/fuzz"
@@ -35,7 +38,7 @@ SIGNS = ("fuzz: this doesn't hold", "runtime error:", "SUMMARY:")
 QUIET_SECONDS = 20  # seconds between two lines of progress
 
 
-class FuzzError(Exception):
+class FuzzError(OratorioError):
     """There is no suitable compiler, or a target does not build."""
 
 
@@ -176,3 +179,22 @@ def _report(console: Console, found: Sequence[Found]) -> None:
         for file in each.inputs:
             console.print(f"  again: {program(each.target)} {file}", markup=False, soft_wrap=True)
         console.print(f"  log: {WORK / each.target / 'log'}", markup=False, soft_wrap=True)
+
+
+def add_options(parser: Parser) -> None:
+    """Adds the options of `fuzz`."""
+    parser.add_argument("targets", nargs="*", metavar="TARGET", help="Targets to fuzz; all if not given.")
+    parser.add_argument(
+        "--seconds", type=within(1), default=60, help="Time for each target; %(default)s if not given."
+    )
+    parser.add_argument(
+        "--jobs", type=within(1), help="Targets to fuzz at the same time; one per core if not given."
+    )
+    parser.add_argument("--keep", action="store_true", help="Add inputs that reach new code to the corpus.")
+    parser.set_defaults(does=_fuzz)
+
+
+def _fuzz(options: argparse.Namespace) -> int:
+    if unknown := set(options.targets) - set(targets()):
+        raise FuzzError(f"no such target: {', '.join(sorted(unknown))}; {', '.join(targets())}")
+    return 0 if run(options.targets or targets(), options.seconds, options.jobs, options.keep) else 1

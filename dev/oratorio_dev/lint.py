@@ -6,6 +6,7 @@ import sys
 
 from rich.console import Console
 
+from oratorio.command_line import Parser
 from oratorio.paths import PRIVATE, ROOT
 
 CXX_FOLDERS = ("src", "tests", "cli", "lab", "dev", "packaging")
@@ -49,3 +50,9 @@ def run(fix: bool) -> bool:
         if complaints:
             console.print(complaints, markup=False, soft_wrap=True)
     return not any(found.values())
+
+
+def add_options(parser: Parser) -> None:
+    """Adds the options of `lint`."""
+    parser.add_argument("--fix", action="store_true", help="Format the files, and correct what ruff can.")
+    parser.set_defaults(does=lambda options: 0 if run(options.fix) else 1)

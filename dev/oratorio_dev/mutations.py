@@ -14,6 +14,8 @@ from pathlib import Path
 
 from rich.console import Console
 
+from oratorio.command_line import Parser, within
+from oratorio.errors import OratorioError
 from oratorio.paths import OUT, ROOT
 from oratorio_dev.soak import TARGET
 
@@ -33,7 +35,7 @@ COPIED = (
 SECONDS = 600  # time limit of one run of the oracle
 
 
-class MutationError(Exception):
+class MutationError(OratorioError):
     """The sources cannot be built even without a mutation."""
 
 
@@ -172,3 +174,15 @@ def run(seeds: int, match: str | None) -> bool:
         good = good and found.outcome in ("killed", "crashed")
         console.print(row(found), markup=False, soft_wrap=True)
     return good
+
+
+def add_options(parser: Parser) -> None:
+    """Adds the options of `mutations`."""
+    parser.add_argument(
+        "--seeds", type=within(1), default=5000,
+        help="Number of random programs to try each mutation with; %(default)s if not given.",
+    )  # fmt: skip
+    parser.add_argument(
+        "-k", dest="match", metavar="TEXT", help="Try mutations with this text in their name."
+    )
+    parser.set_defaults(does=lambda options: 0 if run(options.seeds, options.match) else 1)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`oratorio docs`: makes a site of the pages with Sphinx (dev/site/conf.py), and checks all its links."""
 
+import argparse
 import shutil
 import subprocess
 import tempfile
@@ -8,7 +9,10 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from oratorio.paths import PRIVATE, ROOT
+from oratorio.command_line import Parser
+from oratorio.errors import OratorioError
+from oratorio.paths import OUT, PRIVATE, ROOT
+from oratorio_lab.pictures.page import write
 
 PYTHON = PRIVATE / "docs/bin/python"
 CONFIGURATION = ROOT / "dev/site"
@@ -16,7 +20,7 @@ START = "README.html"
 MARK = ".buildinfo"  # a file that Sphinx leaves in each site
 
 
-class SiteError(Exception):
+class SiteError(OratorioError):
     """The pages do not make a site, or it cannot be put into the folder."""
 
 
@@ -88,3 +92,23 @@ def build(out: Path, source: Path = ROOT) -> None:
             shutil.rmtree(out)
         out.parent.mkdir(parents=True, exist_ok=True)
         shutil.copytree(site, out)
+
+
+def add_options(parser: Parser) -> None:
+    """Adds the options of `docs`."""
+    parser.add_argument(
+        "--out", type=Path, default=OUT / "site", metavar="FOLDER",
+        help="Write the site to this folder; out/site if not given.",
+    )  # fmt: skip
+    parser.add_argument(
+        "--pictures", action="store_true", help="First draw the pictures of methods again, from their parts."
+    )
+    parser.set_defaults(does=_docs)
+
+
+def _docs(options: argparse.Namespace) -> int:
+    if options.pictures:
+        write()
+    build(options.out)
+    print(options.out / "index.html")
+    return 0

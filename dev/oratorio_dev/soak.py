@@ -6,6 +6,7 @@ with `progress`, and prints the first failure of each kind with the shortest pro
 way.
 """
 
+import argparse
 import os
 import subprocess
 import threading
@@ -16,14 +17,25 @@ from pathlib import Path
 
 from rich.console import Console
 
+from oratorio.command_line import Parser, within
+from oratorio.errors import OratorioError
 from oratorio.paths import BUILD
 from oratorio_lab import building
 
 TARGET = "oracle_soak"
 QUIET_SECONDS = 10  # seconds between two lines of progress
+# Options without a value that the soak program has, too.
+SWITCHES = {
+    "faults": "In some programs a storage request fails, or memory runs out.",
+    "scarce": "Memory runs out in all programs.",
+    "clients": "All programs run over clients of NFS or FUSE with caches.",
+    "atomic": "Most programs use atomic mode, and ranks that write the same bytes.",
+    "deaths": "With --locks job: a rank dies while it holds a lock.",
+    "fresh-views": "Views are set again before each access, so that no plan is kept.",
+}
 
 
-class SoakError(Exception):
+class SoakError(OratorioError):
     """The soak program cannot be built, or one of its processes crashed."""
 
 
@@ -124,3 +136,28 @@ def _report(console: Console, shares: list[Share], seconds: float) -> None:
     done = sum(share.done for share in shares)
     failed = sum(share.failed for share in shares)
     console.print(f"{done} programs in {seconds:.0f} s ({done / seconds:.0f}/s), {failed} failed")
+
+
+def add_options(parser: Parser) -> None:
+    """Adds the options of `soak`; docs/internals/oracle.md describes them."""
+    add = parser.add_argument
+    add(
+        "--seeds", type=within(1), default=10_000, help="Number of random programs; %(default)s if not given."
+    )
+    add("--first", type=within(0), default=1, help="Seed of the first program; %(default)s if not given.")
+    add("--jobs", type=within(1), help="Number of processes; one per core if not given.")
+    add("--method", help="Method of every file; all methods if not given.")
+    add("--ranks", type=within(1, 6), help="Ranks of every program; two to six if not given.")
+    add("--client", help="Simulate clients of this kind of file system, such as ocfs2.")
+    add("--locks", help="The hint oratorio_locks of every file: file or job.")
+    for name, text in SWITCHES.items():
+        add(f"--{name}", action="store_true", help=text)
+    parser.set_defaults(does=_soak)
+
+
+def _soak(options: argparse.Namespace) -> int:
+    given = vars(options)
+    words = [f"--{name}" for name in SWITCHES if given[name.replace("-", "_")]]
+    for name in ("method", "ranks", "client", "locks"):
+        words += [f"--{name}", str(given[name])] if given[name] else []
+    return 0 if run(options.seeds, options.first, options.jobs, words) else 1

@@ -5,6 +5,7 @@ ctest and pytest run as they are. Their output is followed line by line for the 
 out/test/<part>.log; the counts come from the JUnit files that they write.
 """
 
+import argparse
 import os
 import re
 import subprocess
@@ -19,8 +20,9 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from oratorio.command_line import Parser
 from oratorio.paths import OUT, ROOT
-from oratorio_dev import lint
+from oratorio_dev import lint, testing_parts
 from oratorio_dev.testing_parts import BESIDE, Part
 
 LOGS = OUT / "test"
@@ -219,3 +221,19 @@ def _print_summary(console: Console, outcomes: dict[str, Outcome]) -> None:
     failed = sum(len(outcome.failures) for outcome in outcomes.values())
     skipped = sum(len(outcome.skips) for outcome in outcomes.values())
     console.print(f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
+
+
+def add_options(parser: Parser) -> None:
+    """Adds the options of `test`."""
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument(
+        "--only", action="append", choices=testing_parts.PARTS, metavar="PART",
+        help=f"Run this part; repeatable: {', '.join(testing_parts.PARTS)}.",
+    )  # fmt: skip
+    which.add_argument("--all", action="store_true", help="Run everything that CI runs.")
+    parser.add_argument("-k", dest="match", metavar="TEXT", help="Run the tests whose name matches.")
+    parser.set_defaults(does=_test)
+
+
+def _test(options: argparse.Namespace) -> int:
+    return 0 if run(testing_parts.parts_of(options.only, options.all), options.match) else 1

@@ -41,8 +41,6 @@ License-Expression: BSD-3-Clause AND MIT
 Classifier: Operating System :: POSIX :: Linux
 Classifier: Topic :: Scientific/Engineering
 Requires-Python: >=3.9
-Provides-Extra: conformance
-Requires-Dist: typer>=0.15; extra == "conformance"
 Description-Content-Type: text/markdown
 
 """
@@ -66,7 +64,7 @@ def about(tag: str) -> dict[str, bytes]:
     files = {f"licenses/{name}": (ROOT / name).read_bytes() for name in LICENSES}
     files["METADATA"] = metadata().encode()
     files["WHEEL"] = f"Wheel-Version: 1.0\nGenerator: oratorio\nRoot-Is-Purelib: false\nTag: {tag}\n".encode()
-    files["entry_points.txt"] = b"[console_scripts]\noratorio = oratorio.start:main\n"
+    files["entry_points.txt"] = b"[console_scripts]\noratorio = oratorio.command_line:main\n"
     return files
 
 

@@ -14,7 +14,6 @@ import shutil
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-OF_A_CHECKOUT = {"checkout.py", "terminal.py"}  # the command line of a checkout, which needs more than Python
 
 
 def lay_out(folder: Path, libraries: str) -> Path:
@@ -24,10 +23,9 @@ def lay_out(folder: Path, libraries: str) -> Path:
     installed = package / "installed"
     installed.mkdir(parents=True)
     for source in sorted((ROOT / "cli/oratorio").rglob("*.py")):
-        if source.name not in OF_A_CHECKOUT:
-            target = package / source.relative_to(ROOT / "cli/oratorio")
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(source, target)
+        target = package / source.relative_to(ROOT / "cli/oratorio")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source, target)
     shutil.copyfile(ROOT / "cli/oratorio/library/description.json", package / "library/description.json")
     (installed / "libraries").write_text(libraries + "\n")
     rules = installed / "conformance"

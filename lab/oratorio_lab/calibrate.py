@@ -2,6 +2,7 @@
 """`oratorio calibrate`: measures the constants of the cost model (src/plan/costs.def) for this machine and
 the file system of a folder, and writes them where the library looks for them (src/bind/process.cpp)."""
 
+import argparse
 import hashlib
 import os
 import re
@@ -18,13 +19,14 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from oratorio.command_line import Parser, add_job
 from oratorio.conformance.conformance import ConformanceError, find_mpicc
+from oratorio.errors import OratorioError
 from oratorio.launch.hosts import KILLED, TIMED_OUT, Host, find_hosts, mpiexec_command
 from oratorio.machine.costs import costs_folder, in_force, names_of
 from oratorio.paths import BUILD, PRIVATE, ROOT
 from oratorio_lab import targets
 from oratorio_lab.bench.run import find_mpi
-from oratorio_lab.bench.workloads import BenchError
 
 SOURCES = ROOT / "lab/calibrate"
 TARGET = "oratorio_calibrate"
@@ -43,7 +45,7 @@ LINE = re.compile(r"(?P<name>\w+)\s+(?P<value>\S+)\s+# (?P<meaning>.*)")
 Told = Callable[[float, str], None]  # share done, current step
 
 
-class CalibrateError(Exception):
+class CalibrateError(OratorioError):
     """Calibrating failed; the text is a sentence for the user."""
 
 
@@ -85,11 +87,8 @@ class Found:
 
 
 def build_program() -> Path:
-    """Returns the program of lab/calibrate; rebuilds it if a source has changed."""
-    try:
-        return targets.build(TARGET, "lab/calibrate")
-    except targets.TargetError as error:
-        raise CalibrateError(str(error)) from None
+    """Returns the program of lab/calibrate; rebuilds it if a source has changed. Raises TargetError."""
+    return targets.build(TARGET, "lab/calibrate")
 
 
 @dataclass(frozen=True)
@@ -213,13 +212,10 @@ def measure_messages(sender: Sender, quick: bool) -> Found:
 
 def find_sender(mpi: str | None, launcher: Sequence[str], mpicxx: Path | None) -> Sender | None:
     """Returns a sender for `launcher`, if it is not empty; else for the MPI named `mpi`, else for the first
-    MPI found. Returns None if there is no MPI."""
+    MPI found. Returns None if there is no MPI. Raises OratorioError."""
     if launcher:
         return sender_by(launcher, mpicxx)
-    try:
-        host = find_mpi(mpi) if mpi else next(iter(find_hosts()), None)
-    except BenchError as error:
-        raise CalibrateError(str(error)) from None
+    host = find_mpi(mpi) if mpi else next(iter(find_hosts()), None)
     return sender_of(host) if host else None
 
 
@@ -352,3 +348,36 @@ def run(folder: Path, sender: Sender | None, quick: bool) -> None:
             reason = found.kept.get(name, "not measured")
             stderr.print(f"{name} stays as built in: {reason}", markup=False, soft_wrap=True)
     out.print(f"{place.machine}, {place.file_system}: written to {file}", markup=False, soft_wrap=True)
+
+
+def add_options(parser: Parser) -> None:
+    """Adds the options of `calibrate`."""
+    parser.add_argument(
+        "--dir", type=Path, default=Path(), metavar="FOLDER", help="A folder of the file system to measure."
+    )
+    parser.add_argument(
+        "--mpi", help="The MPI that sends messages: mpich, openmpi, a name of `oratorio info`, or a folder."
+    )
+    parser.add_argument(
+        "--show", action="store_true", help="Only print the costs in force and the file that they are from."
+    )
+    parser.add_argument("--mpicxx", type=Path, help="The launcher's compiler, if it is not beside it.")
+    parser.add_argument(
+        "--machine", type=Path, metavar="FILE.toml",
+        help="Also write the costs in force as a machine for `simulate`.",
+    )  # fmt: skip
+    parser.add_argument("--quick", action="store_true", help=argparse.SUPPRESS)
+    add_job(parser, "Starts ranks that send messages, also between nodes: mpiexec -n 4", "launcher", False)
+    parser.set_defaults(does=_calibrate)
+
+
+def _calibrate(options: argparse.Namespace) -> int:
+    if options.show:
+        show(options.dir)
+    else:
+        run(options.dir, find_sender(options.mpi, options.launcher, options.mpicxx), options.quick)
+    if options.machine:
+        from oratorio_lab.simulate import machine_export  # noqa: PLC0415  it imports this module
+
+        print(machine_export.write(options.machine, options.dir))
+    return 0

@@ -12,13 +12,15 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from oratorio.command_line import Parser, within
+from oratorio.errors import OratorioError
 from oratorio_lab import targets
 
 TARGET = "oratorio_counts"
 KIB_A_MIB = 1024
 
 
-class CountError(Exception):
+class CountError(OratorioError):
     """Counting failed; the text is a sentence for the user."""
 
 
@@ -64,11 +66,8 @@ class Counted:
 
 
 def build() -> Path:
-    """Builds the program and returns its path. Raises CountError."""
-    try:
-        return targets.build(TARGET, "lab/count")
-    except targets.TargetError as error:
-        raise CountError(str(error)) from None
+    """Builds the program and returns its path. Raises TargetError."""
+    return targets.build(TARGET, "lab/count")
 
 
 def parse_fact(line: str) -> Fact:
@@ -135,3 +134,17 @@ def run(words: Sequence[str], ranks: int | None) -> bool:
         console.print(table(counted))
         all_hold = all_hold and counted.all_hold
     return all_hold
+
+
+def add_options(parser: Parser) -> None:
+    """Adds the options of `count`."""
+    parser.add_argument(
+        "what",
+        nargs="*",
+        metavar="TOPIC",
+        help="Papers (1995, 2001, 2019, users) or topics; all if not given.",
+    )
+    parser.add_argument(
+        "--ranks", type=within(2), help="Count only this number of ranks; the papers' numbers if not given."
+    )
+    parser.set_defaults(does=lambda options: 0 if run(options.what, options.ranks) else 1)

@@ -13,6 +13,7 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
+from oratorio.errors import OratorioError
 from oratorio.launch.hosts import Host
 
 HEAD_ADDRESS = "10.77.0.254"
@@ -59,7 +60,7 @@ DIALECTS = {
 }
 
 
-class NoNodesError(Exception):
+class NoNodesError(OratorioError):
     """This machine does not let us make nodes; the text says why."""
 
 

@@ -5,11 +5,12 @@ import os
 import subprocess
 from pathlib import Path
 
+from oratorio.errors import OratorioError
 from oratorio.paths import BUILD
 from oratorio_lab import building
 
 
-class TargetError(Exception):
+class TargetError(OratorioError):
     """A program that cannot be built; the text says why."""
 
 

@@ -3,6 +3,7 @@
 
 import pytest
 
+from oratorio.errors import OratorioError
 from oratorio_lab.clients import checks, command, kinds, rig
 
 
@@ -64,5 +65,5 @@ def test_every_kind_has_packages_and_a_script():
     for kind in kinds.KINDS:
         assert kind.layer in kinds.PACKAGES
         assert (rig.SETUP / f"{kind.script}.sh").exists()
-    with pytest.raises(LookupError, match="ocfs2"):
+    with pytest.raises(OratorioError, match="ocfs2"):
         kinds.find_kind("unknown")

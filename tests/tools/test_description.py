@@ -2,11 +2,13 @@
 """Tests the library's tables as JSON: the keys are those of the stability page; a bad file is one error."""
 
 import json
+import re
 import subprocess
 
 import pytest
 
 from oratorio import __version__
+from oratorio.errors import OratorioError
 from oratorio.library import description
 from oratorio.paths import ROOT
 
@@ -81,17 +83,22 @@ def test_the_page_documents_every_member_key_and_role():
         (json.dumps({"schema": 2}), "has schema 2, this program reads 1"),
     ],
 )
-def test_a_file_that_can_t_be_used_ends_the_program_with_a_remedy(text, reason, tmp_path, capsys):
+def test_a_file_that_can_t_be_used_is_an_error_with_a_remedy(text, reason, tmp_path):
     file = tmp_path / "description.json"
     if text is not None:
         file.write_text(text)
-    with pytest.raises(SystemExit) as ended:
+    with pytest.raises(OratorioError) as error:
         description.read(file)
-    said = capsys.readouterr().err
-    assert ended.value.code == 2
+    said = str(error.value)
     assert reason in said and "git checkout cli/oratorio/library/description.json" in said
 
 
 def test_the_page_of_hints_needs_no_more_than_any_python():
     command = ["/usr/bin/python3", ROOT / "dev/generate/hints_doc.py", "--check"]
     assert subprocess.run(command, check=False).returncode == 0
+
+
+def test_the_page_of_variables_has_those_of_the_library():
+    page = (ROOT / "docs/user/environment.md").read_text()
+    rows = re.findall(r"^\| `(ORATORIO_\w+)`", page, re.MULTILINE)
+    assert sorted(rows) == sorted(description.names("variables"))

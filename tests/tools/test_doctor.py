@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 from made_runs import collective, file, run
+from test_command_line import call, compiled  # noqa: F401  call is a fixture
 from test_report import MOUNTS, command
-from test_start import call, compiled  # noqa: F401  call is a fixture
 
 from oratorio.doctor import doctor, machine
 from oratorio.doctor.doctor import BAD, NOTE, OK

@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
-from test_start import call  # noqa: F401  a fixture
+from test_command_line import call  # noqa: F401  a fixture
 from test_trace import two_ranks
 
 from oratorio.launch import launch

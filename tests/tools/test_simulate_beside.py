@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from oratorio.errors import OratorioError
 from oratorio_lab import targets
 from oratorio_lab.simulate import machine as sim_machine
 from oratorio_lab.simulate import model, s4u, search, smpi
@@ -48,7 +49,7 @@ def simgrid():
     try:
         s4u.build()
         s4u.build(smpi.TARGET)
-    except SimulateError as error:
+    except OratorioError as error:
         pytest.skip(str(error))
 
 

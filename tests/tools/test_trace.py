@@ -5,9 +5,8 @@ import json
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from oratorio.checkout import app
+from oratorio import command_line
 from oratorio.trace import table, trace
 
 LAYOUT = {
@@ -113,14 +112,25 @@ def test_cells_and_heads_belong_together(written):
     assert "extending" not in heads, "no row has that"
 
 
-def test_the_command_prints_a_table_and_a_page(written):
+@pytest.fixture
+def show(capsys):
+    """Returns show(word...), which runs `oratorio trace` and returns its exit code, output and errors."""
+
+    def run(*words) -> tuple[int, str, str]:
+        code = command_line.call(["trace", *map(str, words)])
+        return code, *capsys.readouterr()
+
+    return run
+
+
+def test_the_command_prints_a_table_and_a_page(written, show):
     path = written(two_ranks())
-    shown = CliRunner().invoke(app, ["trace", str(path)])
-    assert shown.exit_code == 0
+    code, shown, _ = show(path)
+    assert code == 0
     for text in ("/scratch/out.h5: 2 ranks on 1 node,", "collective write 0", "two_phase", "at once"):
-        assert text in shown.output
-    page = CliRunner().invoke(app, ["trace", str(path), "--markdown"]).output.splitlines()
-    rows = [line for line in page if line.startswith("|")]
+        assert text in shown
+    _, page, _ = show(path, "--markdown")
+    rows = [line for line in page.splitlines() if line.startswith("|")]
     assert len(rows) == 4
     assert len({line.count("|") for line in rows}) == 1
 
@@ -151,33 +161,33 @@ def cut(text):
         ({**two_ranks(), "traceEvents": [1]}, "isn't as docs/user/trace.md says"),
     ],
 )  # fmt: skip
-def test_what_is_not_whole_is_one_clear_error(written, content, said):
+def test_what_is_not_whole_is_one_clear_error(written, show, content, said):
     path = written(content)
-    shown = CliRunner().invoke(app, ["trace", str(path)])
-    assert shown.exit_code == 1
-    assert shown.output.count("\n") == 1
-    assert shown.output.startswith(f"oratorio: {path}")
-    assert said in shown.output
+    code, _, complaint = show(path)
+    assert code == 2
+    assert complaint.count("\n") == 1
+    assert complaint.startswith(f"oratorio: {path}")
+    assert said in complaint
 
 
-def test_a_file_that_is_not_there(tmp_path):
-    shown = CliRunner().invoke(app, ["trace", str(tmp_path / "none")])
-    assert shown.exit_code == 1
-    assert "No such file" in shown.output
+def test_a_file_that_is_not_there(tmp_path, show):
+    code, _, complaint = show(tmp_path / "none")
+    assert code == 2
+    assert "No such file" in complaint
 
 
-def test_a_file_is_chosen_by_its_name(written):
+def test_a_file_is_chosen_by_its_name(written, show):
     path = written(two_ranks())
-    assert CliRunner().invoke(app, ["trace", str(path), "--file", "out.h5"]).exit_code == 0
-    refused = CliRunner().invoke(app, ["trace", str(path), "--file", "other"])
-    assert refused.exit_code == 1
-    assert "no file whose name has 'other' in it" in refused.output
+    assert show(path, "--file", "out.h5")[0] == 0
+    code, _, complaint = show(path, "--file", "other")
+    assert code == 2
+    assert "no file whose name has 'other' in it" in complaint
 
 
-def test_a_picture_is_drawn(written, tmp_path):
+def test_a_picture_is_drawn(written, show, tmp_path):
     out = tmp_path / "trace.png"
-    assert CliRunner().invoke(app, ["trace", str(written(two_ranks())), "--plot", str(out)]).exit_code == 0
+    assert show(written(two_ranks()), "--plot", out)[0] == 0
     assert out.read_bytes().startswith(b"\x89PNG")
-    refused = CliRunner().invoke(app, ["trace", str(written(whole([]))), "--plot", str(out)])
-    assert refused.exit_code == 1
-    assert "no access to be drawn" in refused.output
+    code, _, complaint = show(written(whole([])), "--plot", out)
+    assert code == 2
+    assert "no access to be drawn" in complaint

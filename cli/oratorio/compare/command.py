@@ -11,33 +11,35 @@ import signal
 import sys
 from pathlib import Path
 
+from oratorio.command_line import Parser, add_job
 from oratorio.compare import compare, page
 from oratorio.report.html_page import write
-from oratorio.report.run_recorder import Recorder, RecordError, leave
-from oratorio.trace.trace import TraceError
-
-REFUSED = 2
-INTERRUPTED = 130
+from oratorio.report.run_recorder import Recorder, leave
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options that only `compare` has. start.py adds those that it shares with other commands that
-    start a job."""
-    parser.add_argument("--methods", metavar="A,B,...", help="Instead of those that auto takes.")
-    parser.add_argument("--all", action="store_true", help="Every method of docs/user/methods.md.")
+def add_options(parser: Parser) -> None:
+    """Adds the options of `compare`."""
+    parser.add_argument("--methods", metavar="A,B,...", help="Compare these methods; by default, auto's.")
+    parser.add_argument("--all", action="store_true", help="Compare all methods of docs/user/methods.md.")
     parser.add_argument(
-        "--repeat", type=int, default=1, metavar="N", help="Runs of each, in turns; 1 if not given."
-    )
+        "--repeat", type=int, default=1, metavar="N",
+        help="Number of runs of each method, in turns; %(default)s if not given.",
+    )  # fmt: skip
     parser.add_argument(
         "--time-limit", type=float, default=600.0, metavar="SECONDS",
-        help="A run that takes longer is ended and is a row without figures; 600 if not given.",
+        help="End a run after this time and leave its row without figures; 600 if not given.",
     )  # fmt: skip
     parser.add_argument(
         "--before", metavar="COMMAND",
-        help="A shell command before each run, not timed, so that all see the same start: rm -f out.h5. "
-        "Without it nothing is undone: files of a run are there in the next. Caches are never emptied.",
+        help="A shell command to run before each run, not timed, such as rm -f out.h5. Without it, a run "
+        "finds the files of the runs before it. Caches are never emptied.",
     )  # fmt: skip
-    parser.add_argument("-o", "--out", type=Path, metavar="FILE.html", help="The same as a page.")
+    parser.add_argument(
+        "-o", "--out", type=Path, metavar="FILE.html", help="Also write the table to this page."
+    )
+    parser.add_argument("-q", "--quiet", action="store_true", help="Do not print the progress.")
+    add_job(parser, "The command as you would start it: mpiexec -n 16 ./app ...")
+    parser.set_defaults(does=run)
 
 
 def _tell(text: str) -> None:
@@ -45,30 +47,17 @@ def _tell(text: str) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Runs `oratorio compare`. Returns 0 if no run failed, 1 if the program failed or ran out of time with
-    some method, REFUSED if nothing could be compared or written, and INTERRUPTED after Ctrl-C."""
+    """Runs the comparison. Returns 0 if no run failed, 1 if the program failed or ran out of time with some
+    method. Raises OratorioError if nothing could be compared or written."""
     if options.repeat < 1 or options.time_limit <= 0:
-        _tell("--repeat and --time-limit are more than 0")
-        return REFUSED
+        raise compare.CompareError("--repeat and --time-limit are more than 0")
     signal.signal(signal.SIGTERM, leave)
     place = options.out.absolute().parent if options.out else Path.cwd()
     rules = compare.Rules(options.repeat, options.time_limit, options.before)
-    try:
-        arms = compare.arms_of(options.methods, options.all)
-        recorder = Recorder(place, os.environ)
-        say = (lambda text: None) if options.quiet else _tell
-        compare.compare(arms, options.command, recorder, rules, os.environ, say)
-    except (compare.CompareError, RecordError, TraceError) as error:
-        _tell(str(error))
-        return REFUSED
-    except KeyboardInterrupt:
-        return INTERRUPTED
+    arms = compare.arms_of(options.methods, options.all)
+    say = (lambda text: None) if options.quiet else _tell
+    compare.compare(arms, options.command, Recorder(place, os.environ), rules, os.environ, say)
     print(page.table_of(arms))
     if options.out:
-        shown = page.html_of(arms, shlex.join(options.command), rules, platform.node())
-        try:
-            write(shown, options.out)
-        except OSError as error:
-            _tell(f"{options.out} can't be written: {error.strerror}; name another place")
-            return REFUSED
+        write(page.html_of(arms, shlex.join(options.command), rules, platform.node()), options.out)
     return 1 if any(arm.failed for arm in arms) else 0

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from oratorio.errors import OratorioError
 from oratorio.launch import launch
 from oratorio.library import method_table
 from oratorio.report.facts import Run, Spent, median
@@ -21,7 +22,7 @@ HOST, AUTO = "host", "auto"
 SAID_MOST = 200  # at most this many characters of a failed program's last line are shown
 
 
-class CompareError(Exception):
+class CompareError(OratorioError):
     """Nothing can be compared; the text states the reason."""
 
 

@@ -1,23 +1,21 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The command `oratorio conformance`: options, progress, tables."""
+"""The command `oratorio conformance`: options, progress and the printed report."""
 
-import datetime
+from __future__ import annotations
+
+import argparse
 import json
 import sys
+import textwrap
+import time
 from itertools import groupby
 from pathlib import Path
-from typing import Annotated
 
-import typer
-from rich.console import Console
-from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-from rich.table import Table
-from typer.core import TyperGroup
-
+from oratorio.command_line import Parser, add_job, within
 from oratorio.conformance import conformance
-from oratorio.conformance.conformance import BROKEN, OK, UNAVAILABLE, Outcome, Report
-from oratorio.launch.launch import LaunchError
+from oratorio.conformance.conformance import BROKEN, OK, Outcome, Report
+
+WIDTH = 110  # columns of the printed report
 
 TITLES = {
     "7.7": "Attribute callbacks",
@@ -56,56 +54,59 @@ TITLES = {
     "20 (5.0)": "Integer handles",
 }
 WORDS = {"unavailable": "not available"}
-COLOURS = {OK: "green", UNAVAILABLE: "yellow"}
 
 
-class LauncherOrCommand(TyperGroup):
-    """A group that passes a first word that is no subcommand to `check`: `conformance mpiexec -n 4`."""
+def add_options(parser: Parser) -> None:
+    """Adds the options of `conformance`."""
+    parser.add_argument(
+        "--section", action="append", default=[], metavar="NUMBER",
+        help="Run the rules of this section, such as 14.4; repeatable.",
+    )  # fmt: skip
+    parser.add_argument("--rule", action="append", default=[], help="Run this rule; repeatable.")
+    parser.add_argument(
+        "--with-oratorio", action="store_true", help="Preload Oratorio; without it the MPI's own MPI-IO runs."
+    )
+    parser.add_argument(
+        "--long", action="store_true", help="Also run rules that take a long time or much space."
+    )
+    parser.add_argument("--broken", action="store_true", help="Do not print the rules that hold.")
+    parser.add_argument("--mpicc", type=Path, help="The MPI's compiler, if it is not beside the launcher.")
+    parser.add_argument(
+        "--dir",
+        type=Path,
+        default=Path(),
+        metavar="FOLDER",
+        help="A folder that all ranks see, for the files.",
+    )
+    parser.add_argument(
+        "--seconds", type=within(1), default=20, help="Time limit of a rule; %(default)s if not given."
+    )
+    parser.add_argument("--json", type=Path, metavar="FILE", help="Also write the outcomes to this file.")
+    add_job(parser, "The launcher as you would use it: mpiexec -n 4", "launcher")
+    parser.set_defaults(does=run)
 
-    def parse_args(self, ctx, args):
-        """Parses the arguments as click does, after adding `check` if no subcommand is given."""
-        if args and args[0] not in self.commands and args[0] != "--help":
-            args = ["check", *args]
-        return super().parse_args(ctx, args)
 
-
-app = typer.Typer(
-    cls=LauncherOrCommand,
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    help="What an MPI's file access does wrong: `oratorio conformance mpiexec -n 4`.",
-)
-
-
-def _section_key(outcome: Outcome) -> tuple:
+def _section_key(outcome: Outcome) -> tuple[int, ...]:
     return tuple(int(part) for part in outcome.rule.section.split()[0].split("."))
 
 
-def tables(report: Report, with_all: bool) -> list[Table | str]:
-    """Returns a table for each section, of all rules or of those that do not hold; a title alone if it would
-    be empty."""
-    made = []
+def lines_of(report: Report, with_all: bool) -> list[str]:
+    """Returns a line for each section, each followed by its rules, or by those that do not hold."""
+    lines = []
     for _, group in groupby(sorted(report.outcomes, key=_section_key), key=_section_key):
         outcomes = list(group)
         section = outcomes[0].rule.section
         fine = sum(outcome.result == OK for outcome in outcomes)
-        shown = [outcome for outcome in outcomes if with_all or outcome.result != OK]
-        title = f"{section} {TITLES.get(section, '')}: {fine} of {len(outcomes)} ok"
-        if not shown:
-            made.append(title)
-            continue
-        table = Table(title=title, title_justify="left", title_style="", expand=True)
-        table.add_column("rule", ratio=1, min_width=20, overflow="fold")
-        table.add_column("what must hold", ratio=3)
-        table.add_column("result", ratio=2)
-        for outcome in shown:
-            word = WORDS.get(outcome.result, outcome.result)
-            colour = COLOURS.get(outcome.result, "red")
-            told = f": {escape(outcome.message)}" if outcome.message else ""
-            table.add_row(outcome.rule.id, escape(outcome.rule.sentence), f"[{colour}]{word}[/]{told}")
-        made.append(table)
-    return made
+        lines.append(f"{section} {TITLES.get(section, '')}: {fine} of {len(outcomes)} ok")
+        for outcome in outcomes:
+            if with_all or outcome.result != OK:
+                word = WORDS.get(outcome.result, outcome.result)
+                message = f": {outcome.message}" if outcome.message else ""
+                lines.append(f"  {outcome.rule.id}: {word}{message}")
+                lines += textwrap.wrap(
+                    outcome.rule.sentence, WIDTH, initial_indent=" " * 6, subsequent_indent=" " * 6
+                )
+    return lines
 
 
 def summary(report: Report) -> str:
@@ -129,7 +130,7 @@ def as_json(report: Report, with_oratorio: bool) -> str:
         for outcome in report.outcomes
     ]
     told = {
-        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
+        "date": time.strftime("%Y-%m-%d", time.gmtime()),
         "command": report.command,
         "library": report.library,
         "with_oratorio": with_oratorio,
@@ -139,50 +140,36 @@ def as_json(report: Report, with_oratorio: bool) -> str:
     return json.dumps(told, indent=1) + "\n"
 
 
-@app.command("check", context_settings={"allow_interspersed_args": False})
-def check(
-    launcher: Annotated[list[str], typer.Argument(help="As you start programs: mpiexec -n 4")],
-    section: Annotated[
-        list[str] | None, typer.Option(help="Rules of this section, such as 14.4; repeatable.")
-    ] = None,
-    rule: Annotated[list[str] | None, typer.Option(help="This rule; repeatable.")] = None,
-    with_oratorio: Annotated[
-        bool, typer.Option("--with-oratorio", help="Preload Oratorio; otherwise the MPI as it is.")
-    ] = False,
-    with_long: Annotated[
-        bool, typer.Option("--long", help="Also rules that take long or much space.")
-    ] = False,
-    broken: Annotated[bool, typer.Option("--broken", help="Leave out the rules that hold.")] = False,
-    mpicc: Annotated[Path | None, typer.Option(help="Its compiler, if not beside the launcher.")] = None,
-    folder: Annotated[
-        Path, typer.Option("--dir", help="A folder that all ranks see, to test there.")
-    ] = Path(),
-    seconds: Annotated[int, typer.Option(min=1, help="Time limit of a rule.")] = 20,
-    to_file: Annotated[Path | None, typer.Option("--json", help="Write the outcomes there too.")] = None,
-) -> None:
-    """Run the rules and print a table; the exit code is 1 if any is broken."""
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("rules")
-        try:
-            report = conformance.run_rules(
-                launcher, mpicc=mpicc, sections=section or (), ids=rule or (), with_long=with_long,
-                with_oratorio=with_oratorio, seconds=seconds, folder=folder,
-                started=lambda total: progress.update(task, total=total),
-                advance=lambda outcome: progress.advance(task),
-            )  # fmt: skip
-        except (conformance.ConformanceError, LaunchError) as error:
-            progress.stop()
-            print(f"oratorio: {error}", file=sys.stderr)
-            raise typer.Exit(2) from None
-    # Output to a file or a pipe gets a fixed width, because only a terminal has a width of its own.
-    console = Console(highlight=False, width=None if sys.stdout.isatty() else 160)
-    for table in tables(report, not broken):
-        console.print(table)
-    console.print(f"{report.library}, {' '.join(launcher)}", markup=False)
+class _Progress:
+    """Shows the number of finished rules in one line of a terminal."""
+
+    def __init__(self) -> None:
+        self._done = self._total = 0
+
+    def start(self, total: int) -> None:
+        self._total = total
+
+    def advance(self, outcome: Outcome) -> None:
+        del outcome
+        self._done += 1
+        if sys.stderr.isatty():
+            end = "\r" if self._done < self._total else "\n"
+            print(f"{self._done} of {self._total} rules", end=end, file=sys.stderr, flush=True)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Runs the rules and prints the report; returns 1 if any rule is broken. Raises OratorioError."""
+    progress = _Progress()
+    report = conformance.run_rules(
+        options.launcher, mpicc=options.mpicc, sections=options.section, ids=options.rule,
+        with_long=options.long, with_oratorio=options.with_oratorio, seconds=options.seconds,
+        folder=options.dir, started=progress.start, advance=progress.advance,
+    )  # fmt: skip
+    print("\n".join(lines_of(report, not options.broken)))
+    print(f"{report.library}, {' '.join(options.launcher)}")
     for remark in report.remarks:
-        console.print(remark, markup=False)
-    console.print(summary(report))
-    if to_file:
-        to_file.write_text(as_json(report, with_oratorio))
-    raise typer.Exit(1 if any(report.count(result) for result in BROKEN) else 0)
+        print(remark)
+    print(summary(report))
+    if options.json:
+        options.json.write_text(as_json(report, options.with_oratorio))
+    return 1 if any(report.count(result) for result in BROKEN) else 0

@@ -6,6 +6,8 @@ MPI_Finalize, which a second launch runs. If the program crashes or hangs, the c
 broken, and a new launch continues with the next rule.
 """
 
+from __future__ import annotations
+
 import hashlib
 import os
 import selectors
@@ -18,6 +20,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from oratorio.errors import OratorioError
 from oratorio.launch import launch
 from oratorio.paths import INSTALLED, IS_INSTALLED, PRIVATE, ROOT
 
@@ -31,7 +34,7 @@ OK, WRONG, CRASH, HANG, UNAVAILABLE = "ok", "wrong", "crash", "hang", "unavailab
 BROKEN = (WRONG, CRASH, HANG)
 
 
-class ConformanceError(Exception):
+class ConformanceError(OratorioError):
     """The rules cannot run; the text states the reason."""
 
 

@@ -7,27 +7,27 @@ import argparse
 import os
 from pathlib import Path
 
+from oratorio.command_line import Parser, add_job
 from oratorio.doctor import doctor, machine
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
+def add_options(parser: Parser) -> None:
     """Adds the options of `doctor`."""
     parser.add_argument(
-        "--dir",
-        type=Path,
-        default=Path(),
-        metavar="FOLDER",
-        help="Where the files will be; here if not given.",
-    )
+        "--dir", type=Path, default=Path(), metavar="FOLDER",
+        help="The folder of the files; the working folder if not given.",
+    )  # fmt: skip
     parser.add_argument(
         "--time-limit", type=float, default=60.0, metavar="SECONDS",
-        help="The run is ended after that; 60 if not given.",
+        help="End the run after this time; 60 if not given.",
     )  # fmt: skip
-    parser.add_argument("--no-run", action="store_true", help="Look at the command without running it.")
-    parser.add_argument(
-        "command", nargs=argparse.REMAINDER,
-        help="The command as you would start it: mpiexec -n 4 ./app ...; it is run once.",
-    )  # fmt: skip
+    parser.add_argument("--no-run", action="store_true", help="Check the command without running it.")
+    add_job(
+        parser,
+        "The command as you would start it: mpiexec -n 4 ./app ...; it is run once.",
+        is_required=False,
+    )
+    parser.set_defaults(does=run)
 
 
 def run(options: argparse.Namespace) -> int:

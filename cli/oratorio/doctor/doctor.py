@@ -14,14 +14,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from oratorio.errors import OratorioError
 from oratorio.launch import launch
 from oratorio.launch.preload import PreloadError, preloadable
 from oratorio.launch.programs import FLAVOUR_NAMES, Needs, needs_of
 from oratorio.library import hint_names, method_table
 from oratorio.paths import LIBRARIES, preload_library
 from oratorio.report.facts import Run
-from oratorio.report.run_recorder import Recorder, RecordError
-from oratorio.trace.trace import TraceError
+from oratorio.report.run_recorder import Recorder
 
 OK, NOTE, BAD = "ok", "note", "bad"
 REMARKS_MOST = 8
@@ -214,6 +214,6 @@ def short_run(
     """Runs the command with Oratorio and judges the run."""
     try:
         run, said = Recorder(folder, environ).apart(words, {}, seconds_max)
-    except (launch.LaunchError, RecordError, TraceError) as error:
+    except OratorioError as error:
         return [Finding(BAD, "run", str(error))]
     return judge(run, said, seconds_max)

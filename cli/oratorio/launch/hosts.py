@@ -19,10 +19,11 @@ from functools import cache
 from pathlib import Path
 from typing import IO
 
+from oratorio.errors import OratorioError
 from oratorio.launch.preload import preloadable
 from oratorio.paths import PRIVATE, preload_library
 
-__all__ = ["Host", "find_host", "find_hosts", "mpiexec_command", "preload_library", "run_ranks"]
+__all__ = ["Host", "HostError", "find_host", "find_hosts", "mpiexec_command", "preload_library", "run_ranks"]
 
 # Variables that make a rank of MPICH yield its core when polling finds nothing, which is necessary with more
 # ranks than cores.
@@ -34,6 +35,10 @@ MPICH_OVERSUBSCRIBED = {
 NEVER_YIELD = ("mpich4",)
 TIMED_OUT, KILLED = 124, 137  # exit codes of timeout(1)
 OPENMPI_OPTIONS = ("--allow-run-as-root", "--oversubscribe", "--bind-to", "none")
+
+
+class HostError(OratorioError):
+    """There is no such MPI on this machine."""
 
 
 @dataclass(frozen=True)
@@ -121,11 +126,11 @@ def find_hosts() -> tuple[Host, ...]:
 
 
 def find_host(name: str) -> Host:
-    """Returns the host of that name. Raises LookupError, which names all hosts."""
+    """Returns the host of that name. Raises HostError, which names all hosts."""
     for host in find_hosts():
         if host.name == name:
             return host
-    raise LookupError(f"no MPI named {name} here; there are: " + ", ".join(h.name for h in find_hosts()))
+    raise HostError(f"no MPI named {name} here; there are: " + ", ".join(h.name for h in find_hosts()))
 
 
 @cache

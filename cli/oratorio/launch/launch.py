@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from oratorio.errors import OratorioError
 from oratorio.launch.preload import PreloadError, preloadable
 from oratorio.launch.programs import FLAVOUR_NAMES, Needs, needs_of
 from oratorio.library import method_table
@@ -33,7 +34,7 @@ SPAWN_INHERITS = "PRTE_MCA_rmaps_default_inherit"
 ENV_VALUE_OPTIONS = {"-u", "--unset", "-C", "--chdir"}
 
 
-class LaunchError(Exception):
+class LaunchError(OratorioError):
     """The command cannot run with Oratorio; the text says why and what to do."""
 
 

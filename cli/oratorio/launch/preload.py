@@ -13,13 +13,15 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from oratorio.errors import OratorioError
+
 OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 # Characters that a path must not have. The dynamic linker splits or expands LD_PRELOAD at space, colon and $,
 # a comma ends a value in srun's --export, and batch scripts break at the others.
 BREAKING = frozenset(" \t\n:,;$")
 
 
-class PreloadError(Exception):
+class PreloadError(OratorioError):
     """The library cannot be preloaded from its path; the text says what to do."""
 
 

@@ -6,23 +6,19 @@ The program in cli/describe writes them to description.json; docs/user/stability
 
 from __future__ import annotations
 
-import sys
 from functools import cache
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
+
+from oratorio.errors import OratorioError
 
 SCHEMA = 1
 FILE = Path(__file__).with_name("description.json")
 
 
-def _refuse(reason: str, remedy: str) -> NoReturn:
-    print(f"oratorio: {reason}: {remedy}", file=sys.stderr)
-    raise SystemExit(2)
-
-
 @cache
 def read(file: Path = FILE) -> dict[str, Any]:
-    """Returns the whole description. Ends the program if the file is missing, is not JSON or has another
+    """Returns the whole description. Raises OratorioError if the file is missing, is not JSON or has another
     schema."""
     import json  # noqa: PLC0415  most commands that start a job need no table
 
@@ -30,11 +26,13 @@ def read(file: Path = FILE) -> dict[str, Any]:
     try:
         document = json.loads(file.read_text(encoding="utf-8"))
     except OSError as error:
-        _refuse(f"{file} can't be read ({error.strerror})", remedy)
+        raise OratorioError(f"{file} can't be read ({error.strerror}): {remedy}") from None
     except ValueError as error:
-        _refuse(f"{file} isn't JSON ({error})", remedy)
+        raise OratorioError(f"{file} isn't JSON ({error}): {remedy}") from None
     if document.get("schema") != SCHEMA:
-        _refuse(f"{file} has schema {document.get('schema')}, this program reads {SCHEMA}", remedy)
+        raise OratorioError(
+            f"{file} has schema {document.get('schema')}, this program reads {SCHEMA}: {remedy}"
+        )
     return document
 
 

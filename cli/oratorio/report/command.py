@@ -4,73 +4,76 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from oratorio.launch.launch import Launch
+from oratorio.command_line import Parser
+from oratorio.errors import OratorioError
+from oratorio.launch.launch import Launch, LaunchError
 from oratorio.report import page, run_recorder
 from oratorio.report.advice import advise
-from oratorio.report.facts import Run
 from oratorio.trace.trace import TraceError
 
-FAILED = 2  # exit code if there is no page
-TOLD_MOST = 3  # at most this many pieces of advice are printed in the terminal
+ADVICE_MOST = 3  # at most this many pieces of advice are printed in the terminal
+
+
+def add_options(parser: Parser) -> None:
+    """Adds the options of `report`."""
+    parser.add_argument(
+        "trace", type=Path, metavar="TRACE", help="The trace, written to the file that ORATORIO_TRACE named."
+    )
+    parser.add_argument(
+        "--explain", type=Path, metavar="FILE", help="The .json file that ORATORIO_EXPLAIN named in that run."
+    )
+    parser.add_argument(
+        "-o", "--out", type=Path, metavar="FILE.html",
+        help="The page; by default it has the name of the trace with .html.",
+    )  # fmt: skip
+    parser.set_defaults(does=report_trace)
 
 
 def _say(sentence: str) -> None:
     print(f"oratorio: {sentence}", file=sys.stderr)
 
 
-def _write(run: Run, out: Path) -> bool:
-    try:
-        page.write(run, out)
-    except OSError as error:
-        _say(f"{out} can't be written: {error.strerror}; name another place")
-        return False
-    return True
-
-
-def run(
-    recorder: run_recorder.Recorder, options: argparse.Namespace, variables: Mapping[str, str],
-    tell: Callable[[Launch], None],
-) -> int:  # fmt: skip
-    """Runs the command and writes its page; returns the command's own exit code if there is a page."""
+def run_and_report(
+    options: argparse.Namespace, variables: Mapping[str, str], tell: Callable[[Launch], None]
+) -> int:
+    """Runs the command and writes its page. Returns the command's own exit code, or 2 if that is 0 and the
+    page cannot be written. Raises OratorioError."""
+    recorder = run_recorder.Recorder(options.report.absolute().parent, os.environ)
     try:
         found, explained = recorder.attached(options.command, variables, tell)
-    except (run_recorder.RecordError, TraceError) as error:
-        _say(f"there is no report: {error}")
-        return FAILED
+    except LaunchError:
+        raise
+    except OratorioError as error:
+        raise OratorioError(f"there is no report: {error}") from None
     if options.explain:
         sys.stderr.write(explained)
-    if not _write(found, options.report):
-        return found.exit_code or FAILED
+    try:
+        page.write(found, options.report)
+    except OratorioError as error:
+        _say(str(error))
+        return found.exit_code or error.exit_code
     if not options.quiet:
         seconds = page.seconds_text(found.io_seconds)
         _say(f"{options.report}: {found.accesses} accesses, {seconds} in them on the slowest rank")
-        for advice in advise(found)[:TOLD_MOST]:
+        for advice in advise(found)[:ADVICE_MOST]:
             _say(f"{advice.sees} {advice.tries}")
     return found.exit_code or 0
 
 
-def of_trace(options: argparse.Namespace) -> int:
-    """Writes a page about the recording of an earlier run."""
+def report_trace(options: argparse.Namespace) -> int:
+    """Writes a page about the trace of an earlier run. Raises OratorioError."""
     out = options.out or options.trace.with_suffix(".html")
     if out.resolve() == options.trace.resolve():
-        _say(f"{out} is the trace itself; name the page with -o")
-        return FAILED
-    try:
-        if not options.trace.exists():
-            raise TraceError(
-                f"{options.trace} isn't there; ORATORIO_TRACE=FILE makes one, docs/user/trace.md"
-            )
-        if options.explain and not options.explain.exists():
-            raise TraceError(f"{options.explain} isn't there; ORATORIO_EXPLAIN=FILE.json makes one")
-        found = run_recorder.read_run(options.trace, options.explain)
-    except TraceError as error:
-        _say(str(error))
-        return FAILED
-    if not _write(found, out):
-        return FAILED
+        raise OratorioError(f"{out} is the trace itself; name the page with -o")
+    if not options.trace.exists():
+        raise TraceError(f"{options.trace} isn't there; ORATORIO_TRACE=FILE makes one, docs/user/trace.md")
+    if options.explain and not options.explain.exists():
+        raise TraceError(f"{options.explain} isn't there; ORATORIO_EXPLAIN=FILE.json makes one")
+    page.write(run_recorder.read_run(options.trace, options.explain), out)
     print(out)
     return 0

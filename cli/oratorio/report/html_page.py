@@ -9,6 +9,8 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from oratorio.errors import OratorioError
+
 STYLE = """
 :root { color-scheme: light dark; --text: #1c2126; --soft: #5a6570; --back: #fff; --box: #f4f6f8;
   --line: #d5dbe1;
@@ -147,11 +149,11 @@ def legend(parts: Sequence[tuple[str, str]]) -> str:
 
 
 def write(shown: str, out: Path) -> None:
-    """Writes a page atomically: whole or not at all. Raises OSError."""
+    """Writes a page atomically: whole or not at all. Raises OratorioError."""
     part = out.with_name(f".{out.name}.{os.getpid()}")
     try:
         part.write_text(shown, encoding="utf-8")
         part.replace(out)
-    except OSError:
+    except OSError as error:
         part.unlink(missing_ok=True)
-        raise
+        raise OratorioError(f"{out} can't be written: {error.strerror}; name another place") from None

@@ -313,5 +313,5 @@ def html_of(run: Run, environ: dict[str, str]) -> str:
 
 
 def write(run: Run, out: Path) -> None:
-    """Writes the page atomically: whole or not at all. Raises OSError."""
+    """Writes the page atomically: whole or not at all. Raises OratorioError."""
     write_page(html_of(run, dict(os.environ)), out)

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from oratorio.errors import OratorioError
 from oratorio.launch import launch
 from oratorio.report import explained
 from oratorio.report.facts import Run
@@ -26,7 +27,7 @@ Handler = Callable[[int, object], object] | int | None  # a handler as signal.si
 PASSED_ON = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 
 
-class RecordError(Exception):
+class RecordError(OratorioError):
     """Nothing could be recorded; the text says why and what to do."""
 
 

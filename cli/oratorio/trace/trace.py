@@ -13,10 +13,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from oratorio.errors import OratorioError
+
 VERSION = 1
 
 
-class TraceError(Exception):
+class TraceError(OratorioError):
     """The file is no trace, or is incomplete; the text says which."""
 
 

@@ -2,20 +2,18 @@
 """`oratorio bench`: runs a workload on the host MPI's own MPI-IO, on Oratorio's methods and on raw POSIX
 I/O, interleaved in one run, and checks every byte."""
 
-import inspect
+import argparse
 import shlex
 import sys
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import MappingProxyType
-from typing import Annotated, Any
 
-import typer
 from rich.console import Console
 from rich.table import Table
 
+from oratorio.command_line import Parser, within
 from oratorio.launch.hosts import find_host
 from oratorio_lab.bench import arms as bench_arms
 from oratorio_lab.bench import calls as bench_calls
@@ -27,14 +25,14 @@ from oratorio_lab.bench import profile as bench_profile
 from oratorio_lab.bench.nodes import Job, nodes_for
 from oratorio_lab.bench.progress import watching
 from oratorio_lab.bench.run import DIRECTIONS, Run, Settings, build, find_mpi, measure, oratorio_library
-from oratorio_lab.bench.workloads import WORKLOADS, BenchError, Parameter, Workload, numbers
+from oratorio_lab.bench.workloads import WORKLOADS, BenchError, Workload, numbers
 from oratorio_lab.papers import measure as bench_paper
 
-app = typer.Typer(no_args_is_help=True, help="Measure workloads; every byte is checked.")
 stdout = Console(width=None if sys.stdout.isatty() else 180)
 stderr = Console(stderr=True, highlight=False)
 
 RANKS = "4,8"
+ARMS = "host,host_tuned,auto,raw"
 SECONDS_A_PASS = 30  # a run that takes longer on average counts as hung
 LEAST_TIMEOUT = 300
 
@@ -65,102 +63,86 @@ def _directions(only: str | None) -> tuple[str, ...]:
     return (only,) if only else DIRECTIONS
 
 
-def _common(
-    *,
-    ranks: Annotated[
-        str | None, typer.Option(help=f"Numbers of ranks, e.g. 2,4,8,16. \\[default: {RANKS}]")
-    ] = None,
-    arms: Annotated[
-        str | None,
-        typer.Option(
-            help="What to compare: `methods` (all of Oratorio's) or names of methods, `hosts` (the host's "
-            "MPI-IO with all sets of hints), host, host_tuned, by_hand, raw. "
-            "\\[default: host,host_tuned,auto,raw]"
-        ),
-    ] = None,
-    hint: Annotated[
-        list[str] | None,
-        typer.Option(metavar="[ARM:]KEY=VALUE", help="An info key; for host_tuned if no arm is named."),
-    ] = None,
-    repeats: Annotated[int, typer.Option(min=1, help="Measured passes; one more comes before.")] = 5,
-    only: Annotated[str | None, typer.Option(help="write or read; both if not given.")] = None,
-    mpi: Annotated[
-        str, typer.Option(help="mpich, openmpi, a name of `oratorio info`, or a folder.")
-    ] = "mpich",
-    dir: Annotated[Path, typer.Option(help="Where the test files go.")] = Path("/dev/shm"),
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite/--new", help="Write over an existing file, or to a new one.")
-    ] = False,
-    direct: Annotated[
-        bool, typer.Option("--direct", help="Past the page cache; raw is O_DIRECT, too.")
-    ] = False,
-    cold: Annotated[
-        bool, typer.Option("--cold", help="Drop the file's cached pages before each read.")
-    ] = False,
-    malloc: Annotated[
-        bool,
-        typer.Option("--malloc", help="Users' memory is where malloc puts it, 16 bytes behind a page."),
-    ] = False,
-    sync: Annotated[bool, typer.Option("--sync", help="Count bringing written data to storage.")] = False,
-    profile: Annotated[
-        bool, typer.Option("--profile", help="Where Oratorio's time goes: storage, copying, the rest.")
-    ] = False,
-    predict: Annotated[
-        bool, typer.Option("--predict", help="What the cost model takes each pass for, and its error.")
-    ] = False,
-    nodes: Annotated[
-        int, typer.Option(min=1, help="Spread the ranks over nodes that are namespaces; needs root.")
-    ] = 1,
-    link: Annotated[
-        str, typer.Option(help="What netem does to what a node sends, e.g. `delay 50us rate 10gbit`.")
-    ] = "",
-    rate: Annotated[
-        str,
-        typer.Option(
-            help="Test files on storage of so many MiB/s, or `exchange`: as many as two_phase moves there "
-            "without a limit; needs root."
-        ),
-    ] = "",
-    smoke: Annotated[bool, typer.Option("--smoke", help="Tiny and once: does it work?")] = False,
-    json: Annotated[Path | None, typer.Option(help="Write everything measured to this file.")] = None,
-    plot: Annotated[Path | None, typer.Option(help="Draw a chart into this PNG file.")] = None,
-    timeout: Annotated[
-        float | None, typer.Option(help=f"Seconds one run may take. \\[default: {SECONDS_A_PASS} a pass]")
-    ] = None,
-) -> Common:
-    bench_paced.check(rate, nodes)
-    if malloc and direct:
+def _add_common(parser: Parser, arms: str | None = None, repeats: int = 5) -> None:
+    """Adds the options that all measuring commands share."""
+    add = parser.add_argument
+    add("--ranks", help=f"Numbers of ranks, such as 2,4,8,16; {RANKS} if not given.")
+    add("--arms", default=arms,
+        help="What to compare: `methods` (all of Oratorio's) or names of methods, `hosts` (the host's "
+        "MPI-IO with all sets of hints), host, host_tuned, by_hand, raw; "
+        f"{arms or ARMS} if not given.")  # fmt: skip
+    add("--hint", metavar="[ARM:]KEY=VALUE", action="append", default=[],
+        help="An info key; for host_tuned if no arm is named; repeatable.")  # fmt: skip
+    add("--repeats", type=within(1), default=repeats,
+        help="Measured passes, after one that is not measured; %(default)s if not given.")  # fmt: skip
+    add("--only", help="write or read; both if not given.")
+    add("--mpi", default="mpich", help="mpich, openmpi, a name of `oratorio info`, or a folder.")
+    add(
+        "--dir",
+        type=Path,
+        default=Path("/dev/shm"),
+        help="Folder of the test files; %(default)s if not given.",
+    )
+    add("--overwrite", action="store_true", help="Write over an existing file.")
+    add("--new", dest="overwrite", action="store_false", help="Write to a new file, as by default.")
+    add("--direct", action="store_true", help="Bypass the page cache; raw uses O_DIRECT, too.")
+    add("--cold", action="store_true", help="Drop the file's cached pages before each read.")
+    add("--malloc", action="store_true",
+        help="Leave users' memory where malloc puts it, 16 bytes after the start of a page.")  # fmt: skip
+    add("--sync", action="store_true", help="Count the time in which written data reaches storage.")
+    add("--profile", action="store_true",
+        help="Print where Oratorio's time goes: storage, copying, the rest.")  # fmt: skip
+    add("--predict", action="store_true", help="Print the cost model's estimate of each pass and its error.")
+    add("--nodes", type=within(1), default=1,
+        help="Spread the ranks over nodes that are namespaces; needs root.")  # fmt: skip
+    add(
+        "--link",
+        default="",
+        help="netem's arguments for what a node sends, such as `delay 50us rate 10gbit`.",
+    )
+    add("--rate", default="",
+        help="Keep test files on storage of this many MiB/s, or of `exchange`: as many as two_phase reaches "
+        "there without a limit; needs root.")  # fmt: skip
+    add("--smoke", action="store_true", help="Measure a tiny case once, to see whether it works.")
+    add("--json", type=Path, metavar="FILE", help="Write everything measured to this file.")
+    add("--plot", type=Path, metavar="PNG", help="Draw a chart into this file.")
+    add("--timeout", type=float,
+        help=f"Time limit of one run in seconds; {SECONDS_A_PASS} for each pass if not given.")  # fmt: skip
+
+
+def _common(options: argparse.Namespace) -> Common:
+    """Returns the values of the options that all measuring commands share. Raises BenchError."""
+    bench_paced.check(options.rate, options.nodes)
+    if options.malloc and options.direct:
         raise BenchError("--malloc and --direct exclude each other: direct I/O needs whole pages of memory")
     library = oratorio_library()
-    arm_names = bench_arms.expand(arms, library is not None, direct)
-    measured = 1 if smoke else repeats
-    directions = _directions(only)
+    arm_names = bench_arms.expand(options.arms, library is not None, options.direct)
+    measured = 1 if options.smoke else options.repeats
+    directions = _directions(options.only)
     passes = (measured + 1) * len(arm_names) * len(directions)
     settings = Settings(
-        host=find_mpi(mpi),
+        host=find_mpi(options.mpi),
         arms=arm_names,
-        hints=bench_arms.parse_hints(hint or [], arm_names),
+        hints=bench_arms.parse_hints(options.hint, arm_names),
         repeats=measured,
-        folder=_folder(dir, cold),
-        timeout_seconds=timeout or max(LEAST_TIMEOUT, SECONDS_A_PASS * passes),
-        overwrite=overwrite,
-        sync=sync,
-        direct=direct,
-        cold=cold,
-        malloc=malloc,
+        folder=_folder(options.dir, options.cold),
+        timeout_seconds=options.timeout or max(LEAST_TIMEOUT, SECONDS_A_PASS * passes),
+        overwrite=options.overwrite,
+        sync=options.sync,
+        direct=options.direct,
+        cold=options.cold,
+        malloc=options.malloc,
         library=library,
         directions=directions,
-        profile=profile,
-        predict=predict,
-        nodes=nodes,
-        link=link,
-        rate=rate,
+        profile=options.profile,
+        predict=options.predict,
+        nodes=options.nodes,
+        link=options.link,
+        rate=options.rate,
     )
-    given = frozenset(name for name, value in (("ranks", ranks), ("arms", arms)) if value is not None)
-    return Common(numbers(ranks or RANKS, "ranks"), smoke, json, plot, settings, given)
-
-
-COMMON = dict(inspect.signature(_common).parameters)
+    given = frozenset(name for name in ("ranks", "arms") if getattr(options, name) is not None)
+    ranks = numbers(options.ranks or RANKS, "ranks")
+    return Common(ranks, options.smoke, options.json, options.plot, settings, given)
 
 
 def measure_all(jobs: Sequence[Job]) -> None:
@@ -180,8 +162,8 @@ def measure_all(jobs: Sequence[Job]) -> None:
             before += settings.passes
 
 
-def _finish(jobs: Sequence[Job], common: Common) -> None:
-    """Prints profile, predictions and problems, writes the files and sets the exit code."""
+def _finish(jobs: Sequence[Job], common: Common) -> int:
+    """Prints profile, predictions and problems, writes the files and returns the exit code."""
     if common.settings.profile:
         stdout.print(bench_profile.table([run for run, _ in jobs], common.settings))
     if common.settings.predict:
@@ -197,77 +179,49 @@ def _finish(jobs: Sequence[Job], common: Common) -> None:
         report.write_json(common.json, jobs, common.settings)
     if common.plot:
         bench_plot.draw(common.plot, [run for run, _ in jobs], common.settings)
-    if not all(report.all_well(run, settings) for run, settings in jobs):
-        raise typer.Exit(1)
+    return 0 if all(report.all_well(run, settings) for run, settings in jobs) else 1
 
 
-def _add_command(
-    name: str,
-    text: str,
-    own: Sequence[inspect.Parameter],
-    body: Callable[[Common, dict[str, Any]], None],
-    defaults: Mapping[str, Any] = MappingProxyType({}),
-) -> None:
-    """Registers a command with the common options, some with other defaults, and with options of its own."""
-    common = [p.replace(default=defaults.get(name, p.default)) for name, p in COMMON.items()]
-    parameters = [*own, *common]
-
-    def command(**given: Any) -> None:
-        try:
-            body(_common(**{key: given.pop(key) for key in COMMON}), given)
-        except BenchError as error:
-            stderr.print(f"oratorio: {error}", markup=False, soft_wrap=True)
-            raise typer.Exit(2) from None
-
-    command.__signature__ = inspect.Signature(parameters)
-    command.__annotations__ = {p.name: p.annotation for p in parameters}
-    app.command(name, help=text)(command)
+def _measure_workload(options: argparse.Namespace) -> int:
+    common, workload = _common(options), WORKLOADS[options.name]
+    values = workload.values(vars(options), common.smoke)
+    for ranks in common.ranks:
+        if reason := workload.refusal(ranks):
+            raise BenchError(reason)
+    if options.map:
+        e3sm.check_map(options.map, workload.case, common.ranks)
+    runs = [Run(workload.name, workload.name, values, ranks, options.map) for ranks in common.ranks]
+    jobs = [(run, common.settings) for run in runs]
+    measure_all(jobs)
+    for run in runs:
+        if run.setup:
+            stdout.print(report.run_table(run, common.settings))
+    return _finish(jobs, common)
 
 
-def _option(name: str, annotation: Any, default: Any = None) -> inspect.Parameter:
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
-
-
-def _own_option(parameter: Parameter) -> inspect.Parameter:
-    words = f" ({', '.join(parameter.choices)})" if parameter.choices else ""
-    text = f"{parameter.help}{words} \\[default: {parameter.default}]"
-    return _option(parameter.name, Annotated[str | None, typer.Option(help=text)])
-
-
-def _add_workload(workload: Workload) -> None:
-    def body(common: Common, given: dict[str, Any]) -> None:
-        map_file = given.pop("map", None)
-        values = workload.values(given, common.smoke)
-        for ranks in common.ranks:
-            if reason := workload.refusal(ranks):
-                raise BenchError(reason)
-        if map_file:
-            e3sm.check_map(map_file, workload.case, common.ranks)
-        runs = [Run(workload.name, workload.name, values, ranks, map_file) for ranks in common.ranks]
-        jobs = [(run, common.settings) for run in runs]
-        measure_all(jobs)
-        for run in runs:
-            if run.setup:
-                stdout.print(report.run_table(run, common.settings))
-        _finish(jobs, common)
-
-    own = [_own_option(p) for p in workload.parameters]
+def _add_workload(parser: Parser, workload: Workload) -> None:
     if workload.case:
-        own.insert(
-            0, _option("map", Annotated[Path | None, typer.Option(help="A decomposition map (netCDF).")])
-        )
-    _add_command(workload.name, workload.help, own, body)
+        parser.add_argument("--map", type=Path, help="A decomposition map (netCDF).")
+    for own in workload.parameters:
+        words = f" ({', '.join(own.choices)})" if own.choices else ""
+        text = f"{own.help.rstrip('.')}{words}; {own.default} if not given."
+        parser.add_argument(f"--{own.option}", help=text)
+    _add_common(parser)
+    parser.set_defaults(does=_measure_workload, name=workload.name)
+    if not workload.case:
+        parser.set_defaults(map=None)
 
 
-def _paper(common: Common, given: dict[str, Any]) -> None:
-    paper = bench_paper.paper_of(given["year"])
-    figures = bench_paper.check_words(given["figures"] or "", paper.figures, "figures")
+def _paper(options: argparse.Namespace) -> int:
+    common = _common(options)
+    paper = bench_paper.paper_of(options.year)
+    figures = bench_paper.check_words(options.figures or "", paper.figures, "figures")
     own_modes = ",".join(bench_paper.modes_of(paper, common.settings.folder))
-    modes = bench_paper.check_words(given["modes"] or own_modes, bench_paper.MODES, "modes")
+    modes = bench_paper.check_words(options.modes or own_modes, bench_paper.MODES, "modes")
     scale = bench_paper.Scale(
         common.ranks if "ranks" in common.given else paper.ranks,
         common.settings.arms if "arms" in common.given else (),
-        bench_paper.parse_parameters(given["param"] or [], paper), given["full"], common.smoke,
+        bench_paper.parse_parameters(options.param, paper), options.full, common.smoke,
     )  # fmt: skip
     measured = bench_paper.plan(paper, figures, modes, scale, common.settings)
     for reason in measured.skipped:
@@ -281,26 +235,28 @@ def _paper(common: Common, given: dict[str, Any]) -> None:
     pictures = bench_paper.draw(common.plot, measured) if common.plot else {}
     for file in pictures.values():
         stderr.print(f"drawn: {file}", markup=False, soft_wrap=True)
-    if page := given["markdown"]:
+    if page := options.markdown:
         page.parent.mkdir(parents=True, exist_ok=True)
         command = f"./oratorio {shlex.join(sys.argv[1:])}"
         page.write_text(bench_paper.markdown(measured, page, pictures, command))
-    _finish(jobs, replace(common, plot=None))
+    return _finish(jobs, replace(common, plot=None))
 
 
-def _suite(common: Common, given: dict[str, Any]) -> None:
-    names = [name for name in (given["workloads"] or "").split(",") if name]
-    runs, skipped = suite.runs_of(common.ranks, common.smoke, names, given["map"] or [])
+def _suite(options: argparse.Namespace) -> int:
+    common = _common(options)
+    names = [name for name in (options.workloads or "").split(",") if name]
+    runs, skipped = suite.runs_of(common.ranks, common.smoke, names, options.map)
     for reason in skipped:
         stderr.print(f"skipped: {reason}", markup=False, soft_wrap=True)
     jobs = [(run, common.settings) for run in runs]
     measure_all(jobs)
     stdout.print(report.suite_table(runs, common.settings))
-    _finish(jobs, common)
+    return _finish(jobs, common)
 
 
-def _trace(common: Common, given: dict[str, Any]) -> None:
-    job = trace.job_of(given["path"], given["file"], common.ranks if "ranks" in common.given else ())
+def _trace(options: argparse.Namespace) -> int:
+    common = _common(options)
+    job = trace.job_of(options.path, options.file, common.ranks if "ranks" in common.given else ())
     settings = trace.settings_for(job, common.settings)
     stderr.print(job.told, markup=False, soft_wrap=True, end="")
     with tempfile.TemporaryDirectory(prefix="oratorio-trace-", dir=settings.folder) as folder:
@@ -308,79 +264,94 @@ def _trace(common: Common, given: dict[str, Any]) -> None:
         measure_all([(run, settings)])
     if run.setup:
         stdout.print(report.run_table(run, settings))
-    _finish([(run, settings)], replace(common, settings=settings))
+    return _finish([(run, settings)], replace(common, settings=settings))
 
 
-@app.command("list")
-def list_workloads() -> None:
-    """The workloads and their parameters."""
+def _list(options: argparse.Namespace) -> int:
+    del options
     table = Table("workload", "what it is", "parameters")
     for workload in WORKLOADS.values():
         defaults = ", ".join(f"{p.name}={p.default}" for p in workload.parameters)
         table.add_row(workload.name, workload.help, defaults)
     stdout.print(table)
+    return 0
 
 
-@app.command("calls")
-def calls(
-    mpi: Annotated[list[str] | None, typer.Option(help="A name of `oratorio info`; repeatable.")] = None,
-    ranks: Annotated[int, typer.Option(min=1, help="Of records with the shared pointer.")] = 8,
-    records: Annotated[int, typer.Option(min=1, help="Of each rank.")] = 10000,
-    repeats: Annotated[int, typer.Option(min=1, help="Of each arm, interleaved.")] = 3,
-    dir: Annotated[Path, typer.Option(help="Where the records go.")] = Path("/dev/shm"),
-    disk: Annotated[Path, typer.Option(help="Where the overlapped write goes; a disk.")] = Path("/tmp"),
-) -> None:
-    """Small records written one by one, and computation that overlaps a collective write."""
-    for name in mpi or ["mpich5", "openmpi5"]:
-        stdout.print(bench_calls.measure(find_host(name), ranks, repeats, records, dir, disk))
+def _calls(options: argparse.Namespace) -> int:
+    for name in options.mpi or ["mpich5", "openmpi5"]:
+        stdout.print(
+            bench_calls.measure(
+                find_host(name), options.ranks, options.repeats, options.records, options.dir, options.disk
+            )
+        )
+    return 0
 
 
-for known in WORKLOADS.values():
-    _add_workload(known)
-_add_command(
-    "suite",
-    "All workloads; E3SM's with the real maps that are given, else made up.",
-    [
-        _option("workloads", Annotated[str | None, typer.Option(help="Only these, e.g. tile,flash.")]),
-        _option("map", Annotated[list[Path] | None, typer.Option(help="Decomposition map; repeatable.")]),
-    ],
-    _suite,
-)
-_add_command(
-    "trace",
-    "The collective accesses of a trace (ORATORIO_TRACE) again, with as many ranks and other data.",
-    [
-        _option("path", Annotated[Path, typer.Argument(metavar="FILE", help="The trace.")],
-                inspect.Parameter.empty),
-        _option("file", Annotated[
-            str | None, typer.Option(help="Whose path has this in it; the one with most data if not given.")
-        ]),
-    ],
-    _trace,
-    defaults={"arms": trace.ARMS},
-)  # fmt: skip
-_add_command(
-    "paper",
-    "The figures of a paper (1995, 2001, 2006, 2014, 2019) for this machine, and whether what it says shows.",
-    [
-        _option("year", Annotated[str, typer.Argument(help="Of the paper.")], inspect.Parameter.empty),
-        _option("figures", Annotated[str | None, typer.Option(help="Only these, e.g. naive,grouping.")]),
-        _option(
-            "modes",
-            Annotated[str | None, typer.Option(help="Of buffered,direct; the paper's own if not given.")],
-        ),
-        _option(
-            "param",
-            Annotated[
-                list[str] | None,
-                typer.Option(
-                    metavar="NAME=VALUE[,VALUE]", help="A parameter of workloads, or what is swept."
-                ),
-            ],
-        ),
-        _option("full", Annotated[bool, typer.Option("--full", help="As large as in the paper.")], False),
-        _option("markdown", Annotated[Path | None, typer.Option(help="Write the tables to this page.")]),
-    ],
-    _paper,
-    defaults={"repeats": 2},
-)
+def _add_calls(parser: Parser) -> None:
+    add = parser.add_argument
+    add("--mpi", action="append", help="A name of `oratorio info`; repeatable.")
+    add("--ranks", type=within(1), default=8,
+        help="Ranks that write records with the shared pointer; %(default)s if not given.")  # fmt: skip
+    add("--records", type=within(1), default=10000, help="Records of each rank; %(default)s if not given.")
+    add(
+        "--repeats",
+        type=within(1),
+        default=3,
+        help="Runs of each arm, interleaved; %(default)s if not given.",
+    )
+    add("--dir", type=Path, default=Path("/dev/shm"), help="Folder of the records; %(default)s if not given.")
+    add("--disk", type=Path, default=Path("/tmp"),
+        help="Folder, on a disk, of the overlapped write; %(default)s if not given.")  # fmt: skip
+    parser.set_defaults(does=_calls)
+
+
+def _add_suite(parser: Parser) -> None:
+    parser.add_argument("--workloads", help="Measure only these, such as tile,flash.")
+    parser.add_argument(
+        "--map", type=Path, action="append", default=[], help="A decomposition map; repeatable."
+    )
+    _add_common(parser)
+    parser.set_defaults(does=_suite)
+
+
+def _add_trace(parser: Parser) -> None:
+    parser.add_argument("path", type=Path, metavar="FILE", help="The trace.")
+    parser.add_argument(
+        "--file", metavar="TEXT",
+        help="The file with this text in its path; the one with most data if not given.",
+    )  # fmt: skip
+    _add_common(parser, arms=trace.ARMS)
+    parser.set_defaults(does=_trace)
+
+
+def _add_paper(parser: Parser) -> None:
+    add = parser.add_argument
+    add("year", help="The year of the paper.")
+    add("--figures", help="Measure only these, such as naive,grouping.")
+    add("--modes", help="Some of buffered,direct; the paper's own if not given.")
+    add("--param", action="append", default=[], metavar="NAME=VALUE[,VALUE]",
+        help="Values for a parameter of the workloads, or for what is swept; repeatable.")  # fmt: skip
+    add("--full", action="store_true", help="Measure as much data as the paper did.")
+    add("--markdown", type=Path, metavar="FILE", help="Write the tables to this page.")
+    _add_common(parser, repeats=2)
+    parser.set_defaults(does=_paper)
+
+
+def add_options(parser: Parser) -> None:
+    """Adds a command for each workload, and those that measure several."""
+    commands = parser.add_subparsers(metavar="WORKLOAD", required=True)
+
+    def add(name: str, text: str) -> Parser:
+        return commands.add_parser(name, help=text, description=text)
+
+    add("list", "List the workloads and their parameters.").set_defaults(does=_list)
+    _add_calls(add("calls", "Small records written one by one, and computation during a collective write."))
+    for workload in WORKLOADS.values():
+        _add_workload(add(workload.name, workload.help), workload)
+    _add_suite(add("suite", "All workloads; E3SM's with the given maps, or else with made-up ones."))
+    _add_trace(add("trace", "The collective accesses of a trace, with as many ranks and other data."))
+    _add_paper(
+        add(
+            "paper", "The figures of a paper (1995, 2001, 2006, 2014, 2019) for this machine, and its claims."
+        )
+    )

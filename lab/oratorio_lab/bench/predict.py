@@ -9,6 +9,7 @@ from statistics import median
 
 from rich.table import Table
 
+from oratorio.errors import OratorioError
 from oratorio.machine.costs import costs_folder, in_force
 from oratorio_lab import calibrate
 from oratorio_lab.bench.arms import is_oratorios
@@ -70,7 +71,7 @@ def constants(settings: Settings) -> str:
     """
     try:
         place = calibrate.place_of(calibrate.build_program(), settings.folder)
-    except calibrate.CalibrateError as error:
+    except OratorioError as error:
         return f"unknown: {error}"
     names = place.names[1:] if settings.nodes > 1 else place.names
     return in_force(costs_folder(os.environ), names)[1] or BUILT_IN

@@ -43,11 +43,8 @@ class Job:
         return min(begins) // ALIGNMENT * ALIGNMENT
 
     def run(self, numbers: Path) -> Run:
-        """Writes the accesses to the file `numbers` and returns the run. Raises BenchError."""
-        try:
-            trace_accesses.write(numbers, self.file, self.accesses, self.shift)
-        except trace.TraceError as error:
-            raise BenchError(str(error)) from None
+        """Writes the accesses to the file `numbers` and returns the run. Raises TraceError."""
+        trace_accesses.write(numbers, self.file, self.accesses, self.shift)
         label = f"{Path(self.file.path).name} as recorded"
         return Run(label, WORKLOAD, {"accesses": str(numbers)}, self.file.ranks)
 
@@ -67,11 +64,8 @@ def _first(found: Sequence[Collective]) -> list[Collective]:
 
 def job_of(path: Path, name: str | None, ranks: Sequence[int] = ()) -> Job:
     """Returns the job of the named file of a trace, or else of the file that moved most. The trace must have
-    these numbers of ranks, if any are given. Raises BenchError."""
-    try:
-        file, found = trace_accesses.of_file(path, name, ranks, "repeated")
-    except trace.TraceError as error:
-        raise BenchError(str(error)) from None
+    these numbers of ranks, if any are given. Raises TraceError."""
+    file, found = trace_accesses.of_file(path, name, ranks, "repeated")
     kept = _first(found)
     told = [trace_accesses.left_out(file, found)]
     if len(kept) < len(found):

@@ -7,10 +7,12 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from oratorio.errors import OratorioError
+
 UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 
 
-class BenchError(Exception):
+class BenchError(OratorioError):
     """A benchmark cannot run; the text states the reason."""
 
 

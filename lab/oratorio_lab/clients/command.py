@@ -4,6 +4,7 @@ documentation."""
 
 from __future__ import annotations
 
+import argparse
 import datetime
 import os
 import platform
@@ -18,6 +19,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from oratorio import __version__
+from oratorio.command_line import Parser, within
+from oratorio.errors import OratorioError
 from oratorio.launch.hosts import Host, find_host
 from oratorio.paths import OUT, ROOT
 from oratorio_lab.clients.checks import Check, Verdict, checks_of, kills_of, script_of
@@ -140,10 +143,9 @@ def _run_one(console: Console, kind: Kind, choice: Choice) -> tuple[bool, str]:
 
 
 def run(names: Sequence[str], choice: Choice, with_write: bool) -> bool:
-    """Runs the checks of the named kinds; returns whether all passed. Raises LookupError and what Clients and
-    the checks raise."""
+    """Runs the checks of the named kinds; returns whether all passed. Raises OratorioError."""
     if choice.only and with_write:
-        raise LookupError("--write renews whole rows: leave --only out")
+        raise OratorioError("--write renews whole rows: leave --only out")
     kinds = [find_kind(name) for name in names]
     console, is_right = Console(highlight=False), True
     for kind in kinds:
@@ -152,3 +154,32 @@ def run(names: Sequence[str], choice: Choice, with_write: bool) -> bool:
         if with_write:
             PAGE.write_text(page_with(PAGE.read_text(), {kind.name: row}, machine()))
     return is_right
+
+
+def add_options(parser: Parser) -> None:
+    """Adds the options of `clients`."""
+    parser.add_argument(
+        "kinds", nargs="*", metavar="KIND", help="Kinds of clients, or `all`; prints a list if not given."
+    )
+    parser.add_argument(
+        "--host", default="mpich5", help="A name of `oratorio info`; %(default)s if not given."
+    )
+    parser.add_argument(
+        "--only", action="append", default=[], metavar="CHECK", help="Run this check; repeatable."
+    )
+    parser.add_argument(
+        "--seeds", type=within(1), default=200,
+        help="Number of random programs of the oracle; %(default)s if not given.",
+    )  # fmt: skip
+    parser.add_argument(
+        "--write", action="store_true", help="Write the results into docs/user/network-file-systems.md."
+    )
+    parser.set_defaults(does=_clients)
+
+
+def _clients(options: argparse.Namespace) -> int:
+    if not options.kinds:
+        show()
+        return 0
+    names = [kind.name for kind in KINDS] if options.kinds == ["all"] else options.kinds
+    return 0 if run(names, Choice(options.host, options.seeds, options.only), options.write) else 1

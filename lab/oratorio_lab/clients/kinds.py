@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from oratorio.errors import OratorioError
+
 NFS_PACKAGES = ("nfs-kernel-server", "nfs-common", "rpcbind", "keyutils", "e2fsprogs")
 CEPH_PACKAGES = ("ceph-mon", "ceph-osd", "ceph-mds", "ceph-common", "ceph-fuse")
 # Packages by the layer into which they are unpacked; kinds with a kernel need KERNEL_PACKAGES, too.
@@ -61,8 +63,8 @@ KINDS = (
 
 
 def find_kind(name: str) -> Kind:
-    """Returns the kind of that name. Raises LookupError, which names all kinds."""
+    """Returns the kind of that name. Raises OratorioError, which names all kinds."""
     for kind in (*KINDS, DISK):
         if kind.name == name:
             return kind
-    raise LookupError(f"no kind named {name}; there are: " + ", ".join(kind.name for kind in KINDS))
+    raise OratorioError(f"no kind named {name}; there are: " + ", ".join(kind.name for kind in KINDS))

@@ -8,6 +8,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+from oratorio.errors import OratorioError
 from oratorio.paths import PRIVATE
 from oratorio_lab.clients.kinds import PACKAGES
 
@@ -26,7 +27,7 @@ cp -a /mnt/upper/. "$layer/"
 """
 
 
-class NoClientsError(Exception):
+class NoClientsError(OratorioError):
     """This machine cannot have such clients; the text states the reason."""
 
 

@@ -21,6 +21,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from oratorio.errors import OratorioError
 from oratorio.launch.hosts import Host, mpiexec_command
 from oratorio.paths import ROOT
 from oratorio_lab.clients import layers
@@ -48,8 +49,10 @@ FIRST = {"namespaces": "namespaces.sh", "two": "node.sh"}
 MARKS = {"kernel": ("up1",), "namespaces": ("up1",), "two": ("up1", "up2")}
 
 
-class GuestError(Exception):
+class GuestError(OratorioError):
     """A kernel or a set of namespaces was started and did not come up; the text has its console."""
+
+    exit_code = 1
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ The same binary runs twice; only the second run has Oratorio preloaded. The file
 byte. Times, a table and a small report go to out/demo/.
 """
 
+import argparse
 import filecmp
 import os
 import shutil
@@ -17,6 +18,9 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from oratorio.command_line import Parser, add_method_and_hints, within
+from oratorio.errors import OratorioError
+from oratorio.launch import launch
 from oratorio.launch.hosts import Host, find_host, mpiexec_command, preload_library
 from oratorio.paths import OUT, ROOT
 from oratorio_lab.demo import page
@@ -30,7 +34,7 @@ LAYOUTS = ("contiguous", "chunked")
 TIMEOUT_SECONDS = 600
 
 
-class DemoError(Exception):
+class DemoError(OratorioError):
     """The demo cannot go on; the text states the reason."""
 
 
@@ -232,3 +236,27 @@ def run(host_name: str, geometry: Geometry, variables: Mapping[str, str]) -> boo
     names = " and ".join(str(path.relative_to(ROOT)) for path in (file, plans))
     console.print(f"report and Oratorio's plans: {names}", soft_wrap=True)
     return not unequal
+
+
+def add_options(parser: Parser) -> None:
+    """Adds the options of `demo`."""
+    parser.add_argument(
+        "--host", default=DEFAULT_HOST, help="A name of `oratorio info`; %(default)s if not given."
+    )
+    parser.add_argument(
+        "--cells",
+        type=within(8),
+        default=64,
+        help="Edge of a rank's block, in cells; %(default)s if not given.",
+    )
+    parser.add_argument(
+        "--steps", type=within(1), default=3, help="Checkpoints to write; %(default)s if not given."
+    )
+    add_method_and_hints(parser)
+    parser.set_defaults(does=_demo)
+
+
+def _demo(options: argparse.Namespace) -> int:
+    variables = launch.oratorio_variables(options.method, options.hints, False, {})
+    geometry = Geometry(cells=options.cells, steps=options.steps)
+    return 0 if run(options.host, geometry, variables) else 1

@@ -4,6 +4,7 @@ the table, and writes it into docs/user/neighbours.md."""
 
 from __future__ import annotations
 
+import argparse
 import datetime
 import os
 import platform
@@ -15,6 +16,9 @@ from rich.markup import escape
 from rich.table import Table
 
 from oratorio import __version__
+from oratorio.command_line import Parser
+from oratorio.errors import OratorioError
+from oratorio.launch.hosts import find_hosts
 from oratorio.paths import ROOT
 from oratorio_lab.interop import releases, rust
 from oratorio_lab.interop.model import OK, SKIPPED, WRONG, MissingError, Neighbour, Outcome, WrongError
@@ -81,18 +85,12 @@ def _mpis(outcomes: Sequence[Outcome]) -> str:
     names = {release.name: release.host for release in releases.RELEASES}
     told = []
     for name in used:
-        host = names[name]() if name in names else next(h for h in _hosts() if h.name == name)
+        host = names[name]() if name in names else next(h for h in find_hosts() if h.name == name)
         kind = "Open MPI" if host.flavour == "ompi" else "MPICH"
         told.append(
             f"`{name}` {kind} {host.version}" + (", the standard ABI" if host.flavour == "abi" else "")
         )
     return "; ".join(told)
-
-
-def _hosts():
-    from oratorio.launch.hosts import find_hosts  # noqa: PLC0415
-
-    return find_hosts()
 
 
 def write(outcomes: Sequence[Outcome]) -> None:
@@ -122,3 +120,21 @@ def run(match: str | None, with_fetch: bool, with_write: bool) -> bool:
     if with_write:
         write(outcomes)
     return all(one.state != WRONG for one in outcomes)
+
+
+def add_options(parser: Parser) -> None:
+    """Adds the options of `neighbours`."""
+    parser.add_argument(
+        "-k", dest="match", metavar="TEXT", help="Run those with this text in their name or MPI."
+    )
+    parser.add_argument(
+        "--fetch", action="store_true", help="First fetch newer libraries from Debian, PyPI and crates.io."
+    )
+    parser.add_argument("--write", action="store_true", help="Write the table into docs/user/neighbours.md.")
+    parser.set_defaults(does=_neighbours)
+
+
+def _neighbours(options: argparse.Namespace) -> int:
+    if options.write and options.match:
+        raise OratorioError("--write renews the whole table: leave -k out")
+    return 0 if run(options.match, options.fetch, options.write) else 1

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from oratorio.launch.hosts import Host, find_host, run_ranks
+from oratorio.launch.hosts import Host, HostError, find_host, run_ranks
 from oratorio.paths import ROOT
 from oratorio_lab.interop import releases
 from oratorio_lab.interop.model import LIMIT_SECONDS, RANKS, MissingError, NoEndError, WrongError
@@ -28,7 +28,7 @@ def host_of(name: str) -> Host:
             return release.host()
     try:
         return find_host(name)
-    except LookupError as error:
+    except HostError as error:
         raise MissingError(str(error)) from error
 
 

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`oratorio simulate`: predicts the time of a collective access on a machine from the library's own plans."""
 
+import argparse
 import itertools
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
 
-import typer
 from rich.console import Console
 from rich.table import Table
 
+from oratorio.command_line import Parser, within
 from oratorio.library import method_table
 from oratorio_lab.simulate import report, s4u, smpi
 from oratorio_lab.simulate import search as sim_search
@@ -28,9 +28,6 @@ from oratorio_lab.simulate.schedule import (
     Workload,
     workload_of,
 )
-
-app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-stderr = Console(stderr=True, highlight=False)
 
 PICTURES = (".png", ".svg", ".pdf")
 ENGINES = {"closed": (), "s4u": ("oratorio_replay",), "smpi": ("oratorio_replay", smpi.TARGET)}
@@ -173,81 +170,84 @@ def _recorded(
     return sim_trace.job_of(given, file, ranks, direction)
 
 
-@app.command()
-def simulate(
-    machine: Annotated[str, typer.Option(help=f"A machine file, or one of {', '.join(known())}.")] = "theta",
-    workload: Annotated[str, typer.Option(help=f"One of {', '.join(WORKLOADS)}.")] = "e3sm_f",
-    ranks: Annotated[list[int] | None, typer.Option(min=2, help="Of the job; repeatable. 16384.")] = None,
-    nodes: Annotated[int | None, typer.Option(min=1, help="A rank on each core if not given.")] = None,
-    methods: Annotated[
-        str | None,
-        typer.Option(
-            help="two_phase,two_layer:256,...: behind a colon local aggregators, of nodes to ranks."
-        ),
-    ] = None,
-    hints: Annotated[
-        list[str] | None, typer.Option(metavar="KEY=VALUE", help="An info key for all methods; repeatable.")
-    ] = None,
-    values: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Another value of the machine's.")
-    ] = None,
-    map_file: Annotated[
-        Path | None, typer.Option("--map", help="Of a real run, for e3sm_f and e3sm_g.")
-    ] = None,
-    direction: Annotated[str, typer.Option(help="write or read.")] = DIRECTIONS[0],
-    trace: Annotated[
-        Path | None, typer.Option(help="Not a workload, but the collective accesses ORATORIO_TRACE told of.")
-    ] = None,
-    file: Annotated[
-        str | None, typer.Option(help="Of the trace: whose path has this in it; the one with most data.")
-    ] = None,
-    rounds: Annotated[int, typer.Option(min=1, help="At most so many are walked; they stand for all.")] = 3,
-    engine: Annotated[
-        str, typer.Option(help="closed; s4u: SimGrid's beside it; smpi: the library's own, in a small size.")
-    ] = "closed",
-    search: Annotated[
-        Path | None, typer.Option(help="Look for the best hints and write them: ROMIO_HINTS=PATH.")
-    ] = None,
-    plot: Annotated[Path | None, typer.Option(help="A picture of the phases.")] = None,
-    markdown: Annotated[Path | None, typer.Option(help="The tables as a page.")] = None,
-) -> None:
-    """Predict the time of a collective write or read on a machine, from the library's own plans."""
+def add_options(parser: Parser) -> None:
+    """Adds the options of `simulate`."""
+    add = parser.add_argument
+    add("--machine", default="theta", help=f"A machine file, or one of {', '.join(known())}; %(default)s.")
+    add("--workload", default="e3sm_f", help=f"One of {', '.join(WORKLOADS)}; %(default)s if not given.")
+    add("--ranks", type=within(2), action="append", help="Ranks of the job; repeatable; 16384 if not given.")
+    add("--nodes", type=within(1), help="Nodes of the job; by default each core has a rank.")
+    add("--methods", help="two_phase,two_layer:256,...; the number is that of local aggregators.")
+    add("--hints", metavar="KEY=VALUE", action="append", default=[],
+        help="An info key for all methods; repeatable.")  # fmt: skip
+    add("--set", metavar="KEY=VALUE", action="append", default=[],
+        help="Replaces a value of the machine; repeatable.")  # fmt: skip
+    add("--map", type=Path, help="The decomposition map of a real run, for e3sm_f and e3sm_g.")
+    add("--direction", default=DIRECTIONS[0], help="write or read; %(default)s if not given.")
+    add("--trace", type=Path, help="Simulate the collective accesses of this trace instead of a workload.")
+    add(
+        "--file", metavar="TEXT", help="The trace's file with this in its path; by default that of most data."
+    )
+    add("--rounds", type=within(1), default=3, help="At most this many rounds are planned, to stand for all.")
+    add(
+        "--engine",
+        default="closed",
+        help="closed formulas; s4u: also SimGrid; smpi: also the library itself.",
+    )
+    add("--search", type=Path, metavar="FILE",
+        help="Search for the best hints and write them to this file, for ROMIO_HINTS=FILE.")  # fmt: skip
+    add("--plot", type=Path, metavar="FILE", help="Draw the phases.")
+    add("--markdown", type=Path, metavar="FILE", help="Write the tables to this page.")
+    parser.set_defaults(does=_simulate)
+
+
+def _asks(options: argparse.Namespace, machine: Machine) -> tuple[sim_trace.Job | None, list[Ask]]:
+    """Returns the job of the trace, if one is given, and the questions. Raises SimulateError."""
+    if options.engine not in ENGINES:
+        raise SimulateError(f"there is no engine {options.engine}; there are {', '.join(ENGINES)}")
+    if options.direction not in DIRECTIONS:
+        raise SimulateError(f"there is no direction {options.direction}; there are {', '.join(DIRECTIONS)}")
+    for target in ENGINES[options.engine]:
+        s4u.build(target)
+    check_files(options.plot, (options.markdown, options.search))
+    is_small = options.engine == "smpi"
+    recorded = _recorded(options.trace, options.file, options.map, options.ranks, options.direction)
+    asked = recorded.accesses if recorded else [workload_of(options.workload, options.map, is_small)]
+    walked = ALL_ROUNDS if is_small else options.rounds
+    return recorded, [Ask(machine, one, walked, options.engine, options.direction) for one in asked]
+
+
+def _answers(options: argparse.Namespace) -> None:
+    """Answers all questions and writes the requested files. Raises OratorioError, OSError."""
     console = Console(width=None if os.isatty(1) else 160, highlight=False)
-    try:
-        described = _given(load(machine), values or [])
-        if engine not in ENGINES:
-            raise SimulateError(f"there is no engine {engine}; there are {', '.join(ENGINES)}")
-        if direction not in DIRECTIONS:
-            raise SimulateError(f"there is no direction {direction}; there are {', '.join(DIRECTIONS)}")
-        for target in ENGINES[engine]:
-            s4u.build(target)
-        check_files(plot, (markdown, search))
-        small = engine == "smpi"
-        recorded = _recorded(trace, file, map_file, ranks, direction)
-        asked = recorded.accesses if recorded else [workload_of(workload, map_file, small)]
-        walked = ALL_ROUNDS if small else rounds
-        asks = [Ask(described, one, walked, engine, direction) for one in asked]
+    machine = _given(load(options.machine), options.set)
+    recorded, asks = _asks(options, machine)
+    counts = [recorded.file.ranks] if recorded else options.ranks or [16384]
+    nodes = options.nodes or (recorded.nodes if recorded else None)
+    jobs = [(count, nodes_of(machine, count, nodes)) for count in counts]
+    answers = []
+    with Planner() as planner:
+        for job, ask in itertools.product(jobs, asks):
+            named = fitting(options.methods.split(","), *job) if options.methods else default_methods(*job)
+            arms = [(arm, arm_hints(arm, machine, options.hints)) for arm in named]
+            answers.append(answer(planner, ask, job, arms))
+            report.show(console, answers[-1])
         if recorded:
-            ranks, nodes = [recorded.file.ranks], nodes or recorded.nodes
-        jobs = [(count, nodes_of(described, count, nodes)) for count in ranks or [16384]]
-        answers = []
-        with Planner() as planner:
-            for job, ask in itertools.product(jobs, asks):
-                named = fitting(methods.split(","), *job) if methods else default_methods(*job)
-                arms = [(arm, arm_hints(arm, described, hints or [])) for arm in named]
-                answers.append(answer(planner, ask, job, arms))
-                report.show(console, answers[-1])
-            if recorded:
-                sim_trace.show(console, recorded, answers)
-            if search:
-                ask = asks[recorded.most if recorded else 0]
-                console.print(seek(planner, ask, jobs[-1], hints or [], search))
-        if markdown:
-            pages = [report.page(one) for one in answers]
-            pages += [sim_trace.page(recorded, answers)] if recorded else []
-            markdown.write_text("\n".join(pages))
-        if plot:
-            report.draw(plot, answers)
-    except (SimulateError, OSError) as error:
-        stderr.print(f"oratorio: {error}", markup=False, soft_wrap=True)
-        raise typer.Exit(2) from None
+            sim_trace.show(console, recorded, answers)
+        if options.search:
+            ask = asks[recorded.most if recorded else 0]
+            console.print(seek(planner, ask, jobs[-1], options.hints, options.search))
+    if options.markdown:
+        pages = [report.page(one) for one in answers]
+        pages += [sim_trace.page(recorded, answers)] if recorded else []
+        options.markdown.write_text("\n".join(pages))
+    if options.plot:
+        report.draw(options.plot, answers)
+
+
+def _simulate(options: argparse.Namespace) -> int:
+    try:
+        _answers(options)
+    except OSError as error:
+        raise SimulateError(str(error)) from None
+    return 0

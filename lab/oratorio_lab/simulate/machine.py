@@ -8,13 +8,14 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
+from oratorio.errors import OratorioError
 from oratorio.paths import ROOT
 
 FOLDER = ROOT / "lab/machines"
 KINDS = ("one-switch", "fat-tree", "dragonfly")
 
 
-class SimulateError(Exception):
+class SimulateError(OratorioError):
     """Simulating failed; the text is a sentence for the user."""
 
 

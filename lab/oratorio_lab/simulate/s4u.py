@@ -37,7 +37,7 @@ NO_SIMGRID = ("simgrid/s4u.hpp: No such file", "smpi/smpi.h: No such file", "-ls
 
 
 def build(target: str = "oratorio_replay") -> Path:
-    """Builds a program of lab/replay and returns its path. Raises SimulateError."""
+    """Builds a program of lab/replay and returns its path. Raises SimulateError, TargetError."""
     try:
         return targets.build(target, "lab/replay")
     except targets.TargetError as error:
@@ -45,7 +45,7 @@ def build(target: str = "oratorio_replay") -> Path:
             raise SimulateError(
                 "SimGrid is needed, which isn't here: apt-get install libsimgrid-dev"
             ) from None
-        raise SimulateError(str(error)) from None
+        raise
 
 
 def run(words: Sequence[str | Path], text: str) -> list[float]:

@@ -122,11 +122,8 @@ class Schedule:
 
 
 def program() -> str:
-    """Builds oratorio_schedules and returns its path. Raises SimulateError."""
-    try:
-        return targets.build(TARGET, "lab/count")
-    except targets.TargetError as error:
-        raise SimulateError(str(error)) from None
+    """Builds oratorio_schedules and returns its path. Raises TargetError."""
+    return targets.build(TARGET, "lab/count")
 
 
 def hint_words(hints: Mapping[str, str]) -> str:

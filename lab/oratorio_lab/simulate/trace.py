@@ -27,12 +27,9 @@ class Recorded:
 
     def write(self, folder: Path) -> str:
         """Returns the program's argument: a file with the layouts of the first access. Raises
-        SimulateError."""
+        TraceError."""
         out = folder / f"access-{self.alike[0].number}.numbers"
-        try:
-            trace_accesses.write(out, self.file, self.alike[:1])
-        except trace.TraceError as error:
-            raise SimulateError(str(error)) from None
+        trace_accesses.write(out, self.file, self.alike[:1])
         return str(out)
 
 
@@ -64,12 +61,9 @@ def job_of(
     """Returns the writes, or the reads, of the named file of a trace, or else of the file that moved most.
     The trace must have these numbers of ranks, if any are given.
 
-    Raises SimulateError.
+    Raises TraceError, SimulateError.
     """
-    try:
-        file, found = trace_accesses.of_file(path, name, ranks or (), "simulated", direction)
-    except trace.TraceError as error:
-        raise SimulateError(str(error)) from None
+    file, found = trace_accesses.of_file(path, name, ranks or (), "simulated", direction)
     kinds: dict[tuple, list[Collective]] = {}
     for one in found:
         if one.direction == direction:

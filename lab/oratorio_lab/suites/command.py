@@ -2,30 +2,30 @@
 """`oratorio conformance suites`: runs the MPI-IO tests of other projects with the host's own MPI-IO and with
 Oratorio."""
 
+import argparse
 import sys
 import time
-from typing import Annotated
 
-import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from oratorio.launch.hosts import Host, find_host, preload_library
+from oratorio.command_line import Parser
+from oratorio.errors import OratorioError
+from oratorio.launch.hosts import Host, HostError, find_host, preload_library
 from oratorio_lab.suites import hdf5, mpich, netcdf, pnetcdf, python, report
 from oratorio_lab.suites.model import ALL, ARMS, PASS, QUICK, SKIP, SLOW, Result, Suite
 from oratorio_lab.suites.runner import run_suite
-from oratorio_lab.suites.sources import SourceError
 
 SUITES: tuple[Suite, ...] = (*mpich.SUITES, *python.SUITES, *hdf5.SUITES, *pnetcdf.SUITES, *netcdf.SUITES)
 
 
 def find_suite(name: str) -> Suite:
-    """Returns the suite of that name. Raises LookupError, which names all suites."""
+    """Returns the suite of that name. Raises OratorioError, which names all suites."""
     for suite in SUITES:
         if suite.name == name:
             return suite
-    raise LookupError(f"no suite named {name}; there are: " + ", ".join(suite.name for suite in SUITES))
+    raise OratorioError(f"no suite named {name}; there are: " + ", ".join(suite.name for suite in SUITES))
 
 
 def _hosts_for(suite: Suite, names: list[str]) -> list[Host]:
@@ -35,7 +35,7 @@ def _hosts_for(suite: Suite, names: list[str]) -> list[Host]:
     for name in names or suite.hosts:
         try:
             host = find_host(name)
-        except LookupError:
+        except HostError:
             if names:
                 raise
             continue
@@ -69,47 +69,47 @@ def _print_summary(console: Console, outcomes: report.Outcomes, ran: list[tuple[
             console.print(line, markup=False, soft_wrap=True)
 
 
-def suites(
-    host: Annotated[
-        list[str] | None, typer.Option(help="MPI to run under (see info); repeatable. Else each suite's own.")
-    ] = None,
-    suite: Annotated[
-        list[str] | None, typer.Option(help=f"{', '.join(suite.name for suite in SUITES)}; repeatable.")
-    ] = None,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="Leave out what takes minutes or gigabytes.")
-    ] = False,
-    slow: Annotated[bool, typer.Option("--slow", help="Run only what --quick leaves out.")] = False,
-    write: Annotated[
-        bool,
-        typer.Option("--write", help="Put the results into docs/research/conformance.md and its TOML file."),
-    ] = False,
-) -> None:
-    """Fetch, build and run them; the exit code is 1 if Oratorio fails where the host passes."""
+def add_options(parser: Parser) -> None:
+    """Adds the options of `conformance suites`."""
+    parser.add_argument(
+        "--host", action="append", default=[],
+        help="A name of `oratorio info`; repeatable. By default the MPIs that each suite lists.",
+    )  # fmt: skip
+    names = ", ".join(suite.name for suite in SUITES)
+    parser.add_argument("--suite", action="append", default=[], help=f"{names}; repeatable.")
+    parser.add_argument(
+        "--quick", action="store_true", help="Leave out tests that take minutes or gigabytes."
+    )
+    parser.add_argument("--slow", action="store_true", help="Run only the tests that --quick leaves out.")
+    parser.add_argument(
+        "--write", action="store_true",
+        help="Write the results into docs/research/conformance.md and its TOML file.",
+    )  # fmt: skip
+    parser.set_defaults(does=run_suites)
+
+
+def run_suites(options: argparse.Namespace) -> int:
+    """Fetches, builds and runs the suites. Returns 1 if Oratorio fails where the host passes. Raises
+    OratorioError."""
     console = Console(highlight=False)
-    try:
-        if not preload_library().exists():
-            raise LookupError(f"{preload_library()} is not there: build it with ./oratorio info")
-        if quick and slow:
-            raise LookupError("--quick and --slow leave nothing to run; without both everything is run")
-        part = QUICK if quick else SLOW if slow else ALL
-        chosen = [find_suite(name) for name in suite] if suite else list(SUITES)
-        plan = [(one, mpi) for one in chosen for mpi in _hosts_for(one, host or [])]
-        outcomes = report.load_outcomes() if write else {}
-        runs = report.load_runs() if write else []
-        for one, mpi in plan:
-            has_run = _run_both(console, one, mpi, part, outcomes)
-            if write and has_run:
-                runs = report.with_run(runs, report.run_of_today(one.name, mpi.name, part, sys.argv[1:]))
-                report.write_outcomes(outcomes, runs)
-                report.write_page(SUITES, outcomes, runs)
-    except (LookupError, SourceError) as error:
-        Console(stderr=True).print(f"oratorio: {error}", markup=False, soft_wrap=True)
-        raise typer.Exit(2) from error
+    if not preload_library().exists():
+        raise OratorioError(f"{preload_library()} is not there: build it with ./oratorio info")
+    if options.quick and options.slow:
+        raise OratorioError("--quick and --slow leave nothing to run; without both everything is run")
+    part = QUICK if options.quick else SLOW if options.slow else ALL
+    chosen = [find_suite(name) for name in options.suite] or list(SUITES)
+    plan = [(one, mpi) for one in chosen for mpi in _hosts_for(one, options.host)]
+    outcomes = report.load_outcomes() if options.write else {}
+    runs = report.load_runs() if options.write else []
+    for one, mpi in plan:
+        has_run = _run_both(console, one, mpi, part, outcomes)
+        if options.write and has_run:
+            runs = report.with_run(runs, report.run_of_today(one.name, mpi.name, part, sys.argv[1:]))
+            report.write_outcomes(outcomes, runs)
+            report.write_page(SUITES, outcomes, runs)
     ran = [(one.name, mpi.name) for one, mpi in plan]
     _print_summary(console, outcomes, ran)
-    is_behind = any((name, mpi) in ran for name, _, mpi in report.behind(outcomes))
-    raise typer.Exit(1 if is_behind else 0)
+    return 1 if any((name, mpi) in ran for name, _, mpi in report.behind(outcomes)) else 0
 
 
 def _run_both(console: Console, suite: Suite, host: Host, part: str, outcomes: report.Outcomes) -> bool:

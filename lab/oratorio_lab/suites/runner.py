@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from oratorio.launch.hosts import Host, preload_library, run_ranks
+from oratorio.launch.hosts import Host, HostError, preload_library, run_ranks
 from oratorio_lab.suites.building import Builder, BuildError
 from oratorio_lab.suites.model import (
     ALL,
@@ -130,11 +130,11 @@ def run_script(host: Host, source: Path, script: Script, preload: bool, tell: Te
 
 
 def _verify_preload(host: Host) -> None:
-    """Raises LookupError if ranks do not get LD_PRELOAD, because a run without Oratorio must not count as
+    """Raises HostError if ranks do not get LD_PRELOAD, because a run without Oratorio must not count as
     its result."""
     done = run_ranks(host, 1, ["cat", "/proc/self/maps"], preload=True, timeout_seconds=60)
     if str(preload_library().resolve()) not in done.stdout:
-        raise LookupError(f"{host.mpiexec} does not give LD_PRELOAD to the ranks: {done.stderr[-400:]}")
+        raise HostError(f"{host.mpiexec} does not give LD_PRELOAD to the ranks: {done.stderr[-400:]}")
 
 
 def run_suite(suite: Suite, host: Host, preload: bool, tell: Tell, part: str = ALL) -> Results:

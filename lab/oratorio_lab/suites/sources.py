@@ -13,6 +13,7 @@ import tarfile
 from collections.abc import Callable, Collection
 from pathlib import Path
 
+from oratorio.errors import OratorioError
 from oratorio.paths import PRIVATE
 from oratorio_lab.suites.model import WORK, Archive
 
@@ -20,7 +21,7 @@ DEBIAN_KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 FETCH_SECONDS = 300
 
 
-class SourceError(Exception):
+class SourceError(OratorioError):
     """The source of a suite is not available; the text says why."""
 
 

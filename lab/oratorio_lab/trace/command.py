@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`oratorio trace`: shows the accesses of a run from the trace that ORATORIO_TRACE wrote."""
 
+import argparse
 from pathlib import Path
-from typing import Annotated
 
-import typer
 from rich.console import Console
 
+from oratorio.command_line import Parser
 from oratorio.trace import table, trace
 from oratorio_lab.trace import plot as trace_plot
 
@@ -22,26 +22,24 @@ def _chosen(files: list[trace.File], name: str | None) -> list[trace.File]:
     return found
 
 
-def trace_command(
-    path: Annotated[Path, typer.Argument(metavar="FILE", help="What ORATORIO_TRACE named.")],
-    markdown: Annotated[bool, typer.Option("--markdown", help="Tables for a page.")] = False,
-    plot: Annotated[
-        Path | None, typer.Option(metavar="PNG", help="Draw what each rank did when, of the first file.")
-    ] = None,
-    file: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Only files whose path has this in it.")
-    ] = None,
-) -> None:
-    """Show a trace: a table per file, a row per access, a column per phase."""
-    try:
-        files = _chosen(trace.read(path), file)
-        if plot:
-            trace_plot.draw(files[0], plot)
-    except trace.TraceError as error:
-        Console(stderr=True, highlight=False).print(f"oratorio: {error}", markup=False, soft_wrap=True)
-        raise typer.Exit(1) from error
-    if markdown:
+def add_options(parser: Parser) -> None:
+    """Adds the options of `trace`."""
+    parser.add_argument("path", type=Path, metavar="FILE", help="The file that ORATORIO_TRACE named.")
+    parser.add_argument("--markdown", action="store_true", help="Print the tables in Markdown.")
+    parser.add_argument(
+        "--plot", type=Path, metavar="PNG", help="Draw when each rank did what, for the first file."
+    )
+    parser.add_argument("--file", metavar="TEXT", help="Show only files with this text in their path.")
+    parser.set_defaults(does=_trace)
+
+
+def _trace(options: argparse.Namespace) -> int:
+    files = _chosen(trace.read(options.path), options.file)
+    if options.plot:
+        trace_plot.draw(files[0], options.plot)
+    if options.markdown:
         print(table.markdown(files))
-        return
+        return 0
     console = Console(highlight=False)
     table.show(files, console if console.is_terminal else Console(highlight=False, width=WIDTH))
+    return 0

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tests that the commands that start jobs load little, and read programs without the tools of a compiler."""
+"""Tests the command line: help, errors and exit codes of all commands. Those that start jobs load little, and
+read programs without the tools of a compiler."""
 
 import os
 import shutil
@@ -9,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from oratorio import start
+from oratorio import command_line
+from oratorio.errors import REFUSED, OratorioError
 from oratorio.launch import programs
 from oratorio.launch.elf import Elf
 
@@ -36,7 +38,72 @@ def call(tmp_path):
     return run
 
 
-@pytest.mark.parametrize("words", [["env"], ["run", "--help"], ["--version"]])
+COMMANDS = {name: command for table in command_line.tables().values() for name, command in table.items()}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("option", ["-h", "--help"])
+def test_every_command_has_help(name, option, capsys):
+    with pytest.raises(SystemExit) as ended:
+        command_line.call([*name.split(), option])
+    assert ended.value.code == 0
+    told = capsys.readouterr().out
+    assert told.startswith(f"usage: oratorio {name} [-h]")
+    assert " ".join(COMMANDS[name].help.split()) in " ".join(told.split())
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_wrong_option_is_one_line_and_2(name, capsys):
+    with pytest.raises(SystemExit) as ended:
+        command_line.call([*name.split(), "--no-such-option"])
+    assert ended.value.code == REFUSED
+    told = capsys.readouterr().err
+    assert told.startswith("oratorio: ") and told.endswith(f"; see oratorio {name} --help\n")
+    assert told.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["no-such-command"],
+        ["report", "no-such-file"],
+        ["trace", "no-such-file"],
+        ["run", "--method", "no-such-method", "true"],
+        ["bench", "tile", "--mpi", "no-such-mpi"],
+        ["simulate", "--engine", "steam"],
+        ["conformance", "no-such-launcher"],
+        ["demo", "--host", "no-such-mpi"],
+        ["fuzz", "no-such-target"],
+    ],
+)
+def test_an_error_is_one_sentence_and_2(words, capsys):
+    assert command_line.call(words) == REFUSED
+    out, told = capsys.readouterr()
+    assert out == "" and told.startswith("oratorio: ") and told.count("\n") == 1, told
+
+
+def test_an_error_may_have_an_exit_code_of_its_own(monkeypatch, capsys):
+    class GuestError(OratorioError):
+        exit_code = 1
+
+    def refuse(*words):
+        raise GuestError("the guest did not come up")
+
+    monkeypatch.setattr(command_line, "parser_of", refuse)
+    assert command_line.call(["info"]) == 1
+    assert capsys.readouterr().err == "oratorio: the guest did not come up\n"
+
+
+@pytest.mark.parametrize("words", [[], ["-h"], ["--help"]])
+def test_the_overview_lists_all_commands(words, capsys):
+    assert command_line.call(words) == 0
+    told = capsys.readouterr().out
+    assert all(f"\n  {name} " in told for name in COMMANDS)
+
+
+@pytest.mark.parametrize(
+    "words", [["env"], ["run", "--help"], ["conformance", "--help"], ["--help"], ["--version"]]
+)
 def test_a_job_starts_with_python_alone(words):
     told = subprocess.run(
         [sys.executable, "-X", "importtime", "-m", "oratorio", *words],
@@ -56,8 +123,8 @@ def test_words_behind_the_command_belong_to_it(call):
 @pytest.mark.parametrize("words", [["run"], ["run", "--no-such", "echo"], ["run", "no-such-command"]])
 def test_what_is_refused_ends_with_2(call, words):
     done = call(*words)
-    assert done.returncode == start.REFUSED
-    assert "oratorio" in done.stderr
+    assert done.returncode == REFUSED
+    assert done.stderr.startswith("oratorio: ") and done.stderr.count("\n") == 1
 
 
 def compiled(folder: Path, text: str, *flags: str) -> Path:

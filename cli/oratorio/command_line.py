@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The command line: the table of commands, the parser of their options, and one place that reports errors.
+
+The module of a command is imported only when the command is called, because `oratorio run` starts before
+every job. Everything here needs nothing but Python. A checkout has more commands, in the tables of
+`oratorio_lab.commands` and `oratorio_dev.commands`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import importlib.util
+import math
+import sys
+import textwrap
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from oratorio import __version__
+from oratorio.errors import REFUSED, OratorioError
+from oratorio.paths import IS_INSTALLED
+
+INTERRUPTED = 130  # exit code after Ctrl-C, as in a shell
+
+
+class Command(NamedTuple):
+    """A row of a table of commands."""
+
+    help: str
+    options: str  # module:function; the function adds the command's options to a Parser and sets `does`
+
+
+COMMANDS = {
+    "run": Command(
+        "Run an unchanged MPI program with its file access done by Oratorio.",
+        "oratorio.launch.command:add_run",
+    ),
+    "explain": Command(
+        "Like run, but also print on stderr how each access is done and why, and a summary at each close.",
+        "oratorio.launch.command:add_explain",
+    ),
+    "env": Command(
+        'Print export lines for a batch script: eval "$(oratorio env)".', "oratorio.launch.command:add_env"
+    ),
+    "info": Command(
+        "Print the version, the libraries and the MPIs found on this machine.",
+        "oratorio.launch.command:add_info",
+    ),
+    "report": Command(
+        "Write an HTML page about a trace: where the time of a run went, and what would make it faster.",
+        "oratorio.report.command:add_options",
+    ),
+    "compare": Command(
+        "Run a program with the MPI's own MPI-IO and with each method, and compare the times.",
+        "oratorio.compare.command:add_options",
+    ),
+    "doctor": Command(
+        "Check the environment, a folder and a program, and say how to correct what does not work.",
+        "oratorio.doctor.command:add_options",
+    ),
+    "conformance": Command(
+        "Test the MPI-IO of an MPI against the rules of the standard: conformance mpiexec -n 4.",
+        "oratorio.conformance.command:add_options",
+    ),
+}
+# Packages that only a checkout has -> the heading of their commands.
+CHECKOUT = {"oratorio_lab": "for research", "oratorio_dev": "for maintainers"}
+OVERVIEW = """usage: oratorio COMMAND ...
+
+Oratorio: the MPI I/O chapter as a library of its own, over any MPI.
+
+{commands}
+`oratorio COMMAND --help` shows the options of a command, `oratorio --version` the version.
+"""
+NEEDS_CHECKOUT = "Commands that measure, calibrate and test need a checkout.\n"
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser that reports a wrong command line in one line."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(allow_abbrev=False, add_help=False, **settings)
+        self.add_argument("-h", "--help", action="help", help="Show this help.")
+
+    def error(self, message: str) -> None:
+        """Prints the message and ends the program with exit code 2."""
+        self.exit(REFUSED, f"oratorio: {message}; see {self.prog} --help\n")
+
+
+class _Job(argparse.Action):
+    """Stores the words of a command to start, without a leading `--`."""
+
+    def __call__(self, parser, namespace, values, option_string=None):
+        """Reports an error if there is no word although the command is required."""
+        words = values[1:] if values[:1] == ["--"] else values
+        if self.required and not words:
+            parser.error("a command is missing: mpiexec -n 16 ./app")
+        setattr(namespace, self.dest, words)
+
+
+def add_job(parser: Parser, text: str, dest: str = "command", is_required: bool = True) -> None:
+    """Adds the rest of the command line as a command to start; its own options are not parsed."""
+    parser.add_argument(
+        dest, nargs=argparse.REMAINDER, action=_Job, metavar="COMMAND...", help=text
+    ).required = is_required
+
+
+def add_method_and_hints(parser: Parser) -> None:
+    """Adds the options that select a method and hints for all files."""
+    parser.add_argument("--method", help="Method for every file; auto if not given.")
+    parser.add_argument(
+        "--hints", metavar="KEY=VALUE", action="append", default=[],
+        help="An info key for every file; repeatable.",
+    )  # fmt: skip
+
+
+def within(low: float, high: float = math.inf) -> Callable[[str], int]:
+    """Returns a type of options: an integer from `low` to `high`."""
+
+    def integer(text: str) -> int:
+        value = int(text)
+        if not low <= value <= high:
+            limits = f"at least {low}" if high == math.inf else f"from {low} to {high}"
+            raise argparse.ArgumentTypeError(f"{value} is out of range: a number {limits} is needed")
+        return value
+
+    return integer
+
+
+def tables() -> dict[str, dict[str, Command]]:
+    """Returns heading -> table of commands."""
+    found = {"commands": COMMANDS}
+    if not IS_INSTALLED:
+        for package, heading in CHECKOUT.items():
+            if importlib.util.find_spec(package):
+                found[heading] = importlib.import_module(f"{package}.commands").COMMANDS
+    return found
+
+
+def parser_of(name: str, command: Command) -> Parser:
+    """Returns the parser of a command. The manual page is generated from it, too."""
+    module, _, function = command.options.partition(":")
+    parser = Parser(prog=f"oratorio {name}", description=command.help)
+    getattr(importlib.import_module(module), function)(parser)
+    return parser
+
+
+def overview() -> str:
+    """Returns the output of `oratorio --help`."""
+    groups = tables()
+    width = max(len(name) for table in groups.values() for name in table)
+    text = ""
+    for heading, table in groups.items():
+        text += f"{heading}:\n"
+        for name, command in table.items():
+            indent = " " * (width + 4)
+            text += textwrap.fill(
+                command.help, 100, initial_indent=f"  {name:<{width}}  ", subsequent_indent=indent
+            )
+            text += "\n"
+        text += "\n"
+    return OVERVIEW.format(commands=text.rstrip("\n") + "\n") + (NEEDS_CHECKOUT if IS_INSTALLED else "")
+
+
+def _find(words: Sequence[str]) -> tuple[str, Command]:
+    """Returns the command that the words begin with; a name may have two words. Raises OratorioError."""
+    commands = {name: command for table in tables().values() for name, command in table.items()}
+    for name in (" ".join(words[:2]), words[0]):
+        if name in commands:
+            return name, commands[name]
+    raise OratorioError(f"{words[0]}: no such command here; see oratorio --help")
+
+
+def call(words: Sequence[str]) -> int:
+    """Runs one command line and returns its exit code. A wrong option and --help raise SystemExit."""
+    if list(words) == ["--version"]:
+        print(f"oratorio {__version__}")
+        return 0
+    if not words or words[0] in ("-h", "--help"):
+        print(overview(), end="")
+        return 0
+    try:
+        name, command = _find(words)
+        options = parser_of(name, command).parse_args(words[len(name.split()) :])
+        return options.does(options)
+    except OratorioError as error:
+        print(f"oratorio: {error}", file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        return INTERRUPTED
+
+
+def main() -> None:
+    """Entry point of `oratorio` and of `python -m oratorio`."""
+    sys.exit(call(sys.argv[1:]))
