@@ -12,7 +12,6 @@ from urllib.parse import unquote, urlsplit
 from oratorio.command_line import Parser
 from oratorio.errors import OratorioError
 from oratorio.paths import OUT, PRIVATE, ROOT
-from oratorio_lab.pictures.page import write
 
 PYTHON = PRIVATE / "docs/bin/python"
 CONFIGURATION = ROOT / "dev/site"
@@ -100,15 +99,10 @@ def add_options(parser: Parser) -> None:
         "--out", type=Path, default=OUT / "site", metavar="FOLDER",
         help="Write the site to this folder; out/site if not given.",
     )  # fmt: skip
-    parser.add_argument(
-        "--pictures", action="store_true", help="First draw the pictures of methods again, from their parts."
-    )
     parser.set_defaults(does=_docs)
 
 
 def _docs(options: argparse.Namespace) -> int:
-    if options.pictures:
-        write()
     build(options.out)
     print(options.out / "index.html")
     return 0

@@ -4,6 +4,7 @@
 import json
 import re
 import subprocess
+from xml.etree import ElementTree
 
 import pytest
 
@@ -102,3 +103,12 @@ def test_the_page_of_variables_has_those_of_the_library():
     page = (ROOT / "docs/user/environment.md").read_text()
     rows = re.findall(r"^\| `(ORATORIO_\w+)`", page, re.MULTILINE)
     assert sorted(rows) == sorted(description.names("variables"))
+
+
+def test_every_method_has_a_picture_and_the_page_shows_it():
+    pictures = {file.stem: file for file in (ROOT / "docs/user/images/methods").glob("*.svg")}
+    assert sorted(pictures) == sorted(description.names("methods"))
+    page = (ROOT / "docs/user/methods.md").read_text()
+    for name, file in pictures.items():
+        assert ElementTree.parse(file).find("{http://www.w3.org/2000/svg}title").text == name
+        assert page.count(f"(images/methods/{name}.svg)") == 1
