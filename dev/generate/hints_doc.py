@@ -7,6 +7,7 @@ import sys
 
 from generated import keep
 
+from oratorio import markdown
 from oratorio.library import description
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -45,8 +46,7 @@ def values(hint):
 
 
 def table(heading, columns, lines):
-    head = "| " + " | ".join(columns) + " |\n|" + " --- |" * len(columns) + "\n"
-    return f"\n## {heading}\n\n{head}" + "".join("| " + " | ".join(line) + " |\n" for line in lines)
+    return f"\n## {heading}\n\n{markdown.table(columns, lines)}"
 
 
 def code(text):

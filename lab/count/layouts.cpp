@@ -50,13 +50,13 @@ Range even_range(std::int64_t n, int parts, int part) {
 std::vector<int> even_grid(int ranks, int dimensions) {
     std::vector<int> parts(static_cast<std::size_t>(dimensions), 1);
     std::vector<int> primes;
-    for (int wait_hint = ranks, prime = 2; wait_hint > 1;) {
-        if (wait_hint % prime != 0) {
+    for (int rest = ranks, prime = 2; rest > 1;) {
+        if (rest % prime != 0) {
             ++prime;
             continue;
         }
         primes.push_back(prime);
-        wait_hint /= prime;
+        rest /= prime;
     }
     for (auto prime = primes.rbegin(); prime != primes.rend(); ++prime)
         *std::ranges::min_element(parts) *= *prime;
@@ -137,9 +137,9 @@ S3d checkpoint_of(int ranks) {
 Layout layout_of(const Lattice& lattice, int ranks, Rank rank) {
     const std::vector<int> grid = even_grid(ranks, 4);
     std::vector<Range> ranges(4);
-    int wait_hint = rank;
-    for (std::size_t d = 4; d-- > 0; wait_hint /= grid[d])
-        ranges[d] = even_range(lattice.n, grid[d], wait_hint % grid[d]);
+    int rest = rank;
+    for (std::size_t d = 4; d-- > 0; rest /= grid[d])
+        ranges[d] = even_range(lattice.n, grid[d], rest % grid[d]);
     Layout layout;
     layout.shape =
         block_of(std::vector<std::int64_t>(4, lattice.n), ranges, lattice.site, layout.origin);

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from oratorio import markdown
 from oratorio.launch.hosts import Host
 from oratorio_lab.interop import command, releases, trial
 from oratorio_lab.interop.model import OK, SKIPPED, WRONG, MissingError, Neighbour, WrongError
@@ -108,4 +109,5 @@ def test_a_row_is_skipped_where_something_is_missing_and_wrong_where_it_is(monke
 
 def test_what_is_written_stands_between_the_marks():
     page = f"before\n{command.BEGIN}old\n{command.END}after\n"
-    assert command.page_with(page, "new\n") == f"before\n{command.BEGIN}new\n{command.END}after\n"
+    made = markdown.with_generated_part(page, command.BEGIN, command.END, "new\n")
+    assert made == f"before\n{command.BEGIN}new\n{command.END}after\n"

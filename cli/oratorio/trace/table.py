@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.console import Console
 
+from oratorio.markdown import table as table_of
 from oratorio.trace.trace import Access, File
 
 MIB = 1 << 20
@@ -133,8 +134,6 @@ def markdown(files: Sequence[File]) -> str:
     for file in files:
         rows = rows_of(file)
         heads = heads_of(rows)
-        lines += [f"**{title_of(file)}**", "", "| " + " | ".join(heads) + " |"]
-        lines.append("|---|---|" + "---:|" * (len(heads) - 2))
-        lines += ["| " + " | ".join(cells_of(row, columns_of(rows))) + " |" for row in rows]
-        lines.append("")
+        cells = (cells_of(row, columns_of(rows)) for row in rows)
+        lines += [f"**{title_of(file)}**", "", table_of(heads, cells, left=2)]
     return "\n".join(lines)

@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from oratorio import __version__
+from oratorio import __version__, markdown
 from oratorio.command_line import Parser, within
 from oratorio.errors import OratorioError
 from oratorio.launch.hosts import Host, find_host
@@ -30,12 +30,7 @@ from oratorio_lab.clients.rig import RANKS, Clients
 PAGE = ROOT / "docs/user/network-file-systems.md"
 BEGIN, END = "<!-- begin: oratorio clients --write -->\n", "<!-- end -->\n"
 COLUMNS = ("locks", "loss", "handles", "appended", "rules", "oracle", "views")
-HEAD = (
-    "| kind | date, MPI | locks seen: posix / OFD / flock | "
-    + " | ".join(COLUMNS[1:])
-    + " | kills | minutes |\n"
-    "|---|---|---|" + (len(COLUMNS) + 1) * "---|" + "\n"
-)
+HEADS = ("kind", "date, MPI", "locks seen: posix / OFD / flock", *COLUMNS[1:], "kills", "minutes")
 KILL = "kill-"  # prefix of the names of checks that kill a client
 SETUP_SECONDS = 400  # time limit for booting and for making and mounting the file system, before the checks
 
@@ -79,17 +74,16 @@ def _row(kind: Kind, host: Host, verdicts: dict[str, Verdict], seconds: float) -
     bad = [f"{name}: {one.detail}" for name, one in kills.items() if not one.is_right]
     cells.append("; ".join(bad) or (f"{len(kills)} survived" if kills else "not run"))
     told = [f"`{kind.name}`", f"{today}, `{host.name}`", *cells, f"{seconds / 60:.0f}"]
-    return "| " + " | ".join(cell.replace("|", "/") for cell in told) + " |\n"
+    return markdown.row(cell.replace("|", "/") for cell in told) + "\n"
 
 
 def page_with(text: str, rows: dict[str, str], machine: str) -> str:
     """Returns the page with these rows in place of the old rows of the same kinds."""
-    before, _, rest = text.partition(BEGIN)
-    made, _, after = rest.partition(END)
+    made = markdown.generated_part(text, BEGIN, END)
     kept = {line.split("`")[1]: line + "\n" for line in made.splitlines() if line.startswith("| `")}
     kept |= rows
-    table = HEAD + "".join(kept[kind.name] for kind in KINDS if kind.name in kept)
-    return f"{before}{BEGIN}{machine}\n{table}{END}{after}"
+    table = markdown.table(HEADS, ()) + "".join(kept[kind.name] for kind in KINDS if kind.name in kept)
+    return markdown.with_generated_part(text, BEGIN, END, f"{machine}\n{table}")
 
 
 def machine() -> str:

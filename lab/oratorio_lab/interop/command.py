@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from oratorio import __version__
+from oratorio import __version__, markdown
 from oratorio.command_line import Parser
 from oratorio.errors import OratorioError
 from oratorio.launch.hosts import find_hosts
@@ -61,22 +61,16 @@ def fetch() -> None:
 
 def table_of(outcomes: Iterable[Outcome]) -> str:
     """Returns the table in Markdown."""
-    lines = ["| neighbour | version | from | MPI | what ran | with Oratorio |", "|---|---|---|---|---|---|"]
-    lines += [
-        f"| {one.neighbour.name} | {one.version} | {one.neighbour.had} | `{one.neighbour.mpi}` "
-        f"| {one.neighbour.tried} | {'' if one.state == OK else one.state + ': '}{one.says} |"
+    rows = (
+        (
+            one.neighbour.name, one.version, one.neighbour.had, f"`{one.neighbour.mpi}`",
+            one.neighbour.tried, f"{'' if one.state == OK else one.state + ': '}{one.says}",
+        )
         for one in outcomes
-    ]
-    lines += ["", "| can't be had here | why | instead |", "|---|---|---|"]
-    lines += [f"| {one.name} | {one.why} | {one.instead} |" for one in ABSENT]
-    return "\n".join(lines) + "\n"
-
-
-def page_with(text: str, made: str) -> str:
-    """Returns the page with `made` between its marks."""
-    before, _, rest = text.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    return f"{before}{BEGIN}{made}{END}{after}"
+    )  # fmt: skip
+    tried = markdown.table(("neighbour", "version", "from", "MPI", "what ran", "with Oratorio"), rows)
+    absent = ((one.name, one.why, one.instead) for one in ABSENT)
+    return tried + "\n" + markdown.table(("can't be had here", "why", "instead"), absent)
 
 
 def _mpis(outcomes: Sequence[Outcome]) -> str:
@@ -99,7 +93,8 @@ def write(outcomes: Sequence[Outcome]) -> None:
     machine = f"{platform.machine()}, Linux {platform.release()}"
     made = f"`./oratorio neighbours --write`, {today}, Oratorio {__version__}, {machine}, three ranks.\n"
     made += f"The MPIs: {_mpis(outcomes)}.\n\n"
-    PAGE.write_text(page_with(PAGE.read_text(), made + table_of(outcomes)))
+    page = markdown.with_generated_part(PAGE.read_text(), BEGIN, END, made + table_of(outcomes))
+    PAGE.write_text(page)
 
 
 def run(match: str | None, with_fetch: bool, with_write: bool) -> bool:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 
 from oratorio.library.method_table import methods
+from oratorio.markdown import table
 from oratorio_lab.bench import plot, report, styles
 from oratorio_lab.bench.arms import BY_HAND, RAW, is_host, is_oratorios, method_of
 from oratorio_lab.bench.run import Run, Settings
@@ -298,10 +299,6 @@ def claim_table(measured: Measured) -> Table:
     return shown
 
 
-def _pipes(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    return [f"| {' | '.join(words)} |" for words in (header, ["---"] * len(header), *rows)]
-
-
 def markdown(measured: Measured, page: Path, pictures: Mapping[str, Path], command: str) -> str:
     """Returns the Markdown of `page`: the claims, then for each figure its picture, if there is one, and its
     values."""
@@ -309,17 +306,18 @@ def markdown(measured: Measured, page: Path, pictures: Mapping[str, Path], comma
     about = report.machine(measured.settings.folder)
     where = f"{plot.place(measured.settings)}, {about['processor']}, {about['date'][:10]}"
     lines = [f"# {paper.year}: {paper.title}", "", f"{where}:", "", "```sh", command, "```", ""]
-    lines += _pipes(
+    claims = table(
         ["the paper", "figure", "measured here", "found", "so"],
         [[v.claim.said, f"{v.claim.figure}, {v.claim.direction}", v.claim.measured, v.found, v.word]
          for v in verdicts(measured)],
     )  # fmt: skip
-    for name, table in zip(figure_names(measured), point_tables(measured), strict=True):
+    lines.append(claims.rstrip("\n"))
+    for name, points in zip(figure_names(measured), point_tables(measured), strict=True):
         if name in pictures:
             lines += ["", f"![{paper.year}, {name}]({os.path.relpath(pictures[name], page.parent)})"]
-        columns = [list(column.cells) for column in table.columns]
-        rows = [list(map(str, row)) for row in zip(*columns, strict=True)]
-        lines += ["", f"{table.title}", "", *_pipes([str(c.header) for c in table.columns], rows)]
+        rows = zip(*(map(str, column.cells) for column in points.columns), strict=True)
+        heads = [str(column.header) for column in points.columns]
+        lines += ["", f"{points.title}", "", table(heads, rows).rstrip("\n")]
     return "\n".join([*lines, ""])
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from oratorio.markdown import table
 from oratorio_lab.bench.plot import STYLE, pyplot
 from oratorio_lab.simulate.machine import Machine
 from oratorio_lab.simulate.model import Prediction, Sensitivity, winner
@@ -139,21 +140,16 @@ def show(console: Console, answer: Answer) -> None:
     console.print(_table(title, CHANGES, answer.changed(), {"if", "fastest"}))
 
 
-def _rows(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = ["| " + " | ".join(heads) + " |", "|" + " --- |" * len(heads)]
-    return "\n".join([*lines, *("| " + " | ".join(row) + " |" for row in rows)])
-
-
 def page(answer: Answer) -> str:
     """Returns the tables as Markdown."""
     first = answer.predictions[0].arm
-    beside = f"By SimGrid S4U, one slot:\n\n{_rows(REPLAYED, answer.beside())}\n\n" if answer.replayed else ""
+    beside = f"By SimGrid S4U, one slot:\n\n{table(REPLAYED, answer.beside())}\n" if answer.replayed else ""
     if answer.written:
-        beside += f"{AGAINST_LIBRARY}:\n\n{_rows(WRITTEN, answer.against_library())}\n\n"
+        beside += f"{AGAINST_LIBRARY}:\n\n{table(WRITTEN, answer.against_library())}\n"
     return (
-        f"## {answer.title}\n\n{_rows(HEADS, answer.rows())}\n\n{answer.facts}\n\n{beside}"
+        f"## {answer.title}\n\n{table(HEADS, answer.rows())}\n{answer.facts}\n\n{beside}"
         f"What it hangs on (times: how many times as long {first} takes as the fastest):\n\n"
-        f"{_rows(CHANGES, answer.changed())}\n"
+        f"{table(CHANGES, answer.changed())}"
     )
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from oratorio import markdown
 from oratorio.trace import trace
 from oratorio_lab.simulate.machine import SimulateError
 from oratorio_lab.simulate.report import Answer
@@ -153,12 +154,5 @@ def show(console: Console, job: Job, answers: Sequence[Answer]) -> None:
 
 def page(job: Job, answers: Sequence[Answer]) -> str:
     """Returns what show() prints, as Markdown."""
-    columns = heads(answers)
-    lines = [
-        f"**{_title(job)}**",
-        "",
-        "| " + " | ".join(columns) + " |",
-        "|---" + "|---:" * (len(columns) - 1) + "|",
-    ]
-    lines += ["| " + " | ".join(row) + " |" for row in sum_rows(job, answers)]
-    return "\n".join([*lines, "", job.told, ""])
+    sums = markdown.table(heads(answers), sum_rows(job, answers), left=1)
+    return f"**{_title(job)}**\n\n{sums}\n{job.told}\n"

@@ -15,6 +15,7 @@ from datetime import date
 from pathlib import Path
 
 from oratorio.launch.hosts import find_host
+from oratorio.markdown import row
 from oratorio.paths import ROOT
 from oratorio_lab.suites.model import ALL, ARMS, PASS, SKIP, Suite
 
@@ -172,10 +173,6 @@ def _heads(hosts: list[str]) -> list[str]:
     return [f"{host}: {ARM_TITLES[arm]}" for host in hosts for arm in ARMS]
 
 
-def _row(words: list[str]) -> str:
-    return "| " + " | ".join(words) + " |"
-
-
 def _runs_told(suite: str, runs: list[Run]) -> list[str]:
     """Returns a line for each command, with the hosts it ran on."""
     hosts: dict[tuple[str, str, str], list[str]] = {}
@@ -198,7 +195,7 @@ def _suite_section(suite: Suite, outcomes: Outcomes, runs: list[Run], notes: lis
         lines += [suite.remark, ""]
     lines += ["Run by:", *_runs_told(suite.name, runs), ""]
     heads = ["test", *_heads(hosts), "why"]
-    lines += [_row(heads), _row(["---"] * len(heads))]
+    lines += [row(heads), row(["---"] * len(heads))]
     for test, found in tests.items():
         cells = [found.get(host, {}).get(arm, "") for host in hosts for arm in ARMS]
         numbers = [
@@ -210,17 +207,17 @@ def _suite_section(suite: Suite, outcomes: Outcomes, runs: list[Run], notes: lis
                 for arm in ARMS
             )
         ]
-        lines.append(_row([f"`{test}`", *cells, " ".join(numbers)]))
+        lines.append(row([f"`{test}`", *cells, " ".join(numbers)]))
     return [*lines, ""]
 
 
 def _summary(suites: list[Suite], outcomes: Outcomes) -> list[str]:
-    rows = ["| suite | host | passed with its own MPI-IO | passed with Oratorio |", "|---|---|---|---|"]
+    rows = [row(("suite", "host", "passed with its own MPI-IO", "passed with Oratorio")), "|---|---|---|---|"]
     for suite in suites:
         for host in _hosts_of(outcomes[suite.name]):
             mpi = find_host(host)
             name = f"{'Open MPI' if mpi.flavour == 'ompi' else 'MPICH'} {mpi.version} (`{host}`)"
-            rows.append(_row([suite.title, name, *(count(outcomes, suite.name, host, arm) for arm in ARMS)]))
+            rows.append(row([suite.title, name, *(count(outcomes, suite.name, host, arm) for arm in ARMS)]))
     return rows
 
 

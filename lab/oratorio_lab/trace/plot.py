@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from oratorio.trace.trace import File, Span, TraceError
+from oratorio_lab.bench.plot import pyplot
 
 COLORS = {
     "planning": "#8E6BBF",
@@ -32,16 +33,12 @@ def _bars(spans: Sequence[Span], name: str, begin: float) -> list[tuple[float, f
 
 def draw(file: File, out: Path) -> None:
     """Draws the ranks of one file, from the first access to the last, in milliseconds."""
-    import matplotlib as mpl  # noqa: PLC0415
-
-    mpl.use("Agg")
-    from matplotlib import pyplot  # noqa: PLC0415
-
     if not file.accesses:
         raise TraceError(f"{file.path}: there is no access to be drawn")
+    plots = pyplot()
     begin = min(access.begin for access in file.accesses)
     ranks = sorted({access.rank for access in file.accesses})[:RANKS_MOST]
-    figure, axes = pyplot.subplots(figsize=(11, 1.4 + 0.5 * len(ranks)))
+    figure, axes = plots.subplots(figsize=(11, 1.4 + 0.5 * len(ranks)))
     drawn = {}
     for place, rank in enumerate(ranks):
         spans = [span for access in file.accesses if access.rank == rank for span in access.spans][:BARS_MOST]
@@ -67,4 +64,4 @@ def draw(file: File, out: Path) -> None:
                 bbox_to_anchor=(0, -0.9 / (0.9 + 0.5 * len(ranks))))  # fmt: skip
     figure.tight_layout()
     figure.savefig(out, dpi=130)
-    pyplot.close(figure)
+    plots.close(figure)
