@@ -10,27 +10,26 @@ import os
 import re
 import subprocess
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from xml.etree import ElementTree
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from oratorio.command_line import Parser
 from oratorio.paths import OUT, ROOT
 from oratorio_dev import lint, testing_parts
 from oratorio_dev.testing_parts import BESIDE, Part
+from oratorio_lab import progress
 
 LOGS = OUT / "test"
 CTEST_LINE = re.compile(r"^\s*(\d+)/(\d+) Test\s+#\d+: (\S+)")
 PYTEST_LINE = re.compile(r"^(\S+::.+?) (?:PASSED|FAILED|ERROR|SKIPPED).*\[\s*(\d+)%\]")
 # A line of pytest about a finished test, if pytest-xdist runs several files of tests at the same time.
 XDIST_LINE = re.compile(r"^\[gw\d+\] \[\s*(\d+)%\] (?:PASSED|FAILED|ERROR|SKIPPED) (\S+::.+?)\s*$")
-QUIET_SECONDS = 20  # seconds between two lines of progress, if there is no terminal for a bar
 
 
 @dataclass
@@ -45,9 +44,6 @@ class Outcome:
     @property
     def tests(self) -> int:
         return self.passed + len(self.failures) + len(self.skips)
-
-
-Advance = Callable[[float, str], None]  # share done, name of the test
 
 
 def read_junit(file: Path) -> Outcome:
@@ -85,7 +81,7 @@ TEST_ENVIRONMENT = {
 }
 
 
-def _run_command(command: list[str], log: Path, advance: Advance) -> int:
+def _run_command(command: list[str], log: Path, advance: progress.Tell) -> int:
     env = os.environ | TEST_ENVIRONMENT
     with log.open("w") as kept:
         job = subprocess.Popen(
@@ -112,7 +108,7 @@ def _run_lint() -> Outcome:
     return outcome
 
 
-def run_part(name: str, part: Part, match: str | None, advance: Advance) -> Outcome:
+def run_part(name: str, part: Part, match: str | None, advance: progress.Tell) -> Outcome:
     """Runs a part. If no test passed or there are fewer tests than `fewest`, the part has failed, unless
     `match` selects tests."""
     start = time.monotonic()
@@ -133,32 +129,12 @@ def run_part(name: str, part: Part, match: str | None, advance: Advance) -> Outc
     return outcome
 
 
-class _Lines:
-    """Prints progress as a line every QUIET_SECONDS, for output that is no terminal."""
-
-    def __init__(self, console: Console, part: str) -> None:
-        self.console_, self.part_, self.told_ = console, part, time.monotonic()
-
-    def __call__(self, share: float, name: str) -> None:
-        if time.monotonic() - self.told_ > QUIET_SECONDS:
-            self.told_ = time.monotonic()
-            line = f"  {self.part_}: {share:4.0%}  {name}"
-            self.console_.print(line, markup=False, soft_wrap=True)
-
-
 def _with_progress(console: Console, name: str, part: Part, match: str | None) -> Outcome:
     """Runs a part and shows how far it is."""
     if not console.is_terminal:
         console.print(f"{name} ...")
-        return run_part(name, part, match, _Lines(console, name))
-    columns = (TextColumn("{task.fields[part]:<9}"), BarColumn(), TimeElapsedColumn())
-    with Progress(*columns, TextColumn("{task.description}"), console=console, transient=True) as bar:
-        task = bar.add_task("", total=1.0, part=name)
-
-        def advance(share: float, test: str) -> None:
-            bar.update(task, completed=share, description=test[-60:])
-
-        return run_part(name, part, match, advance)
+    with progress.shown(console, name) as tell:
+        return run_part(name, part, match, lambda share, test: tell(share, test[-60:]))
 
 
 def _untold(share: float, name: str) -> None:

@@ -3,20 +3,18 @@
 the file system of a folder, and writes them where the library looks for them (src/bind/process.cpp)."""
 
 import argparse
-import hashlib
 import os
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from oratorio.command_line import Parser, add_job
@@ -24,8 +22,8 @@ from oratorio.conformance.conformance import ConformanceError, find_mpicc
 from oratorio.errors import OratorioError
 from oratorio.launch.hosts import KILLED, TIMED_OUT, Host, find_hosts, mpiexec_command
 from oratorio.machine.costs import costs_folder, in_force, names_of
-from oratorio.paths import BUILD, PRIVATE, ROOT
-from oratorio_lab import targets
+from oratorio.paths import BUILD, ROOT
+from oratorio_lab import progress, targets
 from oratorio_lab.bench.run import find_mpi
 
 SOURCES = ROOT / "lab/calibrate"
@@ -41,8 +39,6 @@ MESSAGE_NAMES = (
 BETWEEN_NODES = ("far_message", "far_byte", "beside_message", "beside_byte", "endpoint_message")
 SHARE_OF_MESSAGES = 0.1  # share of the whole time that measuring messages takes
 LINE = re.compile(r"(?P<name>\w+)\s+(?P<value>\S+)\s+# (?P<meaning>.*)")
-
-Told = Callable[[float, str], None]  # share done, current step
 
 
 class CalibrateError(OratorioError):
@@ -118,27 +114,11 @@ def sender_by(launcher: Sequence[str], mpicxx: Path | None) -> Sender:
 
 
 def build_messages(sender: Sender) -> Path:
-    """Returns the program that measures messages, built for this MPI."""
+    """Returns the program that measures messages, built for this MPI. Raises TargetError."""
+    sources = [SOURCES / name for name in MESSAGE_SOURCES]
     libraries = [BUILD / f"liboratorio_{name}.a" for name in LIBRARIES]
-    stamps = [file.stat().st_mtime_ns for file in (*sorted(SOURCES.iterdir()), *libraries)]
-    key = hashlib.sha256(repr((sender.mpicxx, stamps)).encode()).hexdigest()[:16]
-    program = PRIVATE / "calibrate" / f"messages-{sender.name}-{key}"
-    if program.exists():
-        return program
-    program.parent.mkdir(parents=True, exist_ok=True)
-    for old in program.parent.glob(f"messages-{sender.name}-*"):
-        old.unlink(missing_ok=True)
-    includes = [f"-I{ROOT / 'src'}", f"-I{SOURCES}"]
-    with tempfile.TemporaryDirectory(dir=program.parent) as folder:
-        made = Path(folder) / "messages"
-        options = ["-O2", "-std=c++20", *includes]
-        sources = [SOURCES / name for name in MESSAGE_SOURCES]
-        command = [sender.mpicxx, *options, *sources, *libraries, "-o", made]
-        told = subprocess.run(command, capture_output=True, text=True, check=False)
-        if told.returncode != 0:
-            raise CalibrateError(f"{sender.mpicxx} can't build the messages:\n{told.stderr[-2000:]}")
-        made.rename(program)
-    return program
+    options = ("-O2", "-std=c++20", f"-I{ROOT / 'src'}", f"-I{SOURCES}")
+    return targets.compile_program(sender.mpicxx, [*sources, *libraries], f"messages-{sender.name}", *options)
 
 
 def _ask(program: Path, *words: str | Path, text: str = "") -> subprocess.CompletedProcess[str]:
@@ -161,7 +141,7 @@ def read_costs(program: Path, file_system: str, text: str) -> tuple[dict[str, Co
     return constants, done.stderr.splitlines()
 
 
-def measure(program: Path, folder: Path, quick: bool, told: Told) -> Found:
+def measure(program: Path, folder: Path, quick: bool, told: progress.Tell) -> Found:
     """Measures all constants but those of messages."""
     found = Found()
     command = [
@@ -202,7 +182,7 @@ def measure_messages(sender: Sender, quick: bool) -> Found:
         problem = done.stderr.strip()[-300:] or f"exit code {done.returncode}"
         if done.returncode in (TIMED_OUT, KILLED):
             problem = f"not ended after {LONGEST_SECONDS} s"
-    except CalibrateError as error:
+    except OratorioError as error:
         problem = str(error)
     for name in MESSAGE_NAMES:
         if name not in found.values:
@@ -306,7 +286,9 @@ def show(folder: Path) -> None:
         Console(stderr=True).print(f"oratorio: {warning}", markup=False, soft_wrap=True)
 
 
-def _measure_all(program: Path, folder: Path, sender: Sender | None, quick: bool, told: Told) -> Found:
+def _measure_all(
+    program: Path, folder: Path, sender: Sender | None, quick: bool, told: progress.Tell
+) -> Found:
     own = 1 - SHARE_OF_MESSAGES
     found = measure(program, folder, quick, lambda share, what: told(share * own, what))
     if sender is None:
@@ -315,16 +297,6 @@ def _measure_all(program: Path, folder: Path, sender: Sender | None, quick: bool
     told(own, f"messages of {sender.name}")
     messages = measure_messages(sender, quick)
     return Found(found.values | messages.values, found.kept | messages.kept)
-
-
-def _with_progress(stderr: Console, work: Callable[[Told], Found]) -> Found:
-    if not stderr.is_terminal:
-        stderr.print("measuring, about 10 s, minutes where storage is slow ...")
-        return work(lambda share, what: None)
-    columns = (BarColumn(), TimeElapsedColumn(), TextColumn("{task.description}", markup=False))
-    with Progress(*columns, console=stderr, transient=True) as bar:
-        task = bar.add_task("", total=1.0)
-        return work(lambda share, what: bar.update(task, completed=share, description=what))
 
 
 def run(folder: Path, sender: Sender | None, quick: bool) -> None:
@@ -337,7 +309,10 @@ def run(folder: Path, sender: Sender | None, quick: bool) -> None:
     program = build_program()
     place = place_of(program, folder)
     built_in, _ = read_costs(program, place.file_system, "")
-    found = _with_progress(stderr, lambda told: _measure_all(program, folder, sender, quick, told))
+    if not stderr.is_terminal:
+        stderr.print("measuring, about 10 s, minutes where storage is slow ...")
+    with progress.shown(stderr) as told:
+        found = _measure_all(program, folder, sender, quick, told)
     file = costs / place.names[0]
     keep_those_between_nodes(found, file)
     write_costs(file, found, built_in)

@@ -2,7 +2,9 @@
 """Builds programs of the build folder on demand."""
 
 import os
+import shlex
 import subprocess
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from oratorio.errors import OratorioError
@@ -25,24 +27,37 @@ def build(target: str, folder: str) -> Path:
     return BUILD / folder / target
 
 
-def compile_program(compiler: Path | str, source: Path, name: str, *flags: str) -> Path:
-    """Returns the program build/programs/NAME, compiled from one source; compiles again after a change of
-    the source or of a header in its folder.
+def compile_program(
+    compiler: Path | str,
+    sources: Path | Sequence[Path],
+    name: Path | str,
+    *flags: Path | str,
+    announce: Callable[[], None] = lambda: None,
+) -> Path:
+    """Returns the program build/programs/NAME, or NAME if that is a whole path, compiled from these sources
+    and libraries; compiles again if one of them, a header in a source's folder or the command has changed.
 
-    Raises TargetError.
+    Calls `announce` before it compiles. Raises TargetError.
     """
     target = BUILD / "programs" / name
-    newest = max(file.stat().st_mtime for file in (source, *source.parent.glob("*.h")))
-    if target.exists() and target.stat().st_mtime > newest:
+    files = [sources] if isinstance(sources, Path) else list(sources)
+    words = [str(word) for word in (compiler, "-O1", *files, *flags)]
+    headers = [header for folder in {file.parent for file in files} for header in folder.glob("*.h*")]
+    newest = max(file.stat().st_mtime for file in (*files, *headers))
+    record = target.with_name(f".{target.name}.command")
+    is_same = record.exists() and record.read_text() == shlex.join(words)
+    if is_same and target.exists() and target.stat().st_mtime > newest:
         return target
+    announce()
     target.parent.mkdir(parents=True, exist_ok=True)
-    # Two parts of the tests may compile the same program at once; the rename keeps both from seeing half of
-    # it.
-    unfinished = target.with_name(f"{name}-{os.getpid()}")
+    # Two processes may compile the same program at once; the rename keeps both from seeing half of it.
+    unfinished = target.with_name(f"{target.name}-{os.getpid()}")
     # The compiler writes Fortran's module files into the working folder.
-    words = [compiler, "-O1", "-o", unfinished, source, *flags]
-    done = subprocess.run(words, cwd=target.parent, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [*words, "-o", unfinished], cwd=target.parent, capture_output=True, text=True, check=False
+    )
     if done.returncode != 0:
-        raise TargetError(f"{source.name} can't be compiled:\n{done.stderr}")
+        raise TargetError(f"{files[0].name} can't be compiled:\n{done.stderr[-2000:]}")
     unfinished.replace(target)
+    record.write_text(shlex.join(words))
     return target

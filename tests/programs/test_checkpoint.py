@@ -6,14 +6,13 @@ import subprocess
 import pytest
 from conftest import host_or_skip, run_both_ways
 
-from oratorio.paths import BUILD
 from oratorio_lab.demo import demo
 
 
 @pytest.fixture(scope="module", params=["mpich5", "mpich4", "openmpi5", "openmpi4"])
 def host_and_program(request):
     host = host_or_skip(request.param)
-    return host, demo.compile_program(host, BUILD / "programs" / f"checkpoint-{host.name}")
+    return host, demo.compile_program(host)
 
 
 def _wrapper(program, folder):

@@ -9,7 +9,8 @@ from pathlib import Path
 from rich.table import Table
 
 from oratorio.launch.hosts import Host, run_ranks
-from oratorio.paths import BUILD, ROOT
+from oratorio.paths import ROOT
+from oratorio_lab import targets
 from oratorio_lab.bench.workloads import BenchError
 
 SOURCE = ROOT / "lab/bench/calls/calls.c"
@@ -18,18 +19,8 @@ GATHERED = {"ORATORIO_HINTS": "oratorio_shared_write_behind=1048576"}
 
 
 def build(host: Host) -> Path:
-    """Builds the program for the host's MPI and returns its path. Raises BenchError if it does not
-    compile."""
-    program = BUILD / "programs" / f"calls-{host.name}"
-    if program.exists() and program.stat().st_mtime > SOURCE.stat().st_mtime:
-        return program
-    program.parent.mkdir(parents=True, exist_ok=True)
-    done = subprocess.run(
-        [host.mpicc, "-O2", SOURCE, "-o", program], capture_output=True, text=True, check=False
-    )
-    if done.returncode != 0:
-        raise BenchError(f"{SOURCE} doesn't compile: {done.stderr[-2000:]}")
-    return program
+    """Builds the program for the host's MPI and returns its path. Raises TargetError."""
+    return targets.compile_program(host.mpicc, SOURCE, f"calls-{host.name}", "-O2")
 
 
 @dataclasses.dataclass(frozen=True)

@@ -15,6 +15,7 @@ from rich.table import Table
 
 from oratorio.command_line import Parser, within
 from oratorio.launch.hosts import find_host
+from oratorio_lab import progress
 from oratorio_lab.bench import arms as bench_arms
 from oratorio_lab.bench import calls as bench_calls
 from oratorio_lab.bench import e3sm, report, suite, trace
@@ -23,7 +24,6 @@ from oratorio_lab.bench import plot as bench_plot
 from oratorio_lab.bench import predict as bench_predict
 from oratorio_lab.bench import profile as bench_profile
 from oratorio_lab.bench.nodes import Job, nodes_for
-from oratorio_lab.bench.progress import watching
 from oratorio_lab.bench.run import DIRECTIONS, Run, Settings, build, find_mpi, measure, oratorio_library
 from oratorio_lab.bench.workloads import WORKLOADS, BenchError, Workload, numbers
 from oratorio_lab.papers import measure as bench_paper
@@ -150,13 +150,16 @@ def measure_all(jobs: Sequence[Job]) -> None:
     before = 0
     rate = jobs[0][1].rate if jobs else ""
     passes = sum(settings.passes for _, settings in jobs)
-    with bench_paced.paced_for(rate) as paced, nodes_for(jobs) as placed, watching(stderr, passes) as watch:
+    with bench_paced.paced_for(rate) as paced, nodes_for(jobs) as placed, progress.shown(stderr) as tell:
         for host in {settings.host.name: settings.host for _, settings in jobs}.values():
             build(host, lambda text: stderr.print(text, markup=False))
         for run, settings in jobs:
 
             def measured(run: Run, on: Settings, before: int = before) -> None:
-                measure(run, on, lambda done, what: watch.tell(before + done, what))
+                def show(done: int, what: str) -> None:
+                    tell((before + done) / passes, f"pass {before + done} of {passes}, {what}")
+
+                measure(run, on, show)
 
             paced(run, placed((run, settings)), measured)
             before += settings.passes

@@ -2,8 +2,6 @@
 """`oratorio bench --rate`: puts test files on an in-memory file system with storage of a given bandwidth
 (lab/bench/paced)."""
 
-import hashlib
-import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
@@ -12,7 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 from statistics import median
 
-from oratorio.paths import PRIVATE, ROOT
+from oratorio.paths import ROOT
+from oratorio_lab import targets
 from oratorio_lab.bench.arms import is_oratorios
 from oratorio_lab.bench.run import DIRECTIONS, Run, Settings
 from oratorio_lab.bench.workloads import BenchError
@@ -39,24 +38,9 @@ def check(rate: str, nodes: int) -> None:
 
 
 def _program() -> Path:
-    """Returns the program that serves the file system; rebuilds it when a source has changed."""
-    compiler = shutil.which("c++")
-    if compiler is None:
-        raise BenchError("--rate needs a C++ compiler")
-    files = sorted(SOURCES.glob("*.[ch]pp"))
-    key = hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:16]
-    program = PRIVATE / "bench" / f"paced-{key}"
-    if program.exists():
-        return program
-    program.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=program.parent) as folder:
-        made = Path(folder) / "paced"
-        command = [compiler, *COMPILE_OPTIONS, SOURCES / "paced.cpp", "-o", made]
-        told = subprocess.run(command, capture_output=True, text=True, check=False)
-        if told.returncode != 0:
-            raise BenchError(f"{compiler} can't build the paced file system:\n{told.stderr[-2000:]}")
-        made.rename(program)
-    return program
+    """Returns the program that serves the file system; rebuilds it when a source has changed. Raises
+    TargetError."""
+    return targets.compile_program("c++", SOURCES / "paced.cpp", "paced", *COMPILE_OPTIONS)
 
 
 class Paced:

@@ -2,7 +2,6 @@
 """Builds the benchmark program for an MPI, and runs it."""
 
 import concurrent.futures
-import hashlib
 import json
 import os
 import shutil
@@ -15,7 +14,8 @@ from pathlib import Path
 from oratorio.launch import hosts
 from oratorio.launch.hosts import Host
 from oratorio.launch.launch import launcher_kind
-from oratorio.paths import PRIVATE, ROOT
+from oratorio.paths import ROOT
+from oratorio_lab import targets
 from oratorio_lab.bench import e3sm
 from oratorio_lab.bench.arms import arm_hints, is_oratorios, method_of
 from oratorio_lab.bench.workloads import WORKLOADS, BenchError
@@ -129,25 +129,11 @@ def find_mpi(name: str) -> Host:
 
 def build(host: Host, announce: Callable[[str], None] = lambda _: None) -> Path:
     """Returns the benchmark program for this MPI. Builds (and announces) it if a source or the MPI has
-    changed."""
-    sources = sorted(SOURCES.glob("*.cpp"))
-    stamps = [(file.name, file.stat().st_mtime_ns) for file in sorted(SOURCES.glob("*.[ch]pp"))]
-    key = hashlib.sha256(repr((host.mpicxx, stamps, COMPILE_OPTIONS)).encode()).hexdigest()[:16]
-    program = PRIVATE / "bench" / f"bench-{host.name}-{key}"
-    if program.exists():
-        return program
-    announce(f"building the benchmark for {host.name}")
-    program.parent.mkdir(parents=True, exist_ok=True)
-    for old in program.parent.glob(f"bench-{host.name}-*"):
-        old.unlink(missing_ok=True)
-    with tempfile.TemporaryDirectory(dir=program.parent) as folder:
-        made = Path(folder) / "bench"
-        command = [host.mpicxx, *COMPILE_OPTIONS, *sources, "-o", made, "-ldl"]
-        told = subprocess.run(command, capture_output=True, text=True, check=False)
-        if told.returncode != 0:
-            raise BenchError(f"{host.mpicxx} can't build the benchmark:\n{told.stderr[-2000:]}")
-        made.rename(program)
-    return program
+    changed. Raises TargetError."""
+    return targets.compile_program(
+        host.mpicxx, sorted(SOURCES.glob("*.cpp")), f"bench-{host.name}", *COMPILE_OPTIONS, "-ldl",
+        announce=lambda: announce(f"building the benchmark for {host.name}"),
+    )  # fmt: skip
 
 
 def _program_parameters(run: Run, folder: Path) -> Mapping[str, object]:

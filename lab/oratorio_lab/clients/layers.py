@@ -11,6 +11,7 @@ from pathlib import Path
 from oratorio.errors import OratorioError
 from oratorio.paths import PRIVATE
 from oratorio_lab.clients.kinds import PACKAGES
+from oratorio_lab.targets import compile_program
 
 HOME = PRIVATE / "clients"
 # Unpacks by tar into an overlay of /, which keeps the links /bin and /lib. dpkg's own unpacking would replace
@@ -73,14 +74,7 @@ def layer(name: str) -> Path:
 
 
 def xstate_library() -> Path:
-    """Returns the library to preload into user-mode Linux (see uml_xstate.c); compiles it after a change."""
-    source, target = Path(__file__).with_name("uml_xstate.c"), HOME / "uml_xstate.so"
-    if target.exists() and target.stat().st_mtime > source.stat().st_mtime:
-        return target
-    HOME.mkdir(parents=True, exist_ok=True)
-    # Another run may load or compile the library at the same time, so the finished file is moved into place.
-    with tempfile.TemporaryDirectory(dir=HOME) as folder:
-        fresh = Path(folder) / target.name
-        checked("cc", "-O2", "-Wall", "-shared", "-fPIC", "-o", fresh, source)
-        fresh.rename(target)
-    return target
+    """Returns the library to preload into user-mode Linux (see uml_xstate.c); compiles it after a change.
+    Raises TargetError."""
+    source = Path(__file__).with_name("uml_xstate.c")
+    return compile_program("cc", source, HOME / "uml_xstate.so", "-O2", "-Wall", "-shared", "-fPIC")

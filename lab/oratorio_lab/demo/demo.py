@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from oratorio.command_line import Parser, add_method_and_hints, within
@@ -23,6 +22,7 @@ from oratorio.errors import OratorioError
 from oratorio.launch import launch
 from oratorio.launch.hosts import Host, find_host, mpiexec_command, preload_library
 from oratorio.paths import OUT, ROOT
+from oratorio_lab import progress, targets
 from oratorio_lab.demo import page
 
 DEFAULT_HOST = "mpich5"
@@ -92,16 +92,11 @@ def hdf5_flags(host: Host) -> list[str]:
     return [f"-I/usr/include/hdf5/{name}", f"-L{library}", "-lhdf5", *links]
 
 
-def compile_program(host: Host, target: Path) -> Path:
-    """Compiles checkpoint.c for `host`, unless `target` is newer than the source."""
-    if target.exists() and target.stat().st_mtime > SOURCE.stat().st_mtime:
-        return target
-    target.parent.mkdir(parents=True, exist_ok=True)
-    command = [host.mpicc, "-O2", "-Wall", "-o", target, SOURCE, *hdf5_flags(host)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise DemoError(f"compiling {SOURCE.name} failed:\n{done.stderr}")
-    return target
+def compile_program(host: Host) -> Path:
+    """Returns checkpoint.c, compiled for `host`. Raises DemoError, TargetError."""
+    return targets.compile_program(
+        host.mpicc, SOURCE, f"checkpoint-{host.name}", "-O2", "-Wall", *hdf5_flags(host)
+    )
 
 
 def _phases(command: list[str], log: Path) -> Iterable[Phase]:
@@ -136,20 +131,14 @@ def _run_once(
     words = [str(program), str(folder), str(geometry.cells), str(geometry.steps)]
     command = mpiexec_command(host, RANKS, variables is not None, variables) + words
     title = f"{host.name}'s MPI-IO" if variables is None else "Oratorio"
-    columns = (TextColumn("{task.fields[title]:<18}"), BarColumn(), TimeElapsedColumn())
     phases = []
-    with Progress(
-        *columns, TextColumn("{task.description}"), console=console, disable=not console.is_terminal
-    ) as bar:
-        task = bar.add_task("", total=geometry.phases, title=title)
+    with progress.shown(console, title) as tell:
         for phase in _phases(command, FOLDER / f"{name}.log"):
             phases.append(phase)
-            bar.update(task, advance=1, description=f"{phase.layout} {phase.step}: {phase.name}")
-        bar.update(task, description="done")
+            tell(len(phases) / geometry.phases, f"{phase.layout} {phase.step}: {phase.name}")
     if len(phases) != geometry.phases:
         raise DemoError(f"{len(phases)} phases instead of {geometry.phases}")
-    if not console.is_terminal:
-        console.print(f"{title}: {sum(phase.seconds for phase in phases):.2f} s")
+    console.print(f"{title}: {sum(phase.seconds for phase in phases):.2f} s")
     return phases
 
 
@@ -207,7 +196,7 @@ def run(host_name: str, geometry: Geometry, variables: Mapping[str, str]) -> boo
     host = find_host(host_name)
     if not preload_library().exists():
         raise DemoError(f"{preload_library()} has not been built")
-    program = compile_program(host, FOLDER / f"checkpoint-{host.name}")
+    program = compile_program(host)
     mib = geometry.bytes_per_field / 2**20
     console.print(
         f"HDF5 checkpoint, {RANKS} ranks of {geometry.cells}^3 cells, {FIELDS} fields of {mib:.0f} MiB, "

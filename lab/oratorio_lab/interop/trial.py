@@ -12,6 +12,7 @@ from pathlib import Path
 
 from oratorio.launch.hosts import Host, HostError, find_host, run_ranks
 from oratorio.paths import ROOT
+from oratorio_lab import targets
 from oratorio_lab.interop import releases
 from oratorio_lab.interop.model import LIMIT_SECONDS, RANKS, MissingError, NoEndError, WrongError
 
@@ -56,14 +57,10 @@ def _flags(host: Host, library: str) -> list[str]:
 def compiled(host: Host, source: str, library: str = "", *flags: str, name: str = "") -> Path:
     """Returns a program of tests/programs; compiles it after a change. Raises MissingError."""
     target = releases.HOME / "programs" / host.name / (name or Path(source).stem)
-    if target.exists() and target.stat().st_mtime > (PROGRAMS / source).stat().st_mtime:
-        return target
-    target.parent.mkdir(parents=True, exist_ok=True)
-    command = [host.mpicc, "-O1", "-o", target, PROGRAMS / source, *_flags(host, library), *flags]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise MissingError(f"{source} isn't compiled: {done.stderr.strip().splitlines()[-1]}")
-    return target
+    try:
+        return targets.compile_program(host.mpicc, PROGRAMS / source, target, *_flags(host, library), *flags)
+    except targets.TargetError as error:
+        raise MissingError(f"{source} isn't compiled: {str(error).splitlines()[-1]}") from None
 
 
 def run(
