@@ -276,7 +276,7 @@ def show(folder: Path) -> None:
     program = build_program()
     place = place_of(program, folder)
     built_in, _ = read_costs(program, place.file_system, "")
-    text, source = in_force(costs_folder(os.environ), place.names)
+    text, source = in_force(os.environ, place.names)
     constants, warnings = read_costs(program, place.file_system, text)
     out = _out()
     out.print(table(built_in, {name: c.value for name, c in constants.items()}, "in force"))

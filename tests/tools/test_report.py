@@ -133,10 +133,11 @@ def test_costs_are_looked_for_where_the_library_looks(tmp_path):
     assert costs.costs_folder({"ORATORIO_COSTS": "/a", "XDG_CACHE_HOME": "/b"}) == Path("/a")
     assert costs.costs_folder({"XDG_CACHE_HOME": "/b", "HOME": "/c"}) == Path("/b/oratorio")
     assert costs.costs_folder({"HOME": "/c"}) == Path("/c/.cache/oratorio")
+    env = {"ORATORIO_COSTS": str(tmp_path)}
     (tmp_path / "UFS.costs").write_text("write_byte 3\n")
-    assert costs.in_force(tmp_path, costs.names_of("here", "UFS"))[0] == "write_byte 3\n"
+    assert costs.in_force(env, costs.names_of("here", "UFS"))[0] == "write_byte 3\n"
     (tmp_path / "here-UFS.costs").write_text("write_byte 4\n")
-    assert costs.in_force(tmp_path, costs.names_of("here", "UFS"))[0] == "write_byte 4\n"
+    assert costs.in_force(env, costs.names_of("here", "UFS"))[0] == "write_byte 4\n"
 
 
 MOUNTS = """\

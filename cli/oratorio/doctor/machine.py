@@ -95,7 +95,7 @@ def folder(where: Path, environ: Mapping[str, str], listed: str | None = None) -
     if free < FREE_GOOD:
         found.append(Finding(NOTE, "space", f"{amount(free)} are left in {where}"))
     name = mount.name if mount else "UFS"
-    text, source = costs.in_force(costs.costs_folder(environ), costs.names_of(platform.node(), name))
+    text, source = costs.in_force(environ, costs.names_of(platform.node(), name))
     if text:
         found.append(Finding(OK, "costs", f"auto picks by {source}"))
     else:

@@ -23,10 +23,10 @@ def names_of(machine: str, file_system: str) -> tuple[str, str]:
     return f"{machine}-{file_system}.costs", f"{file_system}.costs"
 
 
-def in_force(folder: Path, names: Sequence[str]) -> tuple[str, str]:
-    """Returns (text, path) of the first of these files that is not empty."""
+def in_force(env: Mapping[str, str], names: Sequence[str]) -> tuple[str, str]:
+    """Returns (text, path) of the first of these files that is not empty; empty if there is none."""
     for name in names:
-        file = folder / name
+        file = costs_folder(env) / name
         try:
             text = file.read_text()
         except OSError:

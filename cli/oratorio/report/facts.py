@@ -288,7 +288,7 @@ def limits_of(run: Run, environ: dict[str, str]) -> list[Limits]:
             by_name[library_name(file)].append(file)
     found = []
     for name, files in by_name.items():
-        text, source = costs.in_force(costs.costs_folder(environ), costs.names_of(run.machine, name))
+        text, source = costs.in_force(environ, costs.names_of(run.machine, name))
         accesses = [access for file in files for access in file.accesses]
         several = len({a.process for a in accesses if a.count("bytes_stored")}) > 1
         limits = _limits(accesses, costs.values_of(text), several) if source else ()

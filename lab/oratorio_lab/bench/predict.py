@@ -10,7 +10,7 @@ from statistics import median
 from rich.table import Table
 
 from oratorio.errors import OratorioError
-from oratorio.machine.costs import costs_folder, in_force
+from oratorio.machine.costs import in_force
 from oratorio_lab import calibrate
 from oratorio_lab.bench.arms import is_oratorios
 from oratorio_lab.bench.run import Run, Settings
@@ -74,7 +74,7 @@ def constants(settings: Settings) -> str:
     except OratorioError as error:
         return f"unknown: {error}"
     names = place.names[1:] if settings.nodes > 1 else place.names
-    return in_force(costs_folder(os.environ), names)[1] or BUILT_IN
+    return in_force(os.environ, names)[1] or BUILT_IN
 
 
 def summary(runs: Sequence[Run], settings: Settings) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from oratorio.machine.costs import costs_folder, in_force, values_of
+from oratorio.machine.costs import in_force, values_of
 from oratorio_lab import calibrate
 from oratorio_lab.simulate import machine as sim_machine
 
@@ -87,7 +87,7 @@ def write(file: Path, folder: Path) -> str:
     """
     program = calibrate.build_program()
     place = calibrate.place_of(program, folder)
-    text, source = in_force(costs_folder(os.environ), place.names)
+    text, source = in_force(os.environ, place.names)
     constants, _ = calibrate.read_costs(program, place.file_system, text)
     all_costs = {name: one.value for name, one in constants.items()}
     name = f"{place.machine}, {place.file_system}"
