@@ -35,12 +35,7 @@ def told_by(done) -> dict[int, str]:
 @pytest.mark.parametrize(("present", "absent"), [("[01]", "2-3"), ("[23]", "0-1")])
 def test_an_open_with_ranks_without_oratorio_is_an_error(name, present, absent, tmp_path):
     host = host_or_skip(name)
-    done = run_ranks(
-        host,
-        4,
-        preloaded_on(present, absent_program(host), tmp_path),
-        timeout_seconds=60,
-    )
+    done = run_ranks(host, 4, preloaded_on(present, absent_program(host), tmp_path), timeout_seconds=60)
     assert done.stdout.count("low opened") == done.stdout.count("high opened") == 2, done.stdout + done.stderr
     told = told_by(done)
     for rank in (int(digit) for digit in present.strip("[]")):
@@ -54,13 +49,7 @@ def test_an_open_with_ranks_without_oratorio_is_an_error(name, present, absent, 
 @pytest.mark.parametrize("name", ALL)
 def test_a_rank_that_comes_late_to_the_open_is_waited_for(name, tmp_path):
     host = host_or_skip(name)
-    done = run_checked(
-        host,
-        4,
-        [absent_program(host), tmp_path, "late"],
-        preload=True,
-        timeout_seconds=60,
-    )
+    done = run_checked(host, 4, [absent_program(host), tmp_path, "late"], preload=True, timeout_seconds=60)
     assert told_by(done) == dict.fromkeys(range(4), "opened")
 
 
@@ -84,10 +73,7 @@ def test_spawned_processes_have_oratorio(name, tmp_path):
     program = compile_for(host.mpicc, HERE / "spawned.c", f"spawned-{host.name}")
     words = [*launch_words(host, 1), program, tmp_path]
     done = oratorio("explain", *words, env=environment_of(host), timeout=60)
-    assert sorted(re.findall(r"rank \d: .*", done.stdout)) == [
-        "rank 0: right",
-        "rank 1: right",
-    ], done.stderr
+    assert sorted(re.findall(r"rank \d: .*", done.stdout)) == ["rank 0: right", "rank 1: right"], done.stderr
     assert "together: collective write" in done.stderr
     assert (tmp_path / "together").read_bytes() == b"a" * 100 + b"b" * 100
 

@@ -316,10 +316,7 @@ def test_a_figure_is_not_drawn_past_the_page_cache_of_a_folder_in_memory():
         (("tile", "--mpi", "nompi"), "no MPI named nompi here"),
         (("suite", "--workloads", "tiles"), "no workload tiles; there are coll_perf, "),
         (("paper", "1999"), "no paper 1999; there are 1995, 2001, 2006, 2014, 2019"),
-        (
-            ("paper", "2006", "--figures", "tiles"),
-            "--figures names 1-coll_perf, 2-tile, 3-flash, not tiles",
-        ),
+        (("paper", "2006", "--figures", "tiles"), "--figures names 1-coll_perf, 2-tile, 3-flash, not tiles"),
         (("paper", "2006", "--modes", "fast"), "--modes names buffered, direct, not fast"),
         (("paper", "2006", "--param", "n"), "a parameter is NAME=VALUE[,VALUE], not n"),
         (("paper", "2006", "--param", "edge=3"), "no workload of the 2006 paper has a parameter edge"),

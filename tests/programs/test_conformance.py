@@ -58,24 +58,8 @@ def test_a_rule_that_is_wrong_crashes_or_hangs_is_told_as_such_and_the_next_ones
 def test_the_command_prints_a_table_writes_json_and_fails_if_a_rule_is_broken(tmp_path):
     host = host_or_skip("mpich5")
     file = tmp_path / "outcomes.json"
-    words = [
-        "conformance",
-        "--rule",
-        "selftest-wrong",
-        "--rule",
-        "selftest-ok",
-        "--json",
-        file,
-    ]
-    command = [
-        sys.executable,
-        "-m",
-        "oratorio",
-        *words,
-        "--dir",
-        tmp_path,
-        *mpiexec_command(host, 2, False),
-    ]
+    words = ["conformance", "--rule", "selftest-wrong", "--rule", "selftest-ok", "--json", file]
+    command = [sys.executable, "-m", "oratorio", *words, "--dir", tmp_path, *mpiexec_command(host, 2, False)]
     env = os.environ | {"PYTHONPATH": ":".join(str(ROOT / name) for name in ("cli", "lab", "dev"))}
     done = subprocess.run([*map(str, command)], capture_output=True, text=True, env=env, timeout=120)
     assert done.returncode == 1, done.stderr
@@ -98,17 +82,7 @@ def test_a_launcher_that_starts_nothing_is_told(tmp_path):
 def test_rules_are_chosen_by_whole_section_numbers():
     rules = rules_of("mpich5")
     chosen = {rule.section for rule in conformance.select(rules, ["14.4", "14.5"], [], False)}
-    assert chosen == {
-        "14.4.1",
-        "14.4.2",
-        "14.4.3",
-        "14.4.4",
-        "14.4.5",
-        "14.5",
-        "14.5.1",
-        "14.5.2",
-        "14.5.3",
-    }
+    assert chosen == {"14.4.1", "14.4.2", "14.4.3", "14.4.4", "14.4.5", "14.5", "14.5.1", "14.5.2", "14.5.3"}
     with pytest.raises(conformance.ConformanceError, match="no such rule: nobody"):
         conformance.select(rules, [], ["nobody"], False)
     with pytest.raises(conformance.ConformanceError, match=r"no rule is of section 14\.42"):

@@ -39,14 +39,7 @@ def run_tests(host: Host, ranks: int, tests: Path, folder: Path, preload: bool) 
     with tempfile.TemporaryDirectory(dir="/dev/shm") as files:
         env = {"TMPDIR": files}
         try:
-            done = run_ranks(
-                host,
-                ranks,
-                program,
-                preload=preload,
-                env=env,
-                timeout_seconds=TIMEOUT_SECONDS,
-            )
+            done = run_ranks(host, ranks, program, preload=preload, env=env, timeout_seconds=TIMEOUT_SECONDS)
             told = f"exit code {done.returncode}\n{done.stderr[-3000:]}"
         except subprocess.TimeoutExpired as late:
             told = f"{late.timeout} seconds were over\n{(late.stderr or '')[-3000:]}"

@@ -92,11 +92,7 @@ CASES = [
         run(file(*[access(r, 1.0, 0.1, moved=MIB if r else 2 * MIB) for r in range(4)])),
     ),
     (advice.first_access, run(steps(1.0, 0.1)), run(steps(0.2, 0.1))),
-    (
-        advice.asked_by_name,
-        run(explained=slow(4.0)),
-        run(explained=slow(1.2)),
-    ),
+    (advice.asked_by_name, run(explained=slow(4.0)), run(explained=slow(1.2))),
     (
         advice.network_writes,
         run(file(*[access(0, n, 0.1) for n in range(40)], kind="NFS:")),

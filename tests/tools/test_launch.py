@@ -11,10 +11,7 @@ import pytest
 
 from oratorio.launch import launch
 
-VERSIONS = {
-    "hydra": "HYDRA build details:\n    Version: 4.0.2",
-    "openmpi": "mpirun (Open MPI) 4.1.4",
-}
+VERSIONS = {"hydra": "HYDRA build details:\n    Version: 4.0.2", "openmpi": "mpirun (Open MPI) 4.1.4"}
 ODD = ["--title", "two words", "a;b", "$HOME", "it's", '"q"', "*", "", "--method", "x", "-genv"]
 
 

@@ -47,12 +47,7 @@ def whole(events, **counts):
     said = {"accesses": accesses, "spans": len(kinds) - accesses, "dropped_accesses": 0, "dropped_spans": 0}
     names = {"file": 0, "path": "/scratch/out.h5", "ranks": 2, "placement": [[0, 2]]}
     nodes = [{"name": "here", "clock_ahead_ns": 0, "within_ns": 0}]
-    first = {
-        "ph": "M",
-        "pid": 0,
-        "name": "oratorio_file",
-        "args": {**names, "nodes": nodes, "hints": {}},
-    }
+    first = {"ph": "M", "pid": 0, "name": "oratorio_file", "args": {**names, "nodes": nodes, "hints": {}}}
     last = {"ph": "M", "pid": 0, "name": "oratorio_end", "args": {"file": 0, **said, **counts}}
     head = {"displayTimeUnit": "ns", "oratorio": {"version": 1, "began": 0}}
     return {**head, "traceEvents": [first, *events, last]}
