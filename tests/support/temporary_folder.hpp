@@ -5,6 +5,8 @@
 #include <stdlib.h>
 
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <stdexcept>
 #include <string>
 
@@ -28,6 +30,19 @@ class TemporaryFolder {
         return (path_ / name).string();
     }
     [[nodiscard]] std::string path() const { return path_.string(); }
+    /// Creates or replaces a file, and returns its path.
+    std::string make(const std::string& name, const std::string& content) const {
+        std::ofstream(file(name), std::ios::binary) << content;
+        return file(name);
+    }
+    /// Returns the content of a file; empty if there is none.
+    [[nodiscard]] std::string read(const std::string& name) const {
+        std::ifstream in(file(name), std::ios::binary);
+        return {std::istreambuf_iterator<char>(in), {}};
+    }
+    [[nodiscard]] bool has(const std::string& name) const {
+        return std::filesystem::exists(file(name));
+    }
 
   private:
     std::filesystem::path path_;

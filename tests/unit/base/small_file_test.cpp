@@ -8,7 +8,6 @@
 
 #include <cerrno>
 #include <csignal>
-#include <fstream>
 #include <thread>
 
 #include "base/descriptor.hpp"
@@ -17,15 +16,6 @@
 namespace oratorio::test {
 namespace {
 
-void write(const std::string& path, const std::string& text) {
-    std::ofstream(path, std::ios::binary) << text;
-}
-
-std::string contents(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
-
 int errno_of(const Result<void>& result) {
     return result ? 0 : result.error().system_errno;
 }
@@ -33,7 +23,7 @@ int errno_of(const Result<void>& result) {
 TEST(SmallFile, a_regular_file_is_read_whole_and_one_that_is_not_there_is_empty) {
     const TemporaryFolder folder;
     const std::string text(70'000, 'x');
-    write(folder.file("long"), text + std::string(1, '\0') + "end");
+    folder.make("long", text + std::string(1, '\0') + "end");
     EXPECT_EQ(*read_small_file(folder.file("long")), text + std::string(1, '\0') + "end");
     EXPECT_EQ(*read_small_file(folder.file("none")), "");
     EXPECT_EQ(*read_small_file(folder.file("long") + "/none"), "");
@@ -55,8 +45,8 @@ TEST(SmallFile, folders_pipes_and_devices_are_errors_at_once) {
 TEST(SmallFile, more_than_a_mebibyte_is_an_error) {
     const TemporaryFolder folder;
     const std::string most(kSmallFile, 'x');
-    write(folder.file("most"), most);
-    write(folder.file("more"), most + "x");
+    folder.make("most", most);
+    folder.make("more", most + "x");
     EXPECT_EQ(*read_small_file(folder.file("most")), most);
     EXPECT_EQ(read_small_file(folder.file("more")).error().kind, ErrorKind::bad_file);
 }
@@ -65,7 +55,7 @@ TEST(SmallFile, text_is_added_at_the_end_of_a_file_that_is_made_if_need_be) {
     const TemporaryFolder folder;
     EXPECT_TRUE(append_to_file(folder.file("told"), "one\n").ok());
     EXPECT_TRUE(append_to_file(folder.file("told"), "two\n").ok());
-    EXPECT_EQ(contents(folder.file("told")), "one\ntwo\n");
+    EXPECT_EQ(folder.read("told"), "one\ntwo\n");
     EXPECT_EQ(errno_of(append_to_file(folder.path(), "one\n")), EISDIR);
     EXPECT_EQ(errno_of(append_to_file(folder.file("none/told"), "one\n")), ENOENT);
     EXPECT_EQ(errno_of(append_to_file("/dev/full", "one\n")), ENOSPC);

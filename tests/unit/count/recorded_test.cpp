@@ -3,13 +3,11 @@
 #include "count/recorded.hpp"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <stdexcept>
 
+#include "support/temporary_folder.hpp"
 #include "support/typemap_oracle.hpp"
 #include "type/cursor.hpp"
 #include "type/shape_codec.hpp"
@@ -90,16 +88,9 @@ std::vector<std::int64_t> two_ranks() {
 
 class RecordedFile : public ::testing::Test {
   protected:
-    RecordedFile()
-        : path_(std::filesystem::temp_directory_path() /
-                ("recorded-" + std::to_string(::getpid()))) {}
-    ~RecordedFile() override { std::filesystem::remove(path_); }
-
     std::string write(const std::vector<std::int64_t>& numbers) {
-        std::ofstream(path_, std::ios::binary)
-            .write(reinterpret_cast<const char*>(numbers.data()),
-                   std::ssize(numbers) * Bytes{sizeof(std::int64_t)});
-        return path_;
+        return folder_.make("recorded", {reinterpret_cast<const char*>(numbers.data()),
+                                         numbers.size() * sizeof(std::int64_t)});
     }
     std::string complaint(const std::vector<std::int64_t>& numbers, int ranks = 2) {
         try {
@@ -111,7 +102,7 @@ class RecordedFile : public ::testing::Test {
     }
 
   private:
-    std::filesystem::path path_;
+    test::TemporaryFolder folder_;
 };
 
 TEST_F(RecordedFile, IsReadAsItWasWritten) {

@@ -6,14 +6,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <numeric>
 #include <sstream>
 
 #include "count/layouts.hpp"
 #include "count/run_file.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace oratorio::count {
 namespace {
@@ -201,11 +200,9 @@ std::vector<std::int64_t> numbers(const std::string& text) {
 class OfRunFile : public ::testing::Test {
   protected:
     void write(const std::vector<std::int64_t>& numbers) {
-        std::ofstream(path_, std::ios::binary)
-            .write(reinterpret_cast<const char*>(numbers.data()),
-                   static_cast<std::streamsize>(numbers.size() * sizeof(std::int64_t)));
+        folder_.make("runs", {reinterpret_cast<const char*>(numbers.data()),
+                              numbers.size() * sizeof(std::int64_t)});
     }
-    void TearDown() override { std::filesystem::remove(path_); }
 
     /// A file of two maps of 4 processes. A map holds the size of an element and the numbers of
     /// elements and of variables; then, for each process, the number of its runs, their begins and
@@ -214,8 +211,8 @@ class OfRunFile : public ::testing::Test {
         "3552870968014877509 4 2 "
         "4 8 3  2 6 0 1 1  2 3 1 1 1  1 4 2  2 2 7 1 1 "
         "8 4 1  1 3 1  1 2 1  1 1 1  1 0 1");
-    const std::string path_ = ::testing::TempDir() + "oratorio-runs-" +
-                              ::testing::UnitTest::GetInstance()->current_test_info()->name();
+    const test::TemporaryFolder folder_;
+    const std::string path_ = folder_.file("runs");
 };
 
 TEST_F(OfRunFile, RanksHaveTheirProcessesPiecesInTheOrderOfTheFile) {
