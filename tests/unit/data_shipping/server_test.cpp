@@ -14,12 +14,10 @@
 #include "support/memory_store.hpp"
 #include "support/temporary_folder.hpp"
 #include "unit/data_shipping/agent_pieces.hpp"
+#include "unit/net/counter_support.hpp"
 
 namespace oratorio::test {
 namespace {
-
-using namespace std::chrono_literals;
-constexpr auto kSoon = 20s;  // far more than any step here takes
 
 /// A few agents with stores of one disk.
 class Few {
@@ -123,19 +121,9 @@ TEST(AgentServer, WhenItHasGoneItsRanksAreToldEachTime) {
     EXPECT_EQ(none.error().system_errno, ECONNREFUSED);
 }
 
-/// Opens a connection without the library's client, to send complete or incomplete messages.
-Socket raw(const ServiceAddress& place, std::uint64_t token) {
-    auto socket =
-        Socket::connect(place.addresses[place.count - 1], static_cast<std::uint16_t>(place.port));
-    EXPECT_TRUE(socket.ok());
-    EXPECT_TRUE(socket->send(to_word(token), Socket::Clock::now() + kSoon).ok());
-    return std::move(*socket);
-}
-
-bool is_closed(const Socket& socket) {
-    Word word{};
-    const auto got = socket.receive(word, Socket::Clock::now() + kSoon);
-    return !got && got.error().system_errno == ECONNRESET;
+/// The bytes of a request's head.
+std::span<const std::byte> bytes_of(const RequestHead& head) {
+    return std::as_bytes(std::span(&head, 1));
 }
 
 TEST(AgentServer, WhoHasNotTheTokenIsSentAwayAndWritesNothing) {
@@ -144,10 +132,10 @@ TEST(AgentServer, WhoHasNotTheTokenIsSentAwayAndWritesNothing) {
     const auto agents = few.reached();
     const ServiceAddress place = few.servers[0]->address();
     Piece piece(Direction::write, 0, 0, 1000, 1);
-    const Socket stranger = raw(place, place.token + 1);
-    const auto& head = piece.numbered(3).head;
-    (void)stranger.send(std::as_bytes(std::span(&head, 1)), Socket::Clock::now() + kSoon);
-    EXPECT_TRUE(is_closed(stranger));
+    RawClient stranger(place);
+    stranger.say(to_word(place.token + 1));
+    stranger.say(bytes_of(piece.numbered(3).head));
+    EXPECT_TRUE(stranger.is_closed());
     EXPECT_EQ(disk.size(), 0);
     EXPECT_EQ(ask(*agents, piece).error.kind, ErrorKind::none);
 }
@@ -161,11 +149,9 @@ TEST(AgentServer, WhoAsksForMoreThanABufferOrForWhatThereIsNotIsSentAway) {
          {RequestHead{.described = 10, .data = kMost},
           RequestHead{.described = UINT64_MAX, .data = 2},
           RequestHead{.description = static_cast<Description>(9), .described = 1}}) {
-        const Socket liar = raw(place, place.token);
-        Word answer{};
-        EXPECT_TRUE(liar.receive(answer, Socket::Clock::now() + kSoon).ok());
-        (void)liar.send(std::as_bytes(std::span(&head, 1)), Socket::Clock::now() + kSoon);
-        EXPECT_TRUE(is_closed(liar));
+        RawClient liar = RawClient::admitted(place);
+        liar.say(bytes_of(head));
+        EXPECT_TRUE(liar.is_closed());
     }
     Piece piece(Direction::write, 0, 0, 1000, 1);
     EXPECT_EQ(ask(*agents, piece).error.kind, ErrorKind::none);
@@ -215,13 +201,10 @@ TEST(AgentServer, WhoPointsOutsideOfWhatIsSharedIsSentAway) {
     const Few few(disk, 1);
     const ServiceAddress place = few.servers[0]->address();
     for (const std::uint64_t at : {std::uint64_t{64}, UINT64_MAX - 1, std::uint64_t{0}}) {
-        const Socket liar = raw(place, place.token);
-        Word answer{};
-        EXPECT_TRUE(liar.receive(answer, Socket::Clock::now() + kSoon).ok());
-        const RequestHead head{
-            .writes = 1, .described = 4, .data = 100, .described_at = at, .data_at = 64};
-        (void)liar.send(std::as_bytes(std::span(&head, 1)), Socket::Clock::now() + kSoon);
-        EXPECT_TRUE(is_closed(liar));
+        RawClient liar = RawClient::admitted(place);
+        liar.say(bytes_of(
+            {.writes = 1, .described = 4, .data = 100, .described_at = at, .data_at = 64}));
+        EXPECT_TRUE(liar.is_closed());
     }
     EXPECT_EQ(disk.size(), 0);
 }
@@ -232,16 +215,11 @@ TEST(AgentServer, WhoKeepsABufferForTooLongIsSentAwayWhenOthersWantIt) {
     MemoryDisk disk;
     const Few few(disk, 1, {}, 50ms);
     const ServiceAddress place = few.servers[0]->address();
-    std::vector<Socket> stopped;
+    std::vector<RawClient> stopped;
     for (int i = 0; i < 4; ++i) {
-        stopped.push_back(raw(place, place.token));
-        const RequestHead head{.writes = 1, .described = 4, .data = 1000};
-        Word answer{};
-        EXPECT_TRUE(stopped.back().receive(answer, Socket::Clock::now() + kSoon).ok());
-        const std::array<std::byte, 2> some{};
-        EXPECT_TRUE(
-            stopped.back().send(std::as_bytes(std::span(&head, 1)), Socket::Clock::now()).ok());
-        EXPECT_TRUE(stopped.back().send(some, Socket::Clock::now()).ok());
+        stopped.push_back(RawClient::admitted(place));
+        stopped.back().say(bytes_of({.writes = 1, .described = 4, .data = 1000}));
+        stopped.back().say(std::array<std::byte, 2>{});
     }
     const auto agents = few.reached();
     Piece piece(Direction::write, 0, 0, 1000, 1);
@@ -295,8 +273,7 @@ TEST(AgentServer, ClosingTellsWhatAStoreOfItsSays) {
 /// reply that the rank's client reports.
 ReplyHead reply_of_liar(std::span<const std::byte> said) {
     const auto listener = Socket::listen();
-    ServiceAddress place{.token = 1, .answer = 2, .port = *listener->port(), .count = 1};
-    place.addresses[0] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 0, 0, 1};
+    const ServiceAddress place = at_loopback(*listener->port());
     std::thread liar([&] {
         pollfd watched{listener->number(), POLLIN, 0};
         ::poll(&watched, 1, -1);
@@ -308,7 +285,7 @@ ReplyHead reply_of_liar(std::span<const std::byte> said) {
         (void)client->receive(std::as_writable_bytes(std::span(&head, 1)),
                               Socket::Clock::now() + kSoon);
         (void)client->send(said, Socket::Clock::now() + kSoon);
-        (void)is_closed(*client);
+        (void)client->receive(token, Socket::Clock::now() + kSoon);  // until the client closes
     });
     auto agents = RemoteAgents::connect(std::span(&place, 1), kBlock, kMost);
     EXPECT_TRUE(agents.ok());

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -20,6 +19,7 @@
 #include <vector>
 
 #include "net/served_counter.hpp"
+#include "support/resource_limit.hpp"
 
 namespace oratorio::test {
 
@@ -114,20 +114,6 @@ inline std::ptrdiff_t open_descriptors() {
     return std::distance(begin(all), end(all));
 }
 
-/// Limits this process to `count` descriptors.
-class FewDescriptors {
-  public:
-    explicit FewDescriptors(rlim_t count) {
-        ::getrlimit(RLIMIT_NOFILE, &before_);
-        const rlimit few{.rlim_cur = count, .rlim_max = before_.rlim_max};
-        ::setrlimit(RLIMIT_NOFILE, &few);
-    }
-    ~FewDescriptors() { ::setrlimit(RLIMIT_NOFILE, &before_); }
-
-  private:
-    rlimit before_{};
-};
-
 /// Takes all descriptors that this process may have; give_one_back() releases one.
 class NoDescriptors {
   public:
@@ -137,7 +123,7 @@ class NoDescriptors {
     void give_one_back() { taken_.pop_back(); }
 
   private:
-    FewDescriptors few_{64};
+    ResourceLimit few_{RLIMIT_NOFILE, 64};
     std::vector<Descriptor> taken_;
 };
 

@@ -286,7 +286,7 @@ TEST(ServedCounter, where_all_descriptors_are_taken_one_client_at_a_time_is_serv
 
 TEST(ServedCounter, more_clients_than_connections_count_each_request_once) {
     constexpr int kClients = 40;
-    const FewDescriptors few(128);  // enough for 32 connections
+    const ResourceLimit few(RLIMIT_NOFILE, 128);  // enough for 32 connections
     Host host;
     const auto before = open_descriptors();
     std::vector<std::unique_ptr<CounterClient>> clients;
