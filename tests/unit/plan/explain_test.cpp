@@ -16,124 +16,88 @@ namespace {
 
 const std::string kGolden = std::string(ORATORIO_TESTS) + "/unit/plan/explain.golden";
 
+using Change = std::function<void(FlatTerms&)>;
+
+/// A situation and its place in the golden file.
 struct Named {
     std::string name;
-    std::function<Plan()> plan;
+    Summaries summaries;
+    Direction direction;
+    int nodes;           ///< 0: an independent access
+    Change change = {};  ///< of the options
+
+    [[nodiscard]] Plan plan() const {
+        FlatTerms options = all_allowed();
+        if (nodes > 0) options.coherent = options.local_file_system = nodes == 1;
+        if (change) change(options);
+        if (nodes > 0) return plan_of(summaries, options, 0, direction, nodes);
+        const auto rank = static_cast<Rank>(std::ssize(summaries) - 1);
+        return make_own_plan(direction, rank, summaries.back(), **terms_of(options));
+    }
 };
 
-FlatTerms options_of(const std::function<void(FlatTerms&)>& change) {
-    FlatTerms options = all_allowed();
-    change(options);
-    return options;
-}
-
-Plan in_situation(const Summaries& summaries, Direction direction, int nodes,
-                  const std::function<void(FlatTerms&)>& change) {
-    const FlatTerms options = options_of([&](FlatTerms& one) {
-        one.coherent = nodes == 1;
-        one.local_file_system = nodes == 1;
-        change(one);
-    });
-    return plan_of(summaries, options, 0, direction, nodes);
-}
-
-const std::vector<Named>& left_to_auto() {
-    const auto nothing = [](FlatTerms&) {};
-    const auto write = Direction::write;
-    const auto read = Direction::read;
-    static const std::vector<Named> all{
-        {"fine, 8 ranks of a node, write",
-         [=] { return in_situation(interleaved(8, 8, 1 << 20), write, 1, nothing); }},
-        {"fine, 8 ranks of a node, read",
-         [=] { return in_situation(interleaved(8, 8, 1 << 20), read, 1, nothing); }},
-        {"fine with gaps, 8 ranks of a node, write",
-         [=] { return in_situation(interleaved(8, 8, 1 << 20, 64), write, 1, nothing); }},
-        {"sparse, 4 ranks of a node, read",
-         [=] { return in_situation(interleaved(4, 8, 1 << 12, 1 << 16), read, 1, nothing); }},
-        {"coarse, 8 ranks of a node, write",
-         [=] { return in_situation(interleaved(8, 4 << 20, 4), write, 1, nothing); }},
-        {"pieces of 4 KiB past the page cache, 8 ranks of a node, write",
-         [=] {
-             return in_situation(interleaved(8, 4 << 10, 1 << 10), write, 1,
-                                 [](FlatTerms& options) { options.direct_write = true; });
-         }},
-        {"fine, 16 ranks on 4 nodes, write",
-         [=] { return in_situation(interleaved(16, 8, 1 << 18), write, 4, nothing); }},
-        {"fine, 16 ranks on 4 nodes, read",
-         [=] { return in_situation(interleaved(16, 8, 1 << 18), read, 4, nothing); }},
-        {"coarse, 16 ranks on 4 nodes, write",
-         [=] { return in_situation(interleaved(16, 4 << 20, 4), write, 4, nothing); }},
-        {"pieces of 1 KiB, 16384 ranks on 256 nodes, write",
-         [=] { return in_situation(interleaved(16384, 1024, 64), write, 256, nothing); }},
-        {"independent, fine, read",
-         [=] {
-             return make_own_plan(read, 0, interleaved(4, 8, 1 << 16)[0],
-                                  **terms_of(options_of(nothing)));
-         }},
-        {"independent, fine, write",
-         [=] {
-             return make_own_plan(write, 0, interleaved(4, 8, 1 << 16)[0],
-                                  **terms_of(options_of(nothing)));
-         }},
-    };
-    return all;
-}
-
-std::function<void(FlatTerms&)> by_name(const char* method) {
+Change by_name(const char* method) {
     return [method](FlatTerms& options) { options.method = find_method(method); };
 }
 
-const std::vector<Named>& by_name_or_hint() {
-    const auto write = Direction::write;
-    static const std::vector<Named> all{
-        {"multithreaded by name, 8 ranks on 2 nodes, write",
-         [=] {
-             return in_situation(interleaved(8, 64, 1 << 16), write, 2, by_name("multithreaded"));
-         }},
-        {"shared_buffer_list by name, 4 ranks of a node, write",
-         [=] {
-             return in_situation(interleaved(4, 64, 1 << 16), write, 1,
-                                 by_name("shared_buffer_list"));
-         }},
-        {"thin data by hint, 8 ranks on 2 nodes, write",
-         [=] {
-             return in_situation(interleaved(8, 64, 1 << 16, 1 << 10), write, 2,
-                                 [](FlatTerms& options) { options.sparse = true; });
-         }},
-        {"cb_gather by name, 8 ranks on 2 nodes, write",
-         [=] { return in_situation(interleaved(8, 64, 1 << 16), write, 2, by_name("cb_gather")); }},
-        {"two_layer by name, 16 ranks on 2 nodes, write",
-         [=] {
-             return in_situation(interleaved(16, 64, 1 << 16), write, 2, by_name("two_layer"));
-         }},
-        {"two_layer_shared by name, 16 ranks on 2 nodes, all the same, read",
-         [=] {
-             const Summaries alike(16, interleaved(1, 64, 1 << 16)[0]);
-             return in_situation(alike, Direction::read, 2, by_name("two_layer_shared"));
-         }},
-        {"data_shipping by name, independent, read",
-         [=] {
-             FlatTerms options = options_of(by_name("data_shipping"));
-             options.agents = few_agents(256 << 10);
-             return make_own_plan(Direction::read, 1, interleaved(4, 64, 1 << 16)[1],
-                                  **terms_of(options));
-         }},
-        {"datatype_io by name, without agents, 4 ranks of a node, write",
-         [=] {
-             return in_situation(interleaved(4, 64, 1 << 16), write, 1, by_name("datatype_io"));
-         }},
-        {"shared_data by name, 4 ranks of a node, write",
-         [=] {
-             return in_situation(interleaved(4, 64, 1 << 16), write, 1, by_name("shared_data"));
-         }},
+constexpr auto kWrite = Direction::write;
+constexpr auto kRead = Direction::read;
+
+std::vector<Named> left_to_auto() {
+    const auto direct = [](FlatTerms& options) { options.direct_write = true; };
+    const Summaries fine = interleaved(8, 8, 1 << 20);
+    const Summaries coarse = interleaved(8, 4 << 20, 4);
+    const Summaries own{interleaved(4, 8, 1 << 16)[0]};
+    return {
+        {"fine, 8 ranks of a node, write", fine, kWrite, 1},
+        {"fine, 8 ranks of a node, read", fine, kRead, 1},
+        {"fine with gaps, 8 ranks of a node, write", interleaved(8, 8, 1 << 20, 64), kWrite, 1},
+        {"sparse, 4 ranks of a node, read", interleaved(4, 8, 1 << 12, 1 << 16), kRead, 1},
+        {"coarse, 8 ranks of a node, write", coarse, kWrite, 1},
+        {"pieces of 4 KiB past the page cache, 8 ranks of a node, write",
+         interleaved(8, 4 << 10, 1 << 10), kWrite, 1, direct},
+        {"fine, 16 ranks on 4 nodes, write", interleaved(16, 8, 1 << 18), kWrite, 4},
+        {"fine, 16 ranks on 4 nodes, read", interleaved(16, 8, 1 << 18), kRead, 4},
+        {"coarse, 16 ranks on 4 nodes, write", interleaved(16, 4 << 20, 4), kWrite, 4},
+        {"pieces of 1 KiB, 16384 ranks on 256 nodes, write", interleaved(16384, 1024, 64), kWrite,
+         256},
+        {"independent, fine, read", own, kRead, 0},
+        {"independent, fine, write", own, kWrite, 0},
     };
-    return all;
+}
+
+std::vector<Named> by_name_or_hint() {
+    const auto sparse = [](FlatTerms& options) { options.sparse = true; };
+    const auto shipped = [](FlatTerms& options) {
+        options.method = find_method("data_shipping");
+        options.agents = few_agents(256 << 10);
+    };
+    const Summaries of_4 = interleaved(4, 64, 1 << 16);
+    const Summaries of_8 = interleaved(8, 64, 1 << 16);
+    const Summaries of_16 = interleaved(16, 64, 1 << 16);
+    const Summaries alike(16, interleaved(1, 64, 1 << 16)[0]);
+    return {
+        {"multithreaded by name, 8 ranks on 2 nodes, write", of_8, kWrite, 2,
+         by_name("multithreaded")},
+        {"shared_buffer_list by name, 4 ranks of a node, write", of_4, kWrite, 1,
+         by_name("shared_buffer_list")},
+        {"thin data by hint, 8 ranks on 2 nodes, write", interleaved(8, 64, 1 << 16, 1 << 10),
+         kWrite, 2, sparse},
+        {"cb_gather by name, 8 ranks on 2 nodes, write", of_8, kWrite, 2, by_name("cb_gather")},
+        {"two_layer by name, 16 ranks on 2 nodes, write", of_16, kWrite, 2, by_name("two_layer")},
+        {"two_layer_shared by name, 16 ranks on 2 nodes, all the same, read", alike, kRead, 2,
+         by_name("two_layer_shared")},
+        {"data_shipping by name, independent, read", {of_4[0], of_4[1]}, kRead, 0, shipped},
+        {"datatype_io by name, without agents, 4 ranks of a node, write", of_4, kWrite, 1,
+         by_name("datatype_io")},
+        {"shared_data by name, 4 ranks of a node, write", of_4, kWrite, 1, by_name("shared_data")},
+    };
 }
 
 TEST(Explain, SaysWhatTheGoldenFileHas) {
     std::string told;
-    for (const auto* const situations : {&left_to_auto(), &by_name_or_hint()}) {
-        for (const Named& inputs : *situations)
+    for (const auto& situations : {left_to_auto(), by_name_or_hint()}) {
+        for (const Named& inputs : situations)
             told += "## " + inputs.name + "\n" + explain(inputs.plan()) + "\n";
     }
     if (std::getenv("ORATORIO_UPDATE") != nullptr) std::ofstream(kGolden) << told;
