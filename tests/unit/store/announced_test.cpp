@@ -3,18 +3,18 @@
 // outside it, or across its ends.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <array>
-#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "store/transfer.hpp"
+#include "support/resource_limit.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace oratorio {
@@ -129,14 +129,9 @@ TEST_F(Announced, a_failing_request_from_announced_memory_tells_how_far_it_got) 
     EXPECT_EQ(past_end.bytes, 2 * kPage);
     EXPECT_EQ(past_end.error.kind, ErrorKind::none);
 
-    rlimit before{};
-    ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
-    const auto old = std::signal(SIGXFSZ, SIG_IGN);
-    const rlimit small{static_cast<rlim_t>(3 * kPage), before.rlim_max};
-    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+    std::optional<test::ResourceLimit> small(std::in_place, RLIMIT_FSIZE, 3 * kPage);
     const Transferred full = transfer(*store_, Direction::write, 4 * kPage, into.of(4, 1));
-    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
-    std::signal(SIGXFSZ, old);
+    small.reset();
     EXPECT_EQ(full.bytes, 0);
     EXPECT_NE(full.error.kind, ErrorKind::none);
     EXPECT_EQ(full.error.offset, 4 * kPage);

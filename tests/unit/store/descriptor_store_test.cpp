@@ -4,14 +4,10 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <array>
 #include <atomic>
 #include <cerrno>
 #include <cstddef>
@@ -20,6 +16,7 @@
 #include <vector>
 
 #include "store/transfer.hpp"
+#include "support/forbidden_calls.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace oratorio {
@@ -136,25 +133,11 @@ TEST_F(DescriptorStoreTest, remove_file_removes_and_says_why_it_can_not) {
     EXPECT_EQ(remove_file(folder_.path()).error().kind, ErrorKind::bad_file);
 }
 
-// Makes io_uring unavailable to the calling thread, as many containers make it unavailable to a
-// process. Returns false if the kernel has no system call filters.
-bool forbid_io_uring() {
-    std::array<sock_filter, 4> filter{{
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_io_uring_setup, 0, 1),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-    }};
-    const sock_fprog program{filter.size(), filter.data()};
-    return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
-           ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
-}
-
 TEST_F(DescriptorStoreTest, uring_says_unsupported_when_the_kernel_gives_no_ring) {
     bool forbidden = false;
     Error error;
     std::thread([&] {
-        forbidden = forbid_io_uring();
+        forbidden = test::forbid({SYS_io_uring_setup}, EPERM);
         const auto opened = open_uring(path(), kReadWrite, 4);
         if (!opened.ok()) error = opened.error();
     }).join();
@@ -169,7 +152,7 @@ TEST_F(DescriptorStoreTest, where_uring_is_refused_posix_can_still_be_the_one_th
     const std::string fresh = path() + ".fresh";
     bool forbidden = false, made = false;
     std::thread([&] {
-        forbidden = forbid_io_uring();
+        forbidden = test::forbid({SYS_io_uring_setup}, EPERM);
         (void)open_uring(fresh, mode, 4);
         made = open_posix(fresh, mode).ok();
     }).join();

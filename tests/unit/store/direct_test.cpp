@@ -5,15 +5,11 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstddef>
 #include <cstdlib>
@@ -22,6 +18,7 @@
 #include <vector>
 
 #include "store/transfer.hpp"
+#include "support/forbidden_calls.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace oratorio {
@@ -149,27 +146,6 @@ TEST(Direct, where_opening_is_refused_the_page_cache_serves_and_a_remark_says_so
     EXPECT_GT(transfer(**store, Direction::read, 0, memory.bytes()).bytes, 100);
 }
 
-// Makes transfers on descriptor `file` fail with EINVAL in the calling thread, as some file systems
-// do.
-bool refuse_transfers_by(int file) {
-    constexpr unsigned kCall = offsetof(seccomp_data, nr);
-    constexpr unsigned kFirstArgument = offsetof(seccomp_data, args);
-    std::array<sock_filter, 9> filter{{
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, kCall),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_pwritev, 3, 0),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_preadv, 2, 0),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_pwrite64, 1, 0),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_pread64, 0, 3),
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, kFirstArgument),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<unsigned>(file), 0, 1),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EINVAL),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-    }};
-    const sock_fprog program{filter.size(), filter.data()};
-    return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
-           ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
-}
-
 // Returns the one descriptor of this process that is open for direct I/O.
 int direct_descriptor() {
     for (int number = 3; number < 1024; ++number) {
@@ -188,7 +164,9 @@ TEST(Direct, where_the_first_transfer_is_refused_the_page_cache_serves_and_a_rem
     bool refused = false;
     Transferred done;
     std::thread([&] {
-        refused = refuse_transfers_by(direct_descriptor());
+        refused =
+            test::forbid({SYS_pwritev, SYS_preadv, SYS_pwrite64, SYS_pread64}, EINVAL,
+                         test::ArgumentTest{.value = static_cast<unsigned>(direct_descriptor())});
         done = transfer(**store, Direction::write, 0, memory.bytes());
     }).join();
     if (!refused) GTEST_SKIP() << "this kernel has no system call filters";

@@ -8,18 +8,15 @@
 #include "store/allocate.hpp"
 #include "store/transfer.hpp"
 #include "support/forbidden_calls.hpp"
+#include "support/random.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace oratorio {
 namespace {
 
-constexpr OpenMode kReadWrite{.read = true, .write = true, .create = true};
+using test::random_bytes;
 
-std::vector<std::byte> counted(std::size_t length) {
-    std::vector<std::byte> bytes(length);
-    for (std::size_t i = 0; i < length; ++i) bytes[i] = static_cast<std::byte>(i * 7 + i / 251);
-    return bytes;
-}
+constexpr OpenMode kReadWrite{.read = true, .write = true, .create = true};
 
 /// Returns pieces that cover all of `bytes`.
 std::vector<iovec> pieces_of(std::span<std::byte> bytes) {
@@ -34,7 +31,7 @@ std::vector<iovec> pieces_of(std::span<std::byte> bytes) {
 
 /// Writes and reads scattered memory and contiguous memory, and expects the right bytes.
 void moves_bytes(Store& store) {
-    auto bytes = counted(10'000);
+    auto bytes = random_bytes(10'000, 1);
     const auto wrote = Transfer(store).move(Direction::write, 3, pieces_of(bytes));
     EXPECT_EQ(wrote.bytes, 10'000) << describe(wrote.error, "");
     std::vector<std::byte> back(20'000);
@@ -65,7 +62,7 @@ TEST(Sandbox, OneThatForbidsAllTransfersIsAnError) {
         const test::TemporaryFolder folder;
         auto store = open_posix(folder.file("data"), kReadWrite);
         ASSERT_TRUE(store.ok());
-        auto bytes = counted(100);
+        auto bytes = random_bytes(100, 1);
         const auto done = Transfer(**store).move(Direction::write, 0, pieces_of(bytes));
         EXPECT_EQ(done.error.kind, ErrorKind::access);
         EXPECT_EQ(done.bytes, 0);
@@ -91,7 +88,7 @@ TEST(Sandbox, ARequestThatFailsByARingAndByACallIsAnError) {
     const test::TemporaryFolder folder;
     auto store = open_uring(folder.file("data"), kReadWrite, 4);
     if (!store) GTEST_SKIP() << "this kernel gives no ring";
-    auto bytes = counted(100);
+    auto bytes = random_bytes(100, 1);
     ASSERT_EQ(transfer(**store, Direction::write, 0, bytes).bytes, 100);
     const iovec nowhere{reinterpret_cast<void*>(8), 100};
     const auto done = Transfer(**store).move(Direction::read, 0, std::span(&nowhere, 1));

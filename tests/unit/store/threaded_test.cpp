@@ -3,9 +3,6 @@
 #include "store/threaded.hpp"
 
 #include <gtest/gtest.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 
 #include <algorithm>
@@ -19,6 +16,7 @@
 
 #include "store/lazy_open.hpp"
 #include "store/transfer.hpp"
+#include "support/forbidden_calls.hpp"
 #include "support/memory_store.hpp"
 #include "support/temporary_folder.hpp"
 
@@ -186,21 +184,6 @@ TEST(Threaded, what_it_says_was_moved_was_moved_under_faults_of_all_kinds) {
     }
 }
 
-// Makes starting a thread fail in the calling thread. Returns false if the kernel has no system
-// call filters.
-bool forbid_threads() {
-    std::array<sock_filter, 5> filter{{
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone3, 1, 0),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 0, 1),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EAGAIN),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-    }};
-    const sock_fprog program{filter.size(), filter.data()};
-    return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
-           ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
-}
-
 // When make_threaded() returns null, the caller uses the store that it has.
 TEST(Threaded, there_is_none_without_a_thread) {
     bool forbidden = false;
@@ -208,7 +191,7 @@ TEST(Threaded, there_is_none_without_a_thread) {
     Seen seen;
     SlowStore slow(seen);
     std::thread([&] {
-        forbidden = forbid_threads();
+        forbidden = test::forbid({SYS_clone3, SYS_clone}, EAGAIN);
         IoThread thread;
         store = make_threaded(slow, thread, 2);
     }).join();
@@ -221,7 +204,7 @@ TEST(Threaded, a_store_of_its_own_does_requests_on_the_caller_where_there_is_no_
     Transferred done;
     const test::TemporaryFolder folder;
     std::thread([&] {
-        forbidden = forbid_threads();
+        forbidden = test::forbid({SYS_clone3, SYS_clone}, EAGAIN);
         auto store =
             open_threaded(folder.file("data"), {.read = true, .write = true, .create = true}, 2);
         ASSERT_TRUE(store.ok());

@@ -2,49 +2,29 @@
 // The uncached store: bytes leave the page cache at once, either by direct I/O or page by page.
 #include <fcntl.h>
 #include <gtest/gtest.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 
-#include <algorithm>
-#include <array>
 #include <cerrno>
-#include <cstddef>
 #include <thread>
 #include <vector>
 
 #include "store/descriptor_store.hpp"
 #include "store/transfer.hpp"
+#include "support/forbidden_calls.hpp"
+#include "support/random.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace oratorio {
 namespace {
 
+using test::random_bytes;
+
 constexpr OpenMode kReadWrite{.read = true, .write = true, .create = true};
 
-std::vector<std::byte> counted(std::size_t length) {
-    std::vector<std::byte> bytes(length);
-    for (std::size_t i = 0; i < length; ++i) bytes[i] = static_cast<std::byte>(i * 7 + i / 251);
-    return bytes;
-}
-
-// Makes a system call with that flag in that argument fail, for the calling thread only.
-bool forbid(int call, unsigned argument, unsigned flag, unsigned number) {
-    const auto offset =
-        static_cast<unsigned>(offsetof(seccomp_data, args) + argument * sizeof(std::uint64_t));
-    const auto which = static_cast<unsigned>(call);
-    std::array<sock_filter, 6> filter{{
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, which, 0, 3),
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offset),
-        BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, flag, 0, 1),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | number),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-    }};
-    const sock_fprog program{filter.size(), filter.data()};
-    return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
-           ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+// Makes opening a file for direct I/O fail, for the calling thread only.
+bool forbid_direct() {
+    return test::forbid({SYS_openat}, EINVAL,
+                        test::ArgumentTest{.argument = 2, .compare = BPF_JSET, .value = O_DIRECT});
 }
 
 class UncachedTest : public testing::Test {
@@ -54,7 +34,7 @@ class UncachedTest : public testing::Test {
 };
 
 void keeps_ragged_bytes(Store& store, const std::string& path) {
-    auto bytes = counted(10'001);
+    auto bytes = random_bytes(10'001, 1);
     ASSERT_EQ(transfer(store, Direction::write, 3, bytes).bytes, 10'001);
     std::vector<std::byte> back(20'000);
     ASSERT_EQ(transfer(store, Direction::read, 3, back).bytes, 10'001);
@@ -69,7 +49,7 @@ void keeps_ragged_bytes(Store& store, const std::string& path) {
 TEST_F(UncachedTest, where_direct_io_is_refused_pages_are_used_and_the_user_is_told) {
     bool forbidden = false;
     std::thread([&] {
-        forbidden = forbid(SYS_openat, 2, O_DIRECT, EINVAL);
+        forbidden = forbid_direct();
         if (!forbidden) return;
         auto store = open_uncached(path(), kReadWrite);
         ASSERT_TRUE(store.ok());
@@ -82,7 +62,7 @@ TEST_F(UncachedTest, where_direct_io_is_refused_pages_are_used_and_the_user_is_t
 TEST_F(UncachedTest, with_pages_a_lock_behind_the_data_tells_the_client_to_send_bytes) {
     bool forbidden = false;
     std::thread([&] {
-        forbidden = forbid(SYS_openat, 2, O_DIRECT, EINVAL);
+        forbidden = forbid_direct();
         if (!forbidden) return;
         auto store = open_uncached(path(), kReadWrite);
         auto other = open_uncached(path(), kReadWrite);
@@ -109,7 +89,7 @@ TEST_F(UncachedTest, a_file_that_is_not_there_is_not_made_by_the_second_try) {
 TEST_F(UncachedTest, pieces_of_memory_are_one_request) {
     auto store = open_uncached(path(), kReadWrite);
     ASSERT_TRUE(store.ok());
-    auto bytes = counted(3'000);
+    auto bytes = random_bytes(3'000, 1);
     std::vector<iovec> pieces;
     for (std::size_t i = 0; i < 300; ++i) pieces.push_back({bytes.data() + i * 10, 10});
     ASSERT_EQ((*store)->submit({Direction::write, 1, pieces, 5}), Submitted::done);
