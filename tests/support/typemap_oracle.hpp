@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "support/random.hpp"
 #include "type/shape.hpp"
 
 namespace oratorio::test {
@@ -58,6 +59,21 @@ class TypemapGenerator {
 
     std::mt19937_64 random_;
     Style style_;
+};
+
+/// Memory for exactly the offsets of a span, wherever they are, so that a sanitizer detects any
+/// access outside.
+struct SpanMemory {
+    SpanMemory(Extent span, std::uint64_t seed)
+        : begin(span.begin), data(random_bytes(static_cast<std::size_t>(span.length()), seed)) {}
+    [[nodiscard]] std::byte* base() {
+        return reinterpret_cast<std::byte*>(reinterpret_cast<std::intptr_t>(data.data()) - begin);
+    }
+    [[nodiscard]] std::byte& at(Offset offset) {
+        return data[static_cast<std::size_t>(offset - begin)];
+    }
+    Offset begin;
+    std::vector<std::byte> data;
 };
 
 /// Properties of a datatype that are computed from its typemap alone.

@@ -14,31 +14,12 @@ namespace oratorio {
 namespace {
 
 using test::LaidOutMap;
+using test::random_bytes;
+using test::SpanMemory;
 using test::Typemap;
 using test::TypemapGenerator;
 using Style = TypemapGenerator::Style;
 using Buffer = std::vector<std::byte>;
-
-Buffer counting(Bytes size, unsigned seed) {
-    Buffer buffer(static_cast<std::size_t>(size));
-    for (std::size_t i = 0; i < buffer.size(); ++i)
-        buffer[i] = static_cast<std::byte>((i * 2654435761U + seed) >> 8);
-    return buffer;
-}
-
-/// Memory for exactly the offsets of `span`, wherever they are, so that a sanitizer detects any
-/// access outside.
-struct Memory {
-    Memory(Extent span, unsigned seed) : begin(span.begin), data(counting(span.length(), seed)) {}
-    [[nodiscard]] std::byte* base() {
-        return reinterpret_cast<std::byte*>(reinterpret_cast<std::intptr_t>(data.data()) - begin);
-    }
-    [[nodiscard]] std::byte& at(Offset offset) {
-        return data[static_cast<std::size_t>(offset - begin)];
-    }
-    Offset begin;
-    Buffer data;
-};
 
 Typemap typemap_of(const Layout& layout) {
     Typemap bytes;
@@ -56,9 +37,9 @@ template <class Portion>
 void check_copy(Target kind, const LaidOutMap& to, const LaidOutMap& from, Bytes begin, Bytes end,
                 Portion portion) {
     SCOPED_TRACE(kind == Target::streamed ? "streamed" : "reused");
-    Memory target(test::facts_of(to.bytes).span, 1);
-    Memory source(test::facts_of(from.bytes).span, 2);
-    Memory expected = target;
+    SpanMemory target(test::facts_of(to.bytes).span, 1);
+    SpanMemory source(test::facts_of(from.bytes).span, 2);
+    SpanMemory expected = target;
     for (Bytes i = begin; i < end; ++i)
         expected.at(to.bytes[static_cast<std::size_t>(i)]) =
             source.at(from.bytes[static_cast<std::size_t>(i)]);
@@ -164,9 +145,9 @@ TEST(CopyBetween, BackwardsInMemory) {
 TEST(CopyBetween, UnboundedLayoutOnBothSides) {
     const Layout to{Shape::run(8), 24, 0, Layout::unbounded};
     const Layout from{Shape::runs({0, 10}, {3, 5}), 16, 0, Layout::unbounded};
-    Memory target({0, 24 * 10}, 1);
-    Memory source({0, 16 * 10}, 2);
-    Memory expected = target;
+    SpanMemory target({0, 24 * 10}, 1);
+    SpanMemory source({0, 16 * 10}, 2);
+    SpanMemory expected = target;
     for (Bytes i = 0; i < 80; ++i)
         expected.at(i / 8 * 24 + i % 8) = source.at(i / 8 * 16 + (i % 8 < 3 ? i % 8 : i % 8 + 7));
     Cursor to_cursor(to);
@@ -176,12 +157,12 @@ TEST(CopyBetween, UnboundedLayoutOnBothSides) {
 }
 
 TEST(CopyBetween, NothingMovesNoCursor) {
-    Buffer target = counting(8, 1);
-    const Buffer source = counting(8, 2);
+    Buffer target = random_bytes(8, 1);
+    const Buffer source = random_bytes(8, 2);
     Cursor to(Layout{Shape::run(8), 8, 0, 1});
     Cursor from(Layout{Shape::run(8), 8, 0, 1});
     copy_between(to, target.data(), from, source.data(), 0);
-    EXPECT_EQ(target, counting(8, 1));
+    EXPECT_EQ(target, random_bytes(8, 1));
     EXPECT_EQ(to.tell_size(), 0);
     EXPECT_EQ(from.tell_size(), 0);
 }

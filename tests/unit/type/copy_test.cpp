@@ -11,29 +11,10 @@
 namespace oratorio {
 namespace {
 
+using test::random_bytes;
+using test::SpanMemory;
 using test::TypemapGenerator;
 using Buffer = std::vector<std::byte>;
-
-Buffer counting(std::size_t size, unsigned seed) {
-    Buffer buffer(size);
-    for (std::size_t i = 0; i < size; ++i)
-        buffer[i] = static_cast<std::byte>((i * 2654435761U + seed) >> 8);
-    return buffer;
-}
-
-/// Memory for a layout, whose origin may be anywhere and whose offsets may be negative.
-struct Memory {
-    explicit Memory(Extent span)
-        : begin(span.begin), data(counting(static_cast<std::size_t>(span.length()), 7)) {}
-    [[nodiscard]] std::byte* base() {
-        return reinterpret_cast<std::byte*>(reinterpret_cast<std::intptr_t>(data.data()) - begin);
-    }
-    [[nodiscard]] std::byte& at(Offset offset) {
-        return data[static_cast<std::size_t>(offset - begin)];
-    }
-    Offset begin;
-    Buffer data;
-};
 
 /// Calls `step(bytes)` until `total` bytes are done, in random portions.
 template <class Step>
@@ -53,10 +34,10 @@ TEST(GatherScatter, UnpackThenPackIsTheIdentity) {
         const auto [layout, bytes] = generator.layout(4);
         SCOPED_TRACE("seed " + std::to_string(seed) + ": " + layout.shape->describe());
         const test::TypemapFacts facts = test::facts_of(bytes);
-        Memory memory(facts.span);
+        SpanMemory memory(facts.span, 7);
         if (!facts.repeated) {
-            Memory expected = memory;
-            const Buffer in = counting(bytes.size(), 3);
+            SpanMemory expected = memory;
+            const Buffer in = random_bytes(bytes.size(), 3);
             for (std::size_t i = 0; i < bytes.size(); ++i) expected.at(bytes[i]) = in[i];
             Cursor cursor(layout);
             in_portions(generator, in.size(), [&](std::size_t done, std::size_t size) {
@@ -80,7 +61,7 @@ TEST(GatherScatter, UnpackThenPackIsTheIdentity) {
 }
 
 TEST(GatherScatter, AbsoluteAddressesNeedNoBase) {
-    Buffer memory = counting(64, 5);
+    Buffer memory = random_bytes(64, 5);
     const auto address = static_cast<Offset>(reinterpret_cast<std::intptr_t>(memory.data()));
     Cursor cursor(Layout{Shape::moved(Shape::strided(Shape::run(2), 3, 20), address), 0, 0, 1});
     Buffer out(6);

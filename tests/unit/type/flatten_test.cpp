@@ -12,6 +12,7 @@ namespace oratorio {
 namespace {
 
 using test::LaidOutMap;
+using test::SpanMemory;
 using test::Typemap;
 using test::TypemapGenerator;
 using Style = TypemapGenerator::Style;
@@ -61,23 +62,6 @@ TEST(ListCursor, SeeksByOffsetToTheFirstByteAtOrAfter) {
     EXPECT_GT(sought, 3000);
 }
 
-/// Memory that covers all offsets in `bytes`.
-struct Memory {
-    Memory(const Typemap& bytes, unsigned seed) : span(test::facts_of(bytes).span) {
-        for (Bytes i = 0; i < span.length(); ++i)
-            data.push_back(static_cast<std::byte>((i * 37 + seed) % 251));
-    }
-    [[nodiscard]] std::byte* base() {
-        return reinterpret_cast<std::byte*>(reinterpret_cast<std::intptr_t>(data.data()) -
-                                            span.begin);
-    }
-    [[nodiscard]] std::byte& at(Offset offset) {
-        return data[static_cast<std::size_t>(offset - span.begin)];
-    }
-    Extent span;
-    std::vector<std::byte> data;
-};
-
 TEST(ListCursor, CopiesBetweenListsByteForByteFromAnyPosition) {
     std::int64_t copied = 0;
     for (std::uint64_t seed = 0; seed < 4000; ++seed) {
@@ -89,9 +73,9 @@ TEST(ListCursor, CopiesBetweenListsByteForByteFromAnyPosition) {
         SCOPED_TRACE("seed " + std::to_string(seed));
         const Bytes begin = generator.between(0, most - 1);
         const Bytes end = generator.between(begin, most);
-        Memory target(to.bytes, 1);
-        Memory source(from.bytes, 2);
-        Memory expected = target;
+        SpanMemory target(test::facts_of(to.bytes).span, 1);
+        SpanMemory source(test::facts_of(from.bytes).span, 2);
+        SpanMemory expected = target;
         for (Bytes i = begin; i < end; ++i)
             expected.at(to.bytes[static_cast<std::size_t>(i)]) =
                 source.at(from.bytes[static_cast<std::size_t>(i)]);

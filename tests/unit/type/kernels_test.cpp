@@ -10,14 +10,8 @@
 namespace oratorio {
 namespace {
 
+using test::random_bytes;
 using Buffer = std::vector<std::byte>;
-
-Buffer counting(std::size_t size, unsigned seed) {
-    Buffer buffer(size);
-    for (std::size_t i = 0; i < size; ++i)
-        buffer[i] = static_cast<std::byte>((i * 2654435761U + seed) >> 8);
-    return buffer;
-}
 
 /// Returns the offsets of `count` pieces, `step` apart; with `listed`, they are uneven.
 std::vector<Offset> offsets_of(std::int64_t count, Bytes step, bool listed) {
@@ -38,8 +32,8 @@ TEST(CopyEqual, EveryLengthAndDirectionSpacedAndListedMovesExactlyItsBytes) {
                                                     << from_step << ", listed " << listed);
                     const auto to = offsets_of(kCount, to_step, listed & 1);
                     const auto from = offsets_of(kCount, from_step, listed & 2);
-                    const Buffer source = counting(2400, 1);
-                    Buffer target = counting(2400, 2);
+                    const Buffer source = random_bytes(2400, 1);
+                    Buffer target = random_bytes(2400, 2);
                     Buffer expected = target;
                     for (std::int64_t row = 0; row < kRows; ++row)
                         for (std::size_t piece = 0; piece < kCount; ++piece)
@@ -64,7 +58,7 @@ TEST(CopyPiece, EveryLengthMovesExactlyItsBytes) {
     for (std::size_t length = 0; length <= 200; ++length) {
         // The buffers are exactly as long as the piece, so that a sanitizer detects an access
         // outside.
-        const Buffer source = counting(length, 1);
+        const Buffer source = random_bytes(length, 1);
         Buffer target(length);
         copy_piece(target.data(), source.data(), static_cast<Bytes>(length));
         ASSERT_EQ(target, source);
@@ -81,8 +75,8 @@ TEST(CopyUneven, NoByteBetweenThePiecesIsTouched) {
     const std::vector<Bytes> prefix{7, 8, 10, 14, 31, 72, 200};  // a section of a longer list of
                                                                  // sums
     const std::vector<Offset> to{0, 2, 5, 10, 28, 70};
-    const Buffer source = counting(2 * 193, 1);
-    const Buffer before = counting(2 * 210, 2);
+    const Buffer source = random_bytes(2 * 193, 1);
+    const Buffer before = random_bytes(2 * 210, 2);
     Buffer expected = before;
     for (std::size_t row = 0; row < 2; ++row)
         for (std::size_t piece = 0; piece < 6; ++piece)
@@ -126,8 +120,8 @@ TEST(CopyMerged, CopiesUpToTheLastPieceOfEitherSide) {
         test::Random random(seed);
         const RandomPieces to(random);
         const RandomPieces from(random);
-        const Buffer source = counting(static_cast<std::size_t>(from.bytes.back() + 1), 1);
-        const Buffer before = counting(static_cast<std::size_t>(to.bytes.back() + 1), 2);
+        const Buffer source = random_bytes(static_cast<std::size_t>(from.bytes.back() + 1), 1);
+        const Buffer before = random_bytes(static_cast<std::size_t>(to.bytes.back() + 1), 2);
         for (const bool masked : ways()) {
             SCOPED_TRACE(testing::Message() << "seed " << seed << ", masked " << masked);
             Buffer target = before;

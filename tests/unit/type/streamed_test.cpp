@@ -15,16 +15,10 @@
 namespace oratorio {
 namespace {
 
+using test::random_bytes;
 using Buffer = std::vector<std::byte>;
 
 constexpr std::size_t kLine = 64;
-
-Buffer counting(std::size_t size, unsigned seed) {
-    Buffer buffer(size);
-    for (std::size_t i = 0; i < size; ++i)
-        buffer[i] = static_cast<std::byte>((i * 2654435761U + seed) >> 8);
-    return buffer;
-}
 
 /// Returns the first byte of `buffer` that is on a cache line boundary.
 std::byte* aligned(Buffer& buffer) {
@@ -38,7 +32,7 @@ TEST(StreamPiece, EveryLengthAtEveryAlignmentMovesExactlyItsBytes) {
     for (const std::size_t length : {1000, 1023, 1024, 1025, 4161, 12345})
         lengths.push_back(length);
     constexpr auto kGuard = std::byte{0xA5};
-    Buffer source_memory = counting(12345 + 3 * kLine, 1);
+    Buffer source_memory = random_bytes(12345 + 3 * kLine, 1);
     Buffer target_memory(12345 + 5 * kLine, kGuard);
     const Buffer guard(2 * kLine, kGuard);
     for (const std::size_t length : lengths) {
@@ -98,8 +92,9 @@ TEST(CopyBetweenStreamed, LongPiecesOfAnyLayoutEqualReused) {
         const Bytes bytes = random.between(1, 60000);
         const Layout to = long_pieces(random, bytes);
         const Layout from = long_pieces(random, bytes);
-        const Buffer source = counting(static_cast<std::size_t>(from.shape->span().end + 200), 1);
-        const Buffer before = counting(static_cast<std::size_t>(to.shape->span().end + 200), 2);
+        const Buffer source =
+            random_bytes(static_cast<std::size_t>(from.shape->span().end + 200), 1);
+        const Buffer before = random_bytes(static_cast<std::size_t>(to.shape->span().end + 200), 2);
         const auto copied = [&](Target kind) {
             Buffer target = before;
             Cursor to_cursor(to);
