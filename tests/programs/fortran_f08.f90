@@ -45,8 +45,6 @@ program fortran_f08
     call MPI_File_read_all(file, theirs, rows * columns, MPI_DOUBLE_PRECISION, status)
     call require(all(theirs == mine - rank + mod(rank + 1, ranks)), 'read_all')
 
-    call nonblocking_shared_and_split()
-
     call MPI_File_create_errhandler(on_error, handler)
     call MPI_File_set_errhandler(file, handler)
     call MPI_File_seek(file, -1000000_MPI_OFFSET_KIND, MPI_SEEK_SET, ierr)
@@ -63,37 +61,6 @@ contains
         call MPI_File_set_view(file, 0_MPI_OFFSET_KIND, MPI_DOUBLE_PRECISION, filetype, 'native', &
                                MPI_INFO_NULL)
         call MPI_Type_free(filetype)
-    end subroutine
-
-    subroutine nonblocking_shared_and_split()
-        type(MPI_Request) :: requests(2)
-        type(MPI_Status) :: statuses(2)
-        integer, asynchronous :: sent(2), back(2), shared
-        integer(MPI_OFFSET_KIND) :: position, base
-
-        base = 8_MPI_OFFSET_KIND * rows * columns * ranks
-        call MPI_File_set_view(file, base, MPI_INTEGER, MPI_INTEGER, 'native', MPI_INFO_NULL)
-        sent = [rank, -rank]
-        back = 0
-        call MPI_File_iwrite_at_all(file, 2_MPI_OFFSET_KIND * rank, sent(1), 1, MPI_INTEGER, requests(1))
-        call MPI_File_iwrite_at(file, 2_MPI_OFFSET_KIND * rank + 1, sent(2), 1, MPI_INTEGER, requests(2))
-        call MPI_Waitall(2, requests, statuses)
-        call MPI_Get_count(statuses(1), MPI_INTEGER, got)
-        call require(got == 1, 'iwrite_at_all')
-        call MPI_File_read_at_all_begin(file, 2_MPI_OFFSET_KIND * rank, back, 2, MPI_INTEGER)
-        call MPI_File_read_at_all_end(file, back, MPI_STATUS_IGNORE)
-        call require(all(back == sent), 'read_at_all_begin and _end')
-        call MPI_File_seek_shared(file, 2_MPI_OFFSET_KIND * ranks, MPI_SEEK_SET)
-        call MPI_File_write_ordered(file, sent, 1, MPI_INTEGER, MPI_STATUS_IGNORE)
-        call MPI_Barrier(MPI_COMM_WORLD)
-        shared = 7 ! of all ranks, as they come in any order
-        call MPI_File_write_shared(file, shared, 1, MPI_INTEGER, MPI_STATUS_IGNORE)
-        call MPI_Barrier(MPI_COMM_WORLD)
-        call MPI_File_get_position_shared(file, position)
-        call require(position == 4 * ranks, 'get_position_shared')
-        call MPI_File_iread_at(file, 2_MPI_OFFSET_KIND * ranks + rank, shared, 1, MPI_INTEGER, requests(1))
-        call MPI_Wait(requests(1), MPI_STATUS_IGNORE)
-        call require(shared == rank, 'write_ordered')
     end subroutine
 
     subroutine require(holds, what)

@@ -53,9 +53,8 @@ program fortran_mpif
     call MPI_File_set_view(file, displacement, MPI_INTEGER, filetype, 'native', MPI_INFO_NULL, ierr)
     call MPI_File_read(file, theirs, count, MPI_INTEGER, status, ierr)
     call require(all(theirs == [(mod(rank + 1, ranks) * 1000 + i, i = 1, count)]), 'read')
-    call nonblocking_shared_and_split()
     call MPI_File_get_size(file, bytes, ierr)
-    call require(bytes == 4_MPI_OFFSET_KIND * (count + 4) * ranks, 'get_size')
+    call require(bytes == 4_MPI_OFFSET_KIND * count * ranks, 'get_size')
     call MPI_File_close(file, ierr)
     call require(file == MPI_FILE_NULL, 'close')
 
@@ -68,38 +67,6 @@ program fortran_mpif
     call MPI_Type_free(filetype, ierr)
     call MPI_Finalize(ierr)
 contains
-    subroutine nonblocking_shared_and_split()
-        integer :: requests(2), statuses(MPI_STATUS_SIZE, 2), sent(2), back(2), shared
-        integer(kind=MPI_OFFSET_KIND) :: position, first
-
-        displacement = 4_MPI_OFFSET_KIND * count * ranks
-        call MPI_File_set_view(file, displacement, MPI_INTEGER, MPI_INTEGER, 'native', MPI_INFO_NULL, ierr)
-        sent = [rank, -rank]
-        first = 2 * rank
-        call MPI_File_iwrite_at_all(file, first, sent(1), 1, MPI_INTEGER, requests(1), ierr)
-        call MPI_File_iwrite_at(file, first + 1, sent(2), 1, MPI_INTEGER, requests(2), ierr)
-        call MPI_Waitall(2, requests, statuses, ierr)
-        call MPI_Get_count(statuses(:, 2), MPI_INTEGER, got, ierr)
-        call require(got == 1, 'iwrite_at')
-        back = 0
-        call MPI_File_read_at_all_begin(file, first, back, 2, MPI_INTEGER, ierr)
-        call MPI_File_read_at_all_end(file, back, MPI_STATUS_IGNORE, ierr)
-        call require(all(back == sent), 'read_at_all_begin and _end')
-        position = 2 * ranks
-        call MPI_File_seek_shared(file, position, MPI_SEEK_SET, ierr)
-        call MPI_File_write_ordered(file, sent, 1, MPI_INTEGER, status, ierr)
-        call MPI_Barrier(MPI_COMM_WORLD, ierr)
-        shared = 7 ! of all ranks, as they come in any order
-        call MPI_File_write_shared(file, shared, 1, MPI_INTEGER, MPI_STATUS_IGNORE, ierr)
-        call MPI_Barrier(MPI_COMM_WORLD, ierr)
-        call MPI_File_get_position_shared(file, position, ierr)
-        call require(position == 4 * ranks, 'get_position_shared')
-        first = 2 * ranks + rank
-        call MPI_File_iread_at(file, first, shared, 1, MPI_INTEGER, requests(1), ierr)
-        call MPI_Wait(requests(1), MPI_STATUS_IGNORE, ierr)
-        call require(shared == rank, 'write_ordered')
-    end subroutine
-
     subroutine require(holds, what)
         logical, intent(in) :: holds
         character(len=*), intent(in) :: what

@@ -154,13 +154,13 @@ contains
         call require(counted() == 4, 'write_at_all_begin and _end')
         call settle()
         call MPI_File_read_at(file, at, back, 1, MPI_INTEGER, status, ierr)
-        call MPI_File_read_at_all(file, at + 1, back(2), 1, MPI_INTEGER, status, ierr)
+        call MPI_File_read_at_all(file, at + 1, back(2), 1, MPI_INTEGER, MPI_STATUS_IGNORE, ierr)
         call MPI_File_iread_at(file, at + 2, back(3), 1, MPI_INTEGER, request(3), ierr)
-        call MPI_Wait(request(3), status, ierr)
+        call MPI_Wait(request(3), MPI_STATUS_IGNORE, ierr)
         call MPI_File_iread_at_all(file, at + 3, back(4), 1, MPI_INTEGER, request(4), ierr)
         call MPI_Wait(request(4), status, ierr)
         call MPI_File_read_at_all_begin(file, at, back(5:8), 4, MPI_INTEGER, ierr)
-        call MPI_File_read_at_all_end(file, back(5:8), status, ierr)
+        call MPI_File_read_at_all_end(file, back(5:8), MPI_STATUS_IGNORE, ierr)
         call require(all(back == [sent, sent]), 'reading at explicit offsets')
     end subroutine
 
@@ -206,11 +206,11 @@ contains
         mine = rank
         base = 9 * ranks
         call MPI_File_seek_shared(file, base, MPI_SEEK_SET, ierr)
-        call MPI_File_write_shared(file, seven, 1, MPI_INTEGER, status, ierr)
+        call MPI_File_write_shared(file, seven, 1, MPI_INTEGER, MPI_STATUS_IGNORE, ierr)
         call MPI_File_iwrite_shared(file, seven, 1, MPI_INTEGER, request, ierr)
         call MPI_Wait(request, status, ierr)
         call MPI_Barrier(MPI_COMM_WORLD, ierr)
-        call MPI_File_write_ordered(file, mine, 1, MPI_INTEGER, status, ierr)
+        call MPI_File_write_ordered(file, mine, 1, MPI_INTEGER, MPI_STATUS_IGNORE, ierr)
         call MPI_File_write_ordered_begin(file, mine, 1, MPI_INTEGER, ierr)
         call MPI_File_write_ordered_end(file, mine, status, ierr)
         call MPI_Barrier(MPI_COMM_WORLD, ierr)
