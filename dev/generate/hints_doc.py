@@ -36,7 +36,7 @@ def values(hint):
     if kind == "octal":
         return f"octal {hint['low']:o} to 0{hint['high']:o}"
     if kind == "memory":
-        return f"{hint['low']} bytes to what the machine can give"
+        return f"{hint['low']} bytes to the machine's limit"
     if "words" in hint:
         return ", ".join(f"`{word}`" for word in hint["words"])
     return {

@@ -21,7 +21,7 @@ std::string Account::text() const {
     bool inside = false;
     for (std::string line; std::getline(in, line);) {
         if (!inside) {
-            inside = line.find(": closed; what it took") != std::string::npos;
+            inside = line.find(": closed; totals") != std::string::npos;
         } else if (line.rfind("  ", 0) == 0) {
             rows += line.substr(1);
         } else {

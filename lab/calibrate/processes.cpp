@@ -170,7 +170,7 @@ Result<Nanoseconds> collective(int turns) {
     auto transport = join(0);
     if (!transport) return transport.error();
     if (dynamic_cast<NodeTransport*>(transport->get()) == nullptr)
-        return Error::make(ErrorKind::no_space, "shared memory could not be had");
+        return Error::make(ErrorKind::no_space, "shared memory is not available");
     if (auto done = reduce_often(**transport, unmeasured); !done) return done.error();
     const Stopwatch watch;
     if (auto done = reduce_often(**transport, turns); !done) return done.error();

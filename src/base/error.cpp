@@ -25,7 +25,8 @@ constexpr ErrnoRow kErrnos[] = {
     {EACCES, "EACCES", ErrorKind::access},
     {EAGAIN, "EAGAIN", ErrorKind::io},
     {EBADF, "EBADF", ErrorKind::io,
-     "something in this process has closed the file's descriptor, which is the library's"},
+     "the program closed a file descriptor that belongs to Oratorio; close only descriptors that "
+     "the program opened"},
     {EBUSY, "EBUSY", ErrorKind::file_in_use},
     {ECONNREFUSED, "ECONNREFUSED", ErrorKind::io},
     {ECONNRESET, "ECONNRESET", ErrorKind::io},
@@ -35,8 +36,8 @@ constexpr ErrnoRow kErrnos[] = {
     {EFBIG, "EFBIG", ErrorKind::io},
     {EHOSTUNREACH, "EHOSTUNREACH", ErrorKind::io},
     {EINTR, "EINTR", ErrorKind::io,
-     "the call was interrupted 100000 times in a row: by a timer of this program, or the file "
-     "system's client is at fault"},
+     "the call was interrupted 100000 times in a row; use a slower timer in the program, or report "
+     "a fault of the file system's client"},
     {EINVAL, "EINVAL", ErrorKind::io},
     {EIO, "EIO", ErrorKind::io},
     {EISDIR, "EISDIR", ErrorKind::bad_file},
@@ -63,7 +64,7 @@ constexpr ErrnoRow kErrnos[] = {
     {ETIMEDOUT, "ETIMEDOUT", ErrorKind::io},
     {ETXTBSY, "ETXTBSY", ErrorKind::file_in_use},
     {kInvalidResult, "no error number", ErrorKind::io,
-     "the file system's client is at fault: report it to its makers"},
+     "this is a fault of the file system's client; report it to its vendor"},
 };
 
 struct KindRow {
@@ -85,12 +86,12 @@ constexpr KindRow kKinds[] = {
     {"operation not supported", ""},
     {"no such file", "check the path, or add MPI_MODE_CREATE"},
     {"file exists", "remove the file, or open it without MPI_MODE_EXCL"},
-    {"not usable as a file", "check the path"},
+    {"can't be used as a file", "check the path"},
     {"access denied", "check the file's permissions and the mode it was opened with"},
     {"no space left", "free some space or write to another file system"},
-    {"quota exceeded", "free some of your space or ask for a larger quota"},
+    {"quota exceeded", "delete some of your files or request a larger quota"},
     {"read-only file system", "write to another file system or open with MPI_MODE_RDONLY"},
-    {"file in use", "close the file everywhere first"},
+    {"file in use", "close the file on all ranks and in all programs first"},
     {"data representation already registered", ""},
     {"data conversion failed", ""},
     {"invalid info value", ""},

@@ -47,10 +47,10 @@ Result<std::string> read_small_file(const std::string& path) {
         return std::string();
     if (file.number() < 0) return Error::of_errno("opening");
     struct stat status {};
-    if (::fstat(file.number(), &status) != 0) return Error::of_errno("looking at it");
+    if (::fstat(file.number(), &status) != 0) return Error::of_errno("fstat");
     if (S_ISDIR(status.st_mode)) return Error::of_errno("reading", EISDIR);
     if (!S_ISREG(status.st_mode))
-        return Error::make(ErrorKind::bad_file, "this is no regular file");
+        return Error::make(ErrorKind::bad_file, "this is not a regular file");
     // Reads up to one byte more than allowed, and ignores st_size, which is 0 for files of /proc.
     std::string text(kSmallFile + 1, '\0');
     std::size_t filled = 0;
@@ -63,7 +63,7 @@ Result<std::string> read_small_file(const std::string& path) {
     }
     if (filled == text.size())
         return Error::make(ErrorKind::bad_file,
-                           "it is longer than 1 MiB, so it isn't what it should be");
+                           "it is longer than 1 MiB, the limit for this kind of file");
     text.resize(filled);
     return text;
 }
@@ -71,7 +71,7 @@ Result<std::string> read_small_file(const std::string& path) {
 Result<void> append_to_file(const std::string& path, std::string_view text) {
     const Descriptor file(::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | kAnyThing, 0666));
     if (file.number() < 0)
-        return Error::of_errno(errno == ENXIO ? "nobody reads from this pipe" : "opening");
+        return Error::of_errno(errno == ENXIO ? "no process reads from this pipe" : "opening");
     const SignalsBlocked blocked;
     auto written = write_all(file.number(), text);
     if (!written && written.error().system_errno == EPIPE) blocked.swallow(SIGPIPE);

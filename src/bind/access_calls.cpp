@@ -76,12 +76,13 @@ struct Moved {
     bool all_by_thread = false;  ///< the helper thread alone can finish them
 
     [[nodiscard]] std::string sentence() const {
-        if (at_start) return "the call that starts them waits for them";
-        if (all_by_thread) return "a thread beside moves them on";
-        std::string text = "they move on in the program's calls that wait, test or use files";
-        if (helpers.hook) text = "they move on wherever this MPI waits";
-        return helpers.thread ? "a thread beside moves on what needs no messages; else " + text
-                              : text;
+        if (at_start) return "the call that starts them completes them";
+        if (all_by_thread) return "a helper thread makes them progress";
+        std::string text = "they progress in the program's calls that wait, test or use files";
+        if (helpers.hook) text = "they progress whenever this MPI waits";
+        return helpers.thread
+                   ? "a helper thread makes accesses without messages progress; else " + text
+                   : text;
     }
 };
 
@@ -131,7 +132,9 @@ void keep_moving(const std::shared_ptr<OpenFile>& open, bool small,
     if (process().engine.add(open, moved.helpers)) return;
     static std::once_flag told;
     std::call_once(told, [] {
-        tell("no thread can be had to move nonblocking accesses on; they move on in calls of MPI");
+        tell(
+            "no helper thread can be started for nonblocking accesses; they progress in the "
+            "program's MPI calls");
     });
     if (!sees_completions()) open->file->settle();
 }
@@ -176,7 +179,7 @@ int start(const AccessForm& form, MPI_Request* request, MPI_File fh) {
         return with_file(fh, scope, [&](OpenFile& file) {
             file.file->finish(pending.operation);
             return Error::make(ErrorKind::no_memory,
-                               "nonblocking access: the host makes no request");
+                               "nonblocking access: the host MPI can't create a request");
         });
     }
     process().requests.complete_done();  // also if nothing moves it on later

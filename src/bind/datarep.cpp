@@ -31,7 +31,7 @@ class Registry {
         const std::lock_guard lock(mutex_);
         if (is_native(name) || is_external32(name) || !known_.emplace(name, representation).second)
             return Error::make(ErrorKind::duplicate_datarep,
-                               "register datarep: there is a representation of this name");
+                               "register datarep: this name is already registered");
         return {};
     }
     [[nodiscard]] const UserRepresentation* find(const std::string& name) const {

@@ -56,7 +56,7 @@ int file_get_errhandler(MPI_File fh, MPI_Errhandler* errhandler) {
         return raise_default(missing("get error handler: the handler is a null pointer"));
     const auto give = [&](const ErrorHandler& handler) {
         return error_of(process().handlers.make_handle(handler, errhandler),
-                        "get error handler: the host makes no handle");
+                        "get error handler: the host MPI can't create a handle");
     };
     if (fh != MPI_FILE_NULL)
         return with_file(fh, Scope::one_rank, [&](OpenFile& open) { return give(open.handler); });

@@ -102,7 +102,7 @@ void end_job(const char* why) {
     char line[256] = {};
     const int length = std::snprintf(
         line, sizeof line,
-        "oratorio: the job ends, since a call that other ranks take part in can't go on: %s\n",
+        "oratorio: aborting the job, because a collective call can't continue on this rank: %s\n",
         why);
     const auto bytes = static_cast<std::size_t>(length);
     write_to_standard_error({line, bytes < sizeof line ? bytes : sizeof line - 1});

@@ -59,7 +59,7 @@ auto abort_on_exception(const Body& body) {
     try {
         return body();
     } catch (const std::bad_alloc&) {
-        end_job("no memory is left, not even what was set aside for such a case");
+        end_job("out of memory, and the memory reserved for this case is used up");
     } catch (const std::exception& exception) {
         end_job(exception.what());
     }

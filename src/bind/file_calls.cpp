@@ -30,7 +30,7 @@ int file_get_group(MPI_File fh, MPI_Group* group) {
     return with_file(fh, Scope::one_rank, [&](OpenFile& open) -> Error {
         if (group == nullptr) return missing("get group: the group is a null pointer");
         return error_of(host().Comm_group(open.workspace.comm(), group),
-                        "get group: the host gives no group");
+                        "get group: the host MPI can't create the group");
     });
 }
 
@@ -59,7 +59,7 @@ int file_get_info(MPI_File fh, MPI_Info* info_used) {
     return with_file(fh, Scope::one_rank, [&](OpenFile& open) -> Error {
         if (info_used == nullptr) return missing("get info: the info is a null pointer");
         return error_of(make_info(open.file->reported_hints(), info_used),
-                        "get info: the host makes no info object");
+                        "get info: the host MPI can't create an info object");
     });
 }
 

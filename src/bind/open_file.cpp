@@ -39,7 +39,7 @@ Result<HeldType> HeldType::equivalent(MPI_Datatype type) {
     held.owned_ = code == MPI_SUCCESS;
     if (code == MPI_SUCCESS) code = host().Type_commit(&held.type_);
     if (code != MPI_SUCCESS)
-        return Error::make(ErrorKind::type, "the datatype is not valid or cannot be kept");
+        return Error::make(ErrorKind::type, "the datatype is invalid or can't be duplicated");
     return held;
 }
 

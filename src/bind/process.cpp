@@ -223,9 +223,11 @@ void record(const std::string& line) {
     const auto written = append_to_file(settings.explain_path, line);
     if (written) return;
     if (to_file.exchange(false))
-        tell("ORATORIO_EXPLAIN: what would go there comes here instead: " +
-                 describe(written.error(), settings.explain_path),
-             true);
+        tell(
+            "ORATORIO_EXPLAIN: can't append to the file; explanations go to standard error "
+            "instead: " +
+                describe(written.error(), settings.explain_path),
+            true);
     tell(line, settings.explain);
 }
 
@@ -237,7 +239,8 @@ void narrate(const std::string& text, std::string_view kind, const JsonMembers& 
 void tell_that_it_is_off() {
     static std::once_flag once;
     std::call_once(once, [] {
-        narrate_of_all("Oratorio is off (ORATORIO_DISABLE): the host's MPI-IO does all", "off");
+        narrate_of_all("Oratorio is off (ORATORIO_DISABLE); all files use the host's MPI-IO",
+                       "off");
     });
 }
 

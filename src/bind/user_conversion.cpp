@@ -20,8 +20,9 @@ Result<Bytes> extent_of(const UserRepresentation& representation, MPI_Datatype t
     if (representation.extent(type, &extent) != MPI_SUCCESS)
         return Error::make(ErrorKind::conversion, "the representation's extent function failed");
     if (extent <= 0) {
-        return Error::make(ErrorKind::conversion,
-                           "the representation's extent function gave no positive extent");
+        return Error::make(
+            ErrorKind::conversion,
+            "the representation's extent function returned an extent that is not positive");
     }
     return Bytes{extent};
 }
@@ -73,8 +74,8 @@ class UserConversion final : public Conversion {
   private:
     static Error no_function() {
         return Error::make(ErrorKind::conversion,
-                           "the representation has no conversion function and other sizes than "
-                           "memory");
+                           "the representation has no conversion function, but its sizes differ "
+                           "from those in memory");
     }
 
     /// Converts the items from `first`, with their file data at `file`, up to item number `end`.

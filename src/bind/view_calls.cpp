@@ -37,8 +37,8 @@ Error check_view(const ViewArguments& arguments, const AccessMode& mode) {
     }
     if (mode.sequential != (arguments.displacement == MPI_DISPLACEMENT_CURRENT)) {
         return Error::make(ErrorKind::argument,
-                           "set view: MPI_DISPLACEMENT_CURRENT is for files opened for sequential "
-                           "access, and they take no other displacement");
+                           "set view: files opened for sequential access need "
+                           "MPI_DISPLACEMENT_CURRENT, and other files can't use it");
     }
     return {};
 }
@@ -126,7 +126,8 @@ int file_get_position(MPI_File fh, MPI_Offset* offset) {
         if (offset == nullptr) return missing("get position: the offset is a null pointer");
         if (open.file->mode().sequential) {
             return Error::make(ErrorKind::unsupported_operation,
-                               "get position: a sequential file has only the shared pointer");
+                               "get position: a file opened for sequential access has only the "
+                               "shared file pointer");
         }
         *offset = open.file->position();
         return {};

@@ -109,11 +109,12 @@ Lending refuse(const LibraryCheck& check) {
 }
 
 Lending stood_aside(bool speaks) {
-    return {{},
-            speaks
-                ? "ORATORIO_DISABLE is set on other ranks; the host's MPI-IO opens files of theirs"
-                : "",
-            {}};
+    return {
+        {},
+        speaks
+            ? "ORATORIO_DISABLE is set on other ranks; files that they open use the host's MPI-IO"
+            : "",
+        {}};
 }
 
 }  // namespace
@@ -215,7 +216,7 @@ Result<Lending> Workspaces::lend(MPI_Comm program, int ranks_per_node) {
             if (!agreed) return agreed.error();
             if ((*agreed)->off != 0) return stood_aside((*agreed)->speaker == speaker);
             if ((*agreed)->unready != 0)
-                return Error::make(ErrorKind::no_memory, "open: too little is left to begin with")
+                return Error::make(ErrorKind::no_memory, "open: not enough memory to begin")
                     .on(owner_of((*agreed)->unready));
             auto own = check.duplicate ? Result<Comm>(std::move(*check.duplicate))
                                        : Comm::duplicate(program);
@@ -266,7 +267,7 @@ Result<Lending> Workspaces::make(Comm own, const Agreed<int>& nodes, int ranks_p
     if (auto told = reduce(ranks, facts, ReduceOp::max); !told) return told.error();
     std::string remark;
     if (names_it && facts[2] != 0)
-        remark = "ORATORIO_RANKS_PER_NODE differs between ranks; rank 0's value holds: " +
+        remark = "ORATORIO_RANKS_PER_NODE differs between ranks; using rank 0's value: " +
                  std::to_string(*nodes);
     return Lending{{std::make_shared<Workspace>(std::move(opened->transport)), opened->messages,
                     facts[0], facts[1] == 0, std::move(home)},

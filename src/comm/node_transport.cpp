@@ -177,7 +177,7 @@ Result<Completion> NodeTransport::test(Ticket ticket) {
             return kOurs + static_cast<std::int64_t>(operation.number) == ticket.id;
         });
     if (found == operations_.end())
-        return Error::make(ErrorKind::internal, "test of a ticket that names no operation");
+        return Error::make(ErrorKind::internal, "test of a ticket without an operation");
     wanted_ = found->number;
     if (!is_complete(*found)) {
         // A rank that has not arrived may have given up.
@@ -190,7 +190,7 @@ Result<Completion> NodeTransport::test(Ticket ticket) {
     operations_.erase(found);
     finish();
     if (failed != ErrorKind::none)
-        return Error::make(failed, "the nodes' first ranks couldn't reach each other");
+        return Error::make(failed, "the first ranks of the nodes can't reach each other");
     return Completion{.done = true};
 }
 

@@ -44,7 +44,7 @@ Result<std::shared_ptr<AgentHost>> AgentHost::start(const Options& options) {
     if (!listener) return listener.error();
     Descriptor end(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     Descriptor changed(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-    if (end.number() < 0 || changed.number() < 0) return Error::of_errno("making an eventfd");
+    if (end.number() < 0 || changed.number() < 0) return Error::of_errno("creating an eventfd");
     std::shared_ptr<AgentHost> host(
         new AgentHost(options, std::move(*listener), std::move(end), std::move(changed)));
     if (auto started = host->start_threads(); !started) return started.error();

@@ -35,7 +35,7 @@ class Wanted {
 };
 
 Error damaged() {
-    return Error::make(ErrorKind::internal, "a request to an agent can't be right");
+    return Error::make(ErrorKind::internal, "a request to an agent is invalid");
 }
 
 /// Returns true if the data lies within the layout, so that a walk over it ends.

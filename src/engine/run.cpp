@@ -232,8 +232,9 @@ bool Run::work_done() {
     }
     const bool differs = planning_.absent() || (work_ && work_->differs());
     if (differs && !planning_.recalled()) {
-        note(Error::make(ErrorKind::internal,
-                         "a round didn't hold the data that was planned; nothing of it is stored"));
+        note(Error::make(
+            ErrorKind::internal,
+            "the data of a round differs from the plan; nothing of the round was stored"));
     }
     const bool void_all = differs && planning_.recalled();
     completion_->begin(error_,

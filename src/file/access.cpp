@@ -17,8 +17,9 @@ namespace {
 
 Error check_mode(const AccessMode& mode, const AccessCall& call) {
     if (mode.sequential && call.at != Positioning::shared) {
-        return Error::make(ErrorKind::unsupported_operation,
-                           "access: a sequential file has only the shared pointer");
+        return Error::make(
+            ErrorKind::unsupported_operation,
+            "access: a file opened for sequential access has only the shared file pointer");
     }
     if (call.direction == Direction::read && !mode.readable()) {
         return Error::make(ErrorKind::access, "read: the file is open for writing only");
@@ -108,9 +109,11 @@ PlacedAccess File::describe(AccessCall& call) const {
     refuse(access, check_mode(mode(), call));
     if (call.collective) refuse(access, state.ready());
     if (call.collective && state.split) {
-        refuse(access,
-               Error::make(ErrorKind::other,
-                           "access: a split collective on this file has begun and not ended"));
+        refuse(
+            access,
+            Error::make(
+                ErrorKind::other,
+                "access: a split collective on this file has begun and not ended; end it first"));
     }
     const auto asked = etypes_of(access.memory.size(), view);
     if (!asked) refuse(access, asked.error());

@@ -76,7 +76,7 @@ Result<void> File::State::tell_account() {
     if (!opened.found->account) return {};
     const auto sums = agree_on_sums(transport, stats.values());
     if (!sums) return sums.error();
-    std::string text = opened.path + ": closed; what it took, all ranks together\n";
+    std::string text = opened.path + ": closed; totals of all ranks\n";
     std::istringstream lines(Stats::of(**sums).report());
     for (std::string line; std::getline(lines, line);) text += "  " + line + "\n";
     messages.say(text, "account");
@@ -243,7 +243,7 @@ Result<void> File::sync() {
         const auto written = state_->records.write();
         const auto flushed = state_->flushes.take(
             [this] { return state_->store->sync(); },
-            "sync: another rank's flush failed; what was written since the last sync may be lost");
+            "sync: another rank's flush failed; data written since the last sync may be lost");
         if (!flushed) error = flushed.error();
         if (!written) error = written.error();
     }
@@ -293,8 +293,9 @@ Result<Offset> File::target_of(Offset offset, Whence whence, Offset current) {
     }
     Offset target = 0;
     if (__builtin_add_overflow(from, offset, &target) || target < 0) {
-        return Error::make(ErrorKind::argument,
-                           "seek: the new position is before the begin of the view or too large");
+        return Error::make(
+            ErrorKind::argument,
+            "seek: the new position is before the beginning of the view or too large");
     }
     return target;
 }

@@ -18,7 +18,7 @@ void complain(const TraceCall& call, const char* what, const Error& error) {
 std::optional<TraceFile> open_trace(const TraceCall& call) {
     auto file = TraceFile::open(call.path);
     if (file) return std::move(*file);
-    complain(call, "nothing is traced", file.error());
+    complain(call, "tracing is off", file.error());
     return std::nullopt;
 }
 
@@ -75,7 +75,7 @@ Result<void> FileTrace::write(Transport& ranks, const std::string& path,
         file->give_up(told.error());
     }
     if (const auto closed = file->close(); !closed)
-        complain(call, "what file accesses did is missing there", closed.error());
+        complain(call, "the accesses to this file are missing in the trace", closed.error());
     return told;
 }
 

@@ -22,14 +22,14 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(LockReason::coun
     "the hint oratorio_locks says `file`",
     "the hint oratorio_locks says `job`",
     "all ranks are on one node",
-    "this machine has all locks",
+    "only this machine uses the file system",
     "locks are visible on other nodes",
     "locks are visible on one node only",
     "there are no locks",
-    "locks deny accesses, also of their owner",
+    "locks are mandatory and also block their owner's accesses",
     "a wait for a lock may take half a minute",
     "another handle of the job fills holes under the job's locks",
-    "not known whether locks are visible on other nodes; this handle fills no holes"};
+    "it is unknown whether locks are visible on other nodes; this handle fills no holes"};
 static_assert(!kReasons.back().empty());
 
 /// Returns a byte far behind all data, for rank 0 to lock. Each call returns another byte, so that
@@ -57,7 +57,7 @@ std::string describe_locks(const LockOffer& offer) {
     text += kReasons[static_cast<std::size_t>(offer.reason)];
     text += offer.job ? "; using the job's locks" : "; using the file system's locks";
     if (offer.job && offer.place.count == 0)
-        text += ", which can't be had: atomic mode fails, and holes are never filled";
+        text += ", which are not available: atomic mode fails, and holes are never filled";
     return text;
 }
 

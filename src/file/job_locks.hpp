@@ -30,7 +30,7 @@ enum class LockReason {
     seen,             ///< a lock was seen on another node
     unseen,           ///< a lock was not seen on another node
     no_locks,         ///< the file system has no locks
-    mandatory,        ///< locks deny accesses, also of their owner
+    mandatory,        ///< locks are mandatory and also block their owner's accesses
     slow,             ///< a wait for a lock takes tens of seconds
     filled_by_other,  ///< another handle of the job fills holes under the job's locks
     untested,         ///< this handle reaches one node of several

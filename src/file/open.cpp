@@ -26,12 +26,14 @@ Error check(const OpenCall& call, std::string_view path, const Error& unready) {
     const auto amode = [](std::string_view what) { return Error::make(ErrorKind::amode, what); };
     if (call.refused.kind != ErrorKind::none) return call.refused;
     if (mode.read_only + mode.write_only + mode.read_write != 1) {
-        return amode("open: give one of read only, write only, read and write");
+        return amode(
+            "open: the access mode needs exactly one of MPI_MODE_RDONLY, MPI_MODE_WRONLY and "
+            "MPI_MODE_RDWR");
     }
     if (mode.read_only && (mode.create || mode.exclusive))
-        return amode("open: a file opened read only can't be created");
+        return amode("open: MPI_MODE_RDONLY excludes MPI_MODE_CREATE and MPI_MODE_EXCL");
     if (mode.read_write && mode.sequential)
-        return amode("open: sequential access is for read only or write only");
+        return amode("open: MPI_MODE_SEQUENTIAL excludes MPI_MODE_RDWR");
     if (path.empty()) return Error::make(ErrorKind::bad_file, "open: the file name is empty");
     return unready;
 }
@@ -239,7 +241,7 @@ StoreChoice store_in_use(const Answers& ranks, const Hints& hints) {
 /// Returns what explanations say of a lazy open.
 std::string open_on(std::uint64_t now, Rank ranks) {
     return ": open on " + std::to_string(now) + " of " + std::to_string(ranks) +
-           " ranks, and on others when they need it (hint romio_no_indep_rw)\n";
+           " ranks; the others open it when they need it (hint romio_no_indep_rw)\n";
 }
 
 /// Returns what the user should know about the stores. `remark` is the remark of this rank's store,
@@ -250,11 +252,12 @@ std::vector<std::string> remarks_on(const Answers& ranks, const Hints& hints, lo
     if (ranks[fell_back] > 0 && hints.store != StoreChoice::automatic)
         remarks.push_back(no_uring_on(ranks[fell_back]));
     if (ranks[remarked] > 0)
-        remarks.push_back(remark.empty() ? "the store of some rank isn't as asked for" : remark);
+        remarks.push_back(remark.empty() ? "the store of some rank differs from the requested one"
+                                         : remark);
     if (store_in_use(ranks, hints) != StoreChoice::uncached && is_incoherent(file_system)) {
         remarks.emplace_back(
-            "hint oratorio_store: this file system's clients have caches of their own; other nodes "
-            "may read old bytes, and lose theirs");
+            "hint oratorio_store: this file system's clients have their own caches; other nodes "
+            "may read old bytes, and their writes may be lost");
     }
     return remarks;
 }
@@ -339,10 +342,10 @@ Result<std::unique_ptr<Store>> open_late(const OpenedFile& file, const Hints& hi
     const bool beside = are_beside(topology, 0, topology.rank);
     const bool comparable = beside || has_common_numbers(late.store->kind().file_system);
     if (comparable && (first.number != mine.number || (beside && first.device != mine.device))) {
-        return Error::make(ErrorKind::no_such_file,
-                           "open: the file that the ranks have opened is gone; another has its "
-                           "name",
-                           ENOENT);
+        return Error::make(
+            ErrorKind::no_such_file,
+            "open: the opened file was removed or renamed, and another file now has its name",
+            ENOENT);
     }
     if (file.found->shown && late.readable) (void)late.store->lock(kPresence, true, false);
     return std::move(late.store);

@@ -17,7 +17,7 @@ Access without_data(Direction direction) {
     return none;
 }
 
-constexpr const char* kNoStaging = "no memory to stage the data in: access less at a time";
+constexpr const char* kNoStaging = "no memory to stage the data: access less data per call";
 
 }  // namespace
 
@@ -77,7 +77,7 @@ void Operation::step(int moves) {
         step_on(moves);
     } catch (const std::bad_alloc&) {
         if (collective_) throw;
-        finish({0, Error::make(ErrorKind::no_memory, "access: no memory to go on with")});
+        finish({0, Error::make(ErrorKind::no_memory, "access: out of memory during the access")});
     }
 }
 

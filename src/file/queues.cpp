@@ -98,10 +98,10 @@ Outcome File::end_split(Direction direction, Positioning at, const std::byte* bu
     if (outcome.error.kind != ErrorKind::none) return outcome;
     if (split->direction != direction || split->at != at) {
         outcome.error = Error::make(ErrorKind::other,
-                                    "split collective: the one that has begun is of another kind");
+                                    "split collective: the begin was of another kind of access");
     } else if (split->buffer != buffer) {
         outcome.error = Error::make(ErrorKind::argument,
-                                    "split collective: the buffer is not that of its begin");
+                                    "split collective: the buffer differs from that of the begin");
     }
     return outcome;
 }

@@ -75,7 +75,7 @@ Result<void> lock(int file) {
         if (errno == ENOSYS || errno == EOPNOTSUPP || errno == EINVAL || errno == ENOLCK) break;
         if (errno != EWOULDBLOCK && errno != EINTR) return Error::of_errno("locking");
         if (std::chrono::steady_clock::now() > give_up)
-            return Error::make(ErrorKind::file_in_use, "somebody else keeps it locked");
+            return Error::make(ErrorKind::file_in_use, "another process holds a lock on it");
         std::this_thread::sleep_for(1ms);
     }
     return {};
@@ -118,11 +118,11 @@ Result<TraceFile> TraceFile::open(const std::string& path) {
     const bool exists = ::stat(path.c_str(), &status) == 0;
     if (exists && S_ISDIR(status.st_mode)) return Error::of_errno("opening", EISDIR);
     if (exists && !S_ISREG(status.st_mode) && !S_ISCHR(status.st_mode))
-        return Error::make(ErrorKind::bad_file, "this is no regular file");
+        return Error::make(ErrorKind::bad_file, "this is not a regular file");
     Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | kNoTerminal, 0666));
     if (file.number() < 0) return Error::of_errno("opening");
     if (auto locked = lock(file.number()); !locked) return locked.error();
-    if (::fstat(file.number(), &status) != 0) return Error::of_errno("looking at it");
+    if (::fstat(file.number(), &status) != 0) return Error::of_errno("fstat");
     const Bytes size = S_ISREG(status.st_mode) ? status.st_size : 0;
     if (size == 0)
         return TraceFile(std::move(file), std::max<std::int64_t>(begin_of_process(), 0), 0, true);
@@ -133,7 +133,7 @@ Result<TraceFile> TraceFile::open(const std::string& path) {
     if (!head.starts_with(kHead) ||
         std::from_chars(head.data() + number, head.data() + head.size(), began).ec != std::errc{})
         return Error::make(ErrorKind::file_exists,
-                           "it isn't a trace; name another file, or remove it");
+                           "it is not a trace; name another file, or remove it");
     const std::int64_t written =
         std::int64_t{status.st_mtim.tv_sec} * 1'000'000 + status.st_mtim.tv_nsec / 1000;
     if (written < begin_of_process()) {
@@ -144,7 +144,8 @@ Result<TraceFile> TraceFile::open(const std::string& path) {
     if (size < tail || read_at(file.number(), size - tail, kTail.size()) != kTail)
         return Error::make(ErrorKind::bad_file, "the trace ends early; remove it");
     if (size > kTraceFileMost)
-        return Error::make(ErrorKind::bad_file, "it has 1 GiB, no more is added to it");
+        return Error::make(ErrorKind::bad_file,
+                           "it has reached 1 GiB, the limit; nothing more is added");
     return TraceFile(std::move(file), began, size, false);
 }
 

@@ -25,8 +25,8 @@ void UserMessages::tell_repeated(const std::string& path) {
         if (done.again > 0) all.push_back(done);
     std::ranges::sort(all, {}, &Done::number);
     for (const Done& done : all)
-        say(path + ": number " + std::to_string(done.number) + " was done " +
-                std::to_string(done.again) + (done.again == 1 ? " time more" : " times more"),
+        say(path + ": number " + std::to_string(done.number) + " was repeated " +
+                std::to_string(done.again) + (done.again == 1 ? " time" : " times"),
             "repeated", repeated_members(path, done.number, done.again));
     done_.clear();
 }

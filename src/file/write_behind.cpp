@@ -100,7 +100,7 @@ Result<void> WriteBehind::Turn::write_all(const Write& write) {
     if (done.error.kind == ErrorKind::none) return {};
     return Error::make(done.error.kind,
                        "records gathered by oratorio_shared_write_behind can't be written; they "
-                       "wait for another attempt",
+                       "are kept for another attempt",
                        done.error.system_errno)
         .at(head.begin, head.bytes);
 }

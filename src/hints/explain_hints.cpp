@@ -33,16 +33,16 @@ auto find_key(const Rows& rows, std::string_view key) {
 /// Returns what becomes of a hint, for the user; `value` is the value in use.
 std::string fate(const std::string& key, const std::string& given, const std::string& value) {
     if (const HintRow* const row = find_key(hint_rows(), key)) {
-        std::string text = value == given ? "" : "; in use is " + (value.empty() ? "none" : value);
-        if (row->role == HintRole::kept) text += "; nothing acts on it yet";
+        std::string text = value == given ? "" : "; in use: " + (value.empty() ? "none" : value);
+        if (row->role == HintRole::kept) text += "; not used yet";
         return text + "; allowed: " + allowed_values(row->kind);
     }
     if (const HintMeaning* const meaning = find_key(hint_meanings(), key))
         return "; stands for " + std::string(meaning->target);
     const auto accepted = accepted_hints();
     if (std::ranges::find(accepted, key) != accepted.end())
-        return "; known from other implementations, changes nothing";
-    return "; not known, ignored";
+        return "; known from other implementations, has no effect";
+    return "; unknown, ignored";
 }
 
 /// Returns where a key's value comes from, also if it was given by a synonym or another key that
@@ -75,7 +75,7 @@ std::vector<std::string_view> hint_words(const HintKind& kind) {
 }
 
 std::string allowed_values(const HintKind& kind) {
-    if (kind.memory) return std::to_string(kind.low) + " bytes to what the machine can give";
+    if (kind.memory) return std::to_string(kind.low) + " bytes to the machine's limit";
     if (kind.syntax == HintSyntax::number)
         return std::to_string(kind.low) + " to " + std::to_string(kind.high);
     if (kind.syntax == HintSyntax::octal)

@@ -77,7 +77,7 @@ struct Source {
 /// Returns the sources, the weakest first.
 std::array<Source, 5> by_strength(const HintSources& sources, const HintMap& info,
                                   std::string_view path) {
-    return {{{"the file of ROMIO_HINTS", romio_file(sources.romio_hints_text)},
+    return {{{"the file named by ROMIO_HINTS", romio_file(sources.romio_hints_text)},
              {"MPICH_MPIIO_HINTS", mpich_variable(sources.mpich_mpiio_hints, path)},
              {"ORATORIO_METHOD", method_variable(sources.oratorio_method)},
              {"ORATORIO_HINTS", oratorio_variable(sources.oratorio_hints)},

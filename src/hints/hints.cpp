@@ -152,7 +152,7 @@ std::string allowed_instead(const HintKind& kind, std::string_view given) {
 
 HintWarning warning(const HintRow& row, Verdict verdict, std::string_view given, Hints& hints) {
     std::string what = verdict == Verdict::malformed  ? "is not understood"
-                       : verdict == Verdict::too_much ? "is more than the machine can give"
+                       : verdict == Verdict::too_much ? "exceeds the machine's limit"
                                                       : "is out of range";
     if (verdict != Verdict::too_much) what += allowed_instead(row.kind, given);
     const std::string used = print(row, hints);
@@ -190,9 +190,9 @@ void bound_messages(Hints& hints, std::vector<HintWarning>& warnings, Bytes buff
     const Bytes together = 4 * message_bytes_of(hints.plan);
     const auto most = static_cast<int>(std::clamp<Bytes>(buffer_most / together, 1, INT_MAX));
     if (hints.plan.messages_in_flight <= most) return;
-    warnings.push_back(warning(
-        "oratorio_messages_in_flight", std::to_string(hints.plan.messages_in_flight),
-        "of that length are more than the machine can give; " + std::to_string(most) + " is used"));
+    warnings.push_back(
+        warning("oratorio_messages_in_flight", std::to_string(hints.plan.messages_in_flight),
+                "of that length exceed the machine's limit; " + std::to_string(most) + " is used"));
     hints.plan.messages_in_flight = most;
 }
 

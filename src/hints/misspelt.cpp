@@ -67,7 +67,7 @@ std::vector<HintWarning> misspelt_hints(const HintMap& given) {
         if (std::ranges::find(known, key) != known.end()) continue;
         const std::string_view instead = meant(key, known);
         if (instead.empty()) continue;
-        warnings.push_back({key, "hint " + key + ": it isn't known and is ignored; did you mean " +
+        warnings.push_back({key, "hint " + key + ": unknown and ignored; did you mean " +
                                      std::string(instead) + "?"});
     }
     return warnings;
@@ -87,8 +87,8 @@ std::vector<std::string> misspelt_variables(std::span<const std::string_view> na
         std::ranges::transform(variable, variable.begin(),
                                [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
         if (instead.empty() || variable == name) continue;
-        sentences.push_back(std::string(name) + ": no such variable is known; did you mean " +
-                            variable + "?");
+        sentences.push_back(std::string(name) + ": unknown variable; did you mean " + variable +
+                            "?");
     }
     return sentences;
 }

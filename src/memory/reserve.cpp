@@ -44,7 +44,7 @@ Reserve& reserve() {
 Error ready_for_collective(Rank ranks) {
     const std::size_t wanted = kPerCall + kPerRank * static_cast<std::size_t>(ranks);
     if (the_reserve.make_room(wanted)) return {};
-    return Error::make(ErrorKind::no_memory, "too little is left to begin a collective call");
+    return Error::make(ErrorKind::no_memory, "not enough memory to begin a collective call");
 }
 
 /// Takes the arena's first free block that is long enough. The part behind the first `bytes` stays

@@ -42,10 +42,9 @@ std::string new_name() {
 }
 
 Error another() {
-    return Error::make(
-        ErrorKind::io,
-        "shared memory: another rank's name leads to other memory here; the ranks of "
-        "this node see different /dev/shm");
+    return Error::make(ErrorKind::io,
+                       "shared memory: another rank's name refers to other memory here; the ranks "
+                       "of this node see different /dev/shm folders");
 }
 
 }  // namespace
@@ -73,7 +72,7 @@ Result<SharedMemory> SharedMemory::attach(const std::string& name, Bytes bytes) 
     SharedMemory memory;
     const Descriptor descriptor(shm_open(name.c_str(), O_RDWR, 0));
     if (descriptor.number() < 0)
-        return Error::of_errno("shared memory: another rank's is not visible", errno);
+        return Error::of_errno("shared memory: the memory of another rank is not visible", errno);
     // Mapping more bytes than the object has would end the program at the first access to them
     // (SIGBUS).
     struct stat status {};

@@ -46,7 +46,7 @@ class ByteType {
             static_cast<int>(pieces.lengths.size()), pieces.lengths.data(),
             reinterpret_cast<const MPI_Aint*>(pieces.addresses.data()), MPI_BYTE, &all.type_);
         if (code == MPI_SUCCESS) code = host().Type_commit(&all.type_);
-        if (auto made = check(code, "making a datatype of pieces"); !made) return made.error();
+        if (auto made = check(code, "creating a datatype of pieces"); !made) return made.error();
         return all;
     }
     ByteType(ByteType&& other) noexcept

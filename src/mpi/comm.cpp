@@ -86,7 +86,7 @@ Result<void> Comm::check_kind(MPI_Comm comm) {
     if (comm == MPI_COMM_NULL) return Error::make(ErrorKind::communicator, "null communicator");
     int inter = 0;
     if (auto tested =
-            check(host().Comm_test_inter(comm, &inter), "asking for the kind of communicator");
+            check(host().Comm_test_inter(comm, &inter), "reading the kind of a communicator");
         !tested)
         return tested.error();
     if (inter)

@@ -32,7 +32,8 @@ Result<int> combiner_of(MPI_Datatype type) {
         int integers = 0, addresses = 0, members = 0;
         code = host().Type_get_envelope(type, &integers, &addresses, &members, &combiner);
     }
-    if (auto asked = check(code, "asking how a datatype was made"); !asked) return asked.error();
+    if (auto asked = check(code, "reading the constructor of a datatype"); !asked)
+        return asked.error();
     return combiner;
 }
 
@@ -57,7 +58,7 @@ Result<void> DatatypeContents::read(MPI_Datatype type, const std::shared_ptr<Blo
     int integers = 0, addresses = 0, members = 0;
     if (auto asked =
             check(host().Type_get_envelope(type, &integers, &addresses, &members, &combiner_),
-                  "asking how a datatype was made");
+                  "reading the constructor of a datatype");
         !asked || makes_predefined(combiner_))
         return asked;
     integers_ = List<int>(static_cast<std::size_t>(integers), memory);
@@ -65,7 +66,7 @@ Result<void> DatatypeContents::read(MPI_Datatype type, const std::shared_ptr<Blo
     std::vector<MPI_Datatype> types(static_cast<std::size_t>(members), MPI_DATATYPE_NULL);
     auto got = check(host().Type_get_contents(type, integers, addresses, members, integers_.data(),
                                               addresses_.data(), types.data()),
-                     "asking for the parts of a datatype");
+                     "reading the arguments of a datatype's constructor");
     if (got) members_ = std::move(types);
     return got;
 }
@@ -75,7 +76,7 @@ Result<void> DatatypeContents::read_large(MPI_Datatype type,
     MPI_Count integers = 0, addresses = 0, counts = 0, members = 0;
     if (auto asked = check(
             host().Type_get_envelope_c(type, &integers, &addresses, &counts, &members, &combiner_),
-            "asking how a datatype was made");
+            "reading the constructor of a datatype");
         !asked || makes_predefined(combiner_))
         return asked;
     integers_ = List<int>(static_cast<std::size_t>(integers), memory);
@@ -85,7 +86,7 @@ Result<void> DatatypeContents::read_large(MPI_Datatype type,
     auto got = check(
         host().Type_get_contents_c(type, integers, addresses, counts, members, integers_.data(),
                                    addresses_.data(), counts_.data(), types.data()),
-        "asking for the parts of a datatype");
+        "reading the arguments of a datatype's constructor");
     if (got) members_ = std::move(types);
     return got;
 }

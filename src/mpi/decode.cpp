@@ -11,7 +11,7 @@ namespace {
 
 Result<Bytes> size_of(MPI_Datatype type) {
     MPI_Count size = 0;
-    if (auto asked = check(host().Type_size_x(type, &size), "asking for the size of a datatype");
+    if (auto asked = check(host().Type_size_x(type, &size), "reading the size of a datatype");
         !asked)
         return asked.error();
     return Bytes{size};
@@ -24,7 +24,7 @@ Result<DecodedType> bounds_of(MPI_Datatype type) {
     const auto size = size_of(type);
     if (!size) return size.error();
     if (auto asked = check(host().Type_get_extent_x(type, &lower_bound, &extent),
-                           "asking for the extent of a datatype");
+                           "reading the extent of a datatype");
         !asked)
         return asked.error();
     return DecodedType{Shape::empty(), *size, lower_bound, extent};
@@ -94,8 +94,7 @@ Result<DecodedType> Decoder::derived_layout(MPI_Datatype type, const DatatypeCon
     if (!decoded->shape->fits())
         return Error::make(ErrorKind::type, "datatype reaches further than 2^62 bytes");
     if (decoded->shape->size() != decoded->size)
-        return Error::make(ErrorKind::internal,
-                           "decoded datatype has another size than the host says");
+        return Error::make(ErrorKind::internal, "decoded datatype differs in size from the host's");
     return decoded;
 }
 
@@ -142,7 +141,7 @@ Result<SignaturePtr> Decoder::derived_signature(MPI_Datatype type, const Datatyp
         return Signature::sequence(std::move(parts));
     }
     if (parts.size() != 1)
-        return Error::make(ErrorKind::type, "datatype made by an unknown constructor");
+        return Error::make(ErrorKind::type, "datatype of an unknown constructor");
     // All constructors but those above place whole copies of one type.
     const auto size = size_of(type);
     if (!size) return size.error();

@@ -41,7 +41,7 @@ Result<std::vector<Rank>> node_leaders(const Comm& comm) {
     if (!found) return found.error().on(comm.rank());
     const auto failed = std::ranges::min_element(leaders);
     if (*failed >= 0) return leaders;
-    return Error::make(static_cast<ErrorKind>(-*failed), "another rank can't find its node")
+    return Error::make(static_cast<ErrorKind>(-*failed), "another rank can't determine its node")
         .on(static_cast<Rank>(failed - leaders.begin()));
 }
 

@@ -111,7 +111,7 @@ Result<Element> parametrized_element(MPI_Datatype type, int combiner) {
     const int integers = combiner == MPI_COMBINER_F90_INTEGER ? 1 : 2;
     if (auto got =
             check(host().Type_get_contents(type, integers, 0, 0, asked, &no_address, &no_type),
-                  "asking for the precision of a datatype");
+                  "reading the precision of a datatype");
         !got)
         return got.error();
     if (integers == 1) return element_of(type, Number::integer, integer_size(asked[0]), 1);

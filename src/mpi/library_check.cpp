@@ -103,8 +103,10 @@ LibraryCheck name_absent(const Comm& comm, std::chrono::milliseconds patience) {
     completes(call->request, patience);
     const std::vector<Rank> absent = call->absent();
     if (absent.empty()) {
-        found =
-            failed("open: a rank took too long to say that it has Oratorio; was it stopped?", -1);
+        found = failed(
+            "open: a rank did not confirm in time that it loaded Oratorio; check whether it is "
+            "stopped",
+            -1);
     } else {
         found = failed("open: no Oratorio on ranks " + list_of_ranks(absent, kListed) + of + advice,
                        absent.front());
@@ -144,7 +146,7 @@ LibraryCheck check_with_mpich(MPI_Comm program) {
     constexpr int kPresent = -1;
     int most = kPresent;
     const auto told = check(host().Allreduce(MPI_IN_PLACE, &most, 1, MPI_INT, MPI_MAX, program),
-                            "asking whether all ranks have Oratorio");
+                            "checking that all ranks have loaded Oratorio");
     LibraryCheck found;
     if (!told) found.error = told.error();
     if (!told || most == kPresent) return found;

@@ -118,7 +118,7 @@ Result<void> MpiTransport::seek(Slot& slot) {
     MPI_Message message = MPI_MESSAGE_NULL;
     int code =
         host().Improbe(MPI_ANY_SOURCE, slot.tag, comm_.get(), &found, &message, MPI_STATUS_IGNORE);
-    if (auto looked = checked(code, "looking for a message"); !looked || !found) return looked;
+    if (auto looked = checked(code, "probing for a message"); !looked || !found) return looked;
     slot.kind = Kind::receive;
     auto bytes = ByteType::make(std::ssize(slot.into), chunk_);
     if (!bytes) return bytes.error();
@@ -170,7 +170,7 @@ Result<Completion> MpiTransport::test(Ticket ticket) {
     if (is_lost()) return lost_;
     const auto slot = static_cast<std::size_t>(ticket.id);
     if (!ticket.valid() || slot >= slots_.size() || slots_[slot].kind == Kind::free)
-        return Error::make(ErrorKind::internal, "test of a ticket that names no operation");
+        return Error::make(ErrorKind::internal, "test of a ticket without an operation");
     if (slots_[slot].kind == Kind::sought) {
         const auto looked = seek(slots_[slot]);
         if (!looked) release(slot);

@@ -18,7 +18,7 @@ class TypeAttribute {
     static Result<std::unique_ptr<TypeAttribute>> make() {
         int keyval = MPI_KEYVAL_INVALID;
         if (auto made = check(host().Type_create_keyval(copy, destroy, &keyval, nullptr),
-                              "making a datatype attribute");
+                              "creating a datatype attribute");
             !made)
             return made.error();
         return std::unique_ptr<TypeAttribute>(new TypeAttribute(keyval));

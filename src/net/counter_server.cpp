@@ -50,7 +50,7 @@ Result<std::unique_ptr<CounterServer>> CounterServer::start() {
     auto listener = JobListener::open();
     if (!listener) return listener.error();
     Descriptor end(::eventfd(0, EFD_CLOEXEC));
-    if (end.number() < 0) return Error::of_errno("making an eventfd");
+    if (end.number() < 0) return Error::of_errno("creating an eventfd");
     Descriptor spare(::fcntl(end.number(), F_DUPFD_CLOEXEC, 0));
     if (spare.number() < 0) return Error::of_errno("keeping a descriptor for a connection");
     std::unique_ptr<CounterServer> server(

@@ -44,7 +44,7 @@ Result<std::unique_ptr<LockServer>> LockServer::start() {
     auto listener = JobListener::open();
     if (!listener) return listener.error();
     Descriptor end(::eventfd(0, EFD_CLOEXEC));
-    if (end.number() < 0) return Error::of_errno("making an eventfd");
+    if (end.number() < 0) return Error::of_errno("creating an eventfd");
     std::unique_ptr<LockServer> server(new LockServer(std::move(*listener), std::move(end)));
     const SignalsBlocked blocked;  // the new thread inherits the mask of blocked signals
     try {

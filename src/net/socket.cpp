@@ -80,7 +80,7 @@ Result<Socket> listen_at(const Name& name) {
         return Error::of_errno("making a socket");
     if (::bind(socket.number(), name.get(), name.length) != 0 ||
         ::listen(socket.number(), SOMAXCONN) != 0)
-        return Error::of_errno("listening at a socket");
+        return Error::of_errno("listening on a socket");
     return socket;
 }
 
@@ -153,7 +153,7 @@ Result<std::uint16_t> Socket::port() const {
     sockaddr_in6 name{};  // the port of an IPv4 address lies at the same place
     socklen_t length = sizeof name;
     if (::getsockname(number(), reinterpret_cast<sockaddr*>(&name), &length) != 0)
-        return Error::of_errno("asking for the port of a socket");
+        return Error::of_errno("reading the port of a socket");
     return ntohs(name.sin6_port);
 }
 
@@ -237,8 +237,8 @@ Result<void> Socket::wait_for(short events, Clock::time_point until) const {
         pollfd watched{number(), events, 0};
         const int ready = ::poll(&watched, 1, poll_timeout(until));
         if (ready > 0) return {};
-        if (ready < 0 && errno != EINTR) return Error::of_errno("waiting at a socket");
-        if (Clock::now() >= until) return Error::of_errno("waiting at a socket", ETIMEDOUT);
+        if (ready < 0 && errno != EINTR) return Error::of_errno("waiting on a socket");
+        if (Clock::now() >= until) return Error::of_errno("waiting on a socket", ETIMEDOUT);
     }
 }
 
@@ -250,7 +250,7 @@ int poll_timeout(Socket::Clock::time_point until) {
 
 Result<std::vector<IpAddress>> own_addresses(bool ipv6) {
     ifaddrs* first = nullptr;
-    if (::getifaddrs(&first) != 0) return Error::of_errno("asking for the machine's addresses");
+    if (::getifaddrs(&first) != 0) return Error::of_errno("listing the machine's addresses");
     const std::unique_ptr<ifaddrs, void (*)(ifaddrs*)> owner(first, ::freeifaddrs);
     std::vector<IpAddress> found;
     for (const bool loopback : {false, true}) {

@@ -46,7 +46,7 @@ std::string domains_text(const Plan& plan) {
 
 std::string graph_text(const Plan& plan) {
     const Edges* const edges = plan.graph.edges();
-    return "only ranks that have data in a round talk" +
+    return "only ranks with data in a round communicate" +
            (edges != nullptr ? ", " + number(edges->count) + " edges" : "");
 }
 
@@ -145,8 +145,8 @@ void add_exchange(std::vector<PlanFact>& facts, const Plan& plan) {
                                       "do"});
     if (plan.method->schedule.asks_places)
         facts.push_back({"order", plan.order.ascending()
-                                      ? "as in the file: no places on the device are known"
-                                      : "by place on the device"});
+                                      ? "file order, because locations on the device are unknown"
+                                      : "by location on the device"});
     const ExchangePart& exchange = plan.method->exchange_part();
     if (!exchange.what.empty()) facts.push_back({"exchange", std::string(exchange.what)});
     if (plan.layers().two()) facts.push_back({"layers", "local aggregators " + layers_text(plan)});
@@ -178,7 +178,7 @@ void add_cheaper(std::vector<PlanFact>& facts, const Plan& plan) {
     }
     if (least == nullptr || least->seconds >= plan.seconds()) return;
     const std::string_view why =
-        least->reason.empty() ? "another was asked for by name" : least->reason;
+        least->reason.empty() ? "another method was requested by name" : least->reason;
     facts.push_back({"cheaper is", std::string(least->name) + ", " + milliseconds(least->seconds) +
                                        ": " + std::string(why)});
 }

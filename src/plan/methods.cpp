@@ -70,7 +70,7 @@ constexpr std::array kMethods{
            .domains = DomainsKind::stripes,
            .exchange = ExchangeKind::peer},
     Method{.name = "sparse",
-           .summary = "two_phase in which only ranks that have data in a round talk",
+           .summary = "two_phase in which only ranks with data in a round communicate",
            .graph = GraphKind::sparse,
            .exchange = ExchangeKind::peer},
     Method{.name = "disk_directed",
@@ -134,14 +134,14 @@ std::string_view left_out(const Method& method, const PlanInputs& s) {
     if (shared && exchange.sends_messages) return "left out: the ranks share memory";
     if (shared && storage.buffered && !exchange.aggregated && s.ranks_with_data > 1 &&
         sieving != Toggle::enable)
-        return "left out: each rank would move what others move, too";
+        return "left out: ranks would move the same bytes several times";
     if (exchange.aggregated)
         return collective == Toggle::disable ? "left out by hint romio_cb_*=disable" : "";
     if (collective == Toggle::enable && s.collective && can_exchange(s))
         return "left out by hint romio_cb_*=enable";
     // docs/internals/decisions/stores.md explains the rules for mappings.
     if (storage.mapped && !(s.reads() && s.facts->local_file_system))
-        return s.reads() ? "left out: the file system isn't a local one"
+        return s.reads() ? "left out: the file system is not local"
                          : "left out: stores to a mapping may be lost where a file grows";
     if (!storage.buffered) {
         const bool sieves = sieving == Toggle::enable && is_monotonic(s) && !s.collective;
@@ -150,7 +150,7 @@ std::string_view left_out(const Method& method, const PlanInputs& s) {
     const bool may_sieve = s.reads() ? sieving != Toggle::disable : sieving == Toggle::enable;
     if (may_sieve) return "";
     return s.reads() ? "left out by hint romio_ds_read=disable"
-                     : "left out: it writes bytes that nobody gave (hint romio_ds_write)";
+                     : "left out: it writes bytes outside the access (hint romio_ds_write)";
 }
 
 /// Returns the file bytes of one round, for a method that goes through the whole hull.
@@ -181,7 +181,8 @@ std::string_view refuses_thin(const Method& method, const PlanInputs& s) {
 }  // namespace
 
 std::string_view Method::refuses(const PlanInputs& s) const {
-    if (schedule.in_turns && !s.collective) return "only collective calls have ranks to wait for";
+    if (schedule.in_turns && !s.collective)
+        return "only collective calls have other ranks to wait for";
     for (const std::string_view refusal :
          {aggregated() ? exchange_part().refuses(s) : storage_part().refuses(s),
           request_part().refuses(s), read_ahead_part().refuses(s)}) {
@@ -252,7 +253,7 @@ Choice choose_method(const PlanInputs& inputs) {
         if (!refusal.empty()) continue;
         if (&method == inputs.options->method) {
             choice.method = &method;
-            choice.why = "asked for by name";
+            choice.why = "requested by name";
         }
         if (!reason.empty()) continue;
         if (best == nullptr || seconds < least) {
@@ -263,8 +264,8 @@ Choice choose_method(const PlanInputs& inputs) {
     if (choice.method == nullptr) {
         choice.method = best != nullptr ? best : find_method("list_io");
         choice.why = inputs.options->method != nullptr
-                         ? "cheapest, as the one asked for does not apply"
-                         : "cheapest of those that auto takes";
+                         ? "cheapest, because the requested method does not apply"
+                         : "cheapest of those that auto considers";
     }
     choice.terms = estimate_terms(*choice.method, inputs);
     return choice;

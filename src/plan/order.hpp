@@ -45,7 +45,7 @@ class RoundOrder {
 /// of the hull's bytes on the device, in file order. Pure.
 using OrderMaker = RoundOrder (*)(const Plan& plan, std::span<const DiskExtent> places);
 
-/// Orders the rounds of each aggregator by place on the device. Parts without a known place come
+/// Orders the rounds of each aggregator by location on the device. Parts without a known place come
 /// last, in file order (disk-directed I/O: Kotz 1994, in Nitzberg & Fineberg 1995). The order is
 /// ascending if no place is known.
 [[nodiscard]] RoundOrder by_place(const Plan& plan, std::span<const DiskExtent> places);

@@ -24,7 +24,7 @@ std::string_view needs_monotonic(const PlanInputs& s) {
 }
 
 std::string_view needs_collective(const PlanInputs& s) {
-    if (!s.collective) return "only collective calls have other ranks to talk to";
+    if (!s.collective) return "only collective calls have other ranks to exchange data with";
     if (s.options->atomic) return "atomic mode locks each rank's own range";
     if (!s.storable) return "no rank has the file open";
     return needs_monotonic(s);
@@ -32,7 +32,7 @@ std::string_view needs_collective(const PlanInputs& s) {
 
 std::string_view needs_node(const PlanInputs& s) {
     if (!s.one_node()) return "the ranks are on several nodes";
-    if (!s.sharing.shared_memory) return "shared memory could not be had";
+    if (!s.sharing.shared_memory) return "shared memory is not available";
     return needs_collective(s);
 }
 
@@ -53,7 +53,7 @@ std::string_view needs_mapping(const PlanInputs& s) {
     if (s.is_direct()) return "direct I/O goes past the page cache";
     if (!s.facts->coherent) return "mappings of several nodes may not see each other";
     if (!s.reads() && !s.collective && !s.facts->alone)
-        return "other ranks may make the file longer meanwhile, which mappings don't survive";
+        return "other ranks may extend the file during the access, which breaks mappings";
     return needs_monotonic(s);
 }
 
@@ -61,7 +61,7 @@ std::string_view needs_agents(const PlanInputs& s) {
     if (!s.facts->agents.ranks.empty()) return "";
     return s.facts->agents.refused
                ? "there are no agents: they could not be started"
-               : "there are no agents: no hint asked for them when the file was opened";
+               : "there are no agents: no hint requested them when the file was opened";
 }
 
 // File domains.
@@ -108,16 +108,16 @@ double nothing(const PlanInputs&) {
 
 constexpr std::array kRequests{
     RequestPart{.kind = RequestKind::cursor,
-                .what = "pieces by datatype iterators, as rounds need them",
+                .what = "pieces from datatype iterators, as rounds need them",
                 .refuses = always,
                 .estimate = nothing},
     RequestPart{.kind = RequestKind::list,
-                .what = "lists of all pieces, made beforehand",
+                .what = "lists of all pieces, built before the first round",
                 .flattens = true,
                 .refuses = always,
                 .estimate = estimate_listing},
     RequestPart{.kind = RequestKind::layout,
-                .what = "the datatypes themselves, walked by whoever moves the data",
+                .what = "the datatypes themselves, walked by the rank that moves the data",
                 .is_layout = true,
                 .refuses = needs_short_layouts,
                 .estimate = nothing},
@@ -144,12 +144,13 @@ constexpr std::array kExchanges{
                  .sends_messages = true,
                  .refuses = needs_collective,
                  .estimate = estimate_messages},
-    ExchangePart{.kind = ExchangeKind::gathered,
-                 .what = "straight between the ranks' memory and the buffers, by host datatypes",
-                 .sends_messages = true,
-                 .in_pieces = true,
-                 .refuses = needs_collective,
-                 .estimate = estimate_messages},
+    ExchangePart{
+        .kind = ExchangeKind::gathered,
+        .what = "zero-copy messages between the ranks' memory and the buffers, with host datatypes",
+        .sends_messages = true,
+        .in_pieces = true,
+        .refuses = needs_collective,
+        .estimate = estimate_messages},
     ExchangePart{.kind = ExchangeKind::shared,
                  .what = "ranks copy into the node's shared buffers",
                  .on_node = true,
@@ -168,10 +169,10 @@ static_assert(is_complete(kExchanges));
 constexpr std::array kLayers{
     LayersPart{.kind = LayersKind::one},
     LayersPart{.kind = LayersKind::two_messages,
-               .what = "their ranks' requests and data come by messages and are merged",
+               .what = "their ranks send requests and data by messages, to be merged",
                .local_aggregators = true},
     LayersPart{.kind = LayersKind::two_shared,
-               .what = "their ranks' requests and data come by messages and are merged",
+               .what = "their ranks send requests and data by messages, to be merged",
                .local_aggregators = true,
                .windows = true},
 };

@@ -49,7 +49,7 @@ Result<void> failed_writes(int descriptor) {
     if (::sync_file_range(descriptor, kBehindAll, 1, SYNC_FILE_RANGE_WAIT_BEFORE) == 0) return {};
     // Other errors mean that this file or system doesn't support the call.
     if (errno != EIO && errno != ENOSPC && errno != EDQUOT) return {};
-    return Error::of_errno("close: what was written since the last sync isn't all on the device");
+    return Error::of_errno("close: some data written since the last sync is not on the device");
 }
 
 int flags_of(const OpenMode& mode) {
@@ -172,8 +172,8 @@ Result<void> DescriptorStore::sync() {
     // The first descriptor to flush may have got the write-back error, and later ones the file
     // system's reaction to it (read-only). All of them report the same kind of error.
     return Error::make(ErrorKind::io,
-                       "sync: an error made the file system read-only; what was written since the "
-                       "last sync may be lost",
+                       "sync: an error made the file system read-only; data written since the last "
+                       "sync may be lost",
                        EROFS);
 }
 

@@ -46,13 +46,13 @@ DirectFile open_direct(int descriptor) {
         direct.file = Descriptor(::open(path.c_str(), access | O_DIRECT | O_CLOEXEC));
     } while (direct.file.number() < 0 && errno == EINTR);
     if (direct.file.number() < 0) {
-        direct.refusal = "direct I/O: the system refuses to open the file for it (" +
+        direct.refusal = "direct I/O: the system refuses to open the file with O_DIRECT (" +
                          std::generic_category().message(errno) + "); the page cache is used";
         return direct;
     }
     direct.alignment = alignment_of(direct.file.number());
     if (direct.alignment.file == 0)
-        direct.refusal = "direct I/O: not on this file; the page cache is used";
+        direct.refusal = "direct I/O: this file does not support it; the page cache is used";
     return direct;
 }
 

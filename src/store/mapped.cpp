@@ -142,7 +142,7 @@ Result<Mapped> map_file(int descriptor, Extent range, Direction direction, Popul
     struct stat status {};
     if (::fstat(descriptor, &status) != 0) return map_error("map: fstat", errno, range);
     if (!S_ISREG(status.st_mode)) {
-        return map_error("map: this is no regular file", ENODEV, range);
+        return map_error("map: this is not a regular file", ENODEV, range);
     }
     if (write && !range.empty() && status.st_size < range.end) {
         if (const int number = extend(descriptor, range.end); number != 0)

@@ -127,7 +127,7 @@ Field fit(std::int64_t value) {
 }
 
 constexpr const char* kUnstriped =
-    "hints striping_unit, striping_factor, start_iodevice: the file isn't striped so";
+    "hints striping_unit, striping_factor, start_iodevice: the file system did not apply them";
 Error unstriped(int number) {
     return Error::of_errno(kUnstriped, number);
 }

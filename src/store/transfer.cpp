@@ -314,7 +314,7 @@ void Transfer::complete(std::unique_ptr<Part> part, const IoCompletion& completi
             return;
         }
     } else if (direction == Direction::write) {
-        part->stop(Error::make(ErrorKind::io, "write: the system took no bytes"));
+        part->stop(Error::make(ErrorKind::io, "write: the system wrote no bytes"));
     } else {
         part->stop(Error{});  // end of file
     }

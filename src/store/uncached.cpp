@@ -97,7 +97,7 @@ class UncachedStore final : public DescriptorStore {
     Result<std::unique_ptr<Store>> duplicate() override {
         if (kind().mandatory_locks)
             return Error::make(ErrorKind::unsupported_operation,
-                               "a second descriptor is denied what this one has locked");
+                               "this file system's locks would block a second descriptor");
         OpenMode again = mode();
         again.create = false;
         again.known = kind();

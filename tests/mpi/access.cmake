@@ -128,6 +128,6 @@ oratorio_mpi_test(scarcity_to_the_end PRELOAD EXPORTS RANKS 2 HOSTS mpich5 ompi5
 foreach(host mpich5 ompi5)
   if(TEST mpi.scarcity_to_the_end.${host}.2)
     set_tests_properties(mpi.scarcity_to_the_end.${host}.2 PROPERTIES
-      PASS_REGULAR_EXPRESSION "oratorio: the job ends" FAIL_REGULAR_EXPRESSION "still running")
+      PASS_REGULAR_EXPRESSION "oratorio: aborting the job" FAIL_REGULAR_EXPRESSION "still running")
   endif()
 endforeach()

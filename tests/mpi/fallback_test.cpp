@@ -147,7 +147,7 @@ int main(int argc, char** argv) {
     const int last = size_of_world() - 1;
     for (const char* method : {"shared_buffer", "shared_buffer_list", "shared_data"}) {
         refusal_is_told(method, {.create = true}, last, "isn't used: no space left on device");
-        refusal_is_told(method, {.attach = true}, 0, "another rank's is not visible");
+        refusal_is_told(method, {.attach = true}, 0, "the memory of another rank is not visible");
     }
     refusal_is_told("shared_data", {.cross_memory = true}, last, "cross-memory attach");
     no_shared_memory_at_all();

@@ -28,7 +28,7 @@ long long took(const std::string& counter) {
     std::ifstream file(explained());
     long long last = 0;
     for (std::string line; std::getline(file, line);) {
-        if (line.find("closed; what it took") != std::string::npos) last = 0;
+        if (line.find("closed; totals") != std::string::npos) last = 0;
         if (line.starts_with("  " + counter + ' '))
             last = std::atoll(line.c_str() + 3 + counter.size());
     }

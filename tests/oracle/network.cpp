@@ -208,7 +208,7 @@ Result<Completion> Network::test(Rank me, Ticket ticket) {
     auto& operations = members_[static_cast<std::size_t>(me)].operations;
     const auto found = std::ranges::find(operations, ticket.id, &Operation::ticket);
     if (found == operations.end()) {
-        fibers_.fail("transport: a test of a ticket that names no operation");
+        fibers_.fail("transport: a test of a ticket without an operation");
         return stopped();
     }
     if (!ready(*found) || fibers_.random().chance(late_percent_)) return Completion{};

@@ -9,7 +9,7 @@ from conftest import HERE, IS_BUILT, NOT_BUILT, compile_for, host_or_skip, run_c
 from oratorio.paths import preload_library
 
 pytestmark = pytest.mark.skipif(not IS_BUILT, reason=NOT_BUILT)
-TOLD = "oratorio: warning: the MPI's own MPI-IO is used"
+TOLD = "oratorio: warning: using the MPI's own MPI-IO"
 
 
 @pytest.mark.short

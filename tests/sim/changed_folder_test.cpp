@@ -75,7 +75,7 @@ TEST(ChangedFolder, DeleteOnCloseLeavesAnotherFileThatHasTheNameNow) {
         [](File& file, Rank /*rank*/) {
             const auto closed = file.close();
             EXPECT_EQ(kind_of(closed), ErrorKind::no_such_file);
-            EXPECT_NE(describe(closed.error(), "data").find("another file has the name"),
+            EXPECT_NE(describe(closed.error(), "data").find("another file now has this name"),
                       std::string::npos);
         });
     EXPECT_EQ(two.folder.read("a/data"), "newer");

@@ -330,7 +330,7 @@ TEST(DeferredOpen, ExplainSaysHowManyRanksOpenedTheFile) {
             EXPECT_EQ(access(file, Direction::write, data, false), ErrorKind::none);
         }
     });
-    EXPECT_NE(said.find("data: open on 2 of 8 ranks, and on others when they need it (hint "
+    EXPECT_NE(said.find("data: open on 2 of 8 ranks; the others open it when they need it (hint "
                         "romio_no_indep_rw)\n"),
               std::string::npos)
         << said;

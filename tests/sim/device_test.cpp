@@ -286,8 +286,8 @@ TEST_P(OnDevice, WhatIsDoneIsSaidOnce) {
         for (std::size_t at = 0; (at = told.find(text, at)) != std::string::npos; ++at) ++found;
         return found;
     };
-    EXPECT_EQ(count("): in pieces by way of the host's memory"), 1U);
-    EXPECT_EQ(count("): each access as a whole by way of the host's memory"), 1U);
+    EXPECT_EQ(count("): in pieces through bounce buffers in host memory"), 1U);
+    EXPECT_EQ(count("): each access as a whole through bounce buffers in host memory"), 1U);
 }
 
 }  // namespace

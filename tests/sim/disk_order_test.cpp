@@ -155,7 +155,7 @@ TEST(DiskOrder, StorageIsAskedInTheOrderOfTheDevice) {
                                        .seed = seed},
                                       disk);
                 EXPECT_EQ(seen.offsets[0], on_device(0, 1)) << "seed " << seed;
-                EXPECT_NE(seen.plans.at(0).find("order        by place on the device"),
+                EXPECT_NE(seen.plans.at(0).find("order        by location on the device"),
                           std::string::npos);
                 EXPECT_EQ(seen.stats[0].rounds, static_cast<std::uint64_t>(kBlocks));
                 if (direction == Direction::write) expect_file(disk);

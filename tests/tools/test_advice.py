@@ -15,16 +15,16 @@ DOCS = Path(__file__).resolve().parents[2] / "docs"
 def slow(milliseconds):
     return planned(
         "one_writer",
-        "asked for by name",
+        "requested by name",
         ("cb_block", 0.9, "by name only"),
         ("shared_buffer", 1.0, ""),
         ("one_writer", milliseconds, ""),
     )
 
 
-THREAD = "/s/a.dat: nonblocking and split accesses: a thread beside moves them on"
+THREAD = "/s/a.dat: nonblocking and split accesses: a helper thread makes them progress"
 CALLS = "/s/a.dat: nonblocking and split accesses: "
-CALLS += "they move on in the program's calls that wait, test or use files"
+CALLS += "they progress in the program's calls that wait, test or use files"
 STRIDED = {"method": "list_io", "pieces": 100, "collective": 0, "counts": {"storage_time": 0.05}}
 
 

@@ -25,8 +25,8 @@ READ = {
 AGAIN = {"kind": "repeated", "text": "again", "path": PATH, "number": 1, "times": 3}
 MISSPELT = {"kind": "remark", "text": "hint cb_nodez: did you mean cb_nodes?"}
 END = {"kind": "end", "text": "the end", "version": "0.2.0", "accesses": 6, "files": 2}
-HINTS = {"kind": "hints", "text": f"{PATH}: hints given"}
-ACCOUNT = {"kind": "account", "text": f"{PATH}: closed; what it took"}
+HINTS = {"kind": "hints", "text": f"{PATH}: hints"}
+ACCOUNT = {"kind": "account", "text": f"{PATH}: closed; totals"}
 
 
 def lines(*objects):

@@ -36,8 +36,8 @@ NOTED = 0.1  # a finding below this share, of the access time or of the bytes mo
 LARGE = 0.3
 LEAST = 0.02
 # Phrases that are searched for in the output of ORATORIO_EXPLAIN.
-ASKED_BY_NAME = "asked for by name"
-BESIDE = "a thread beside moves them on"
+ASKED_BY_NAME = "requested by name"
+BESIDE = "a helper thread makes them progress"
 NEAR_LIMIT = 0.7
 
 

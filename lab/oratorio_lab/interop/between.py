@@ -18,7 +18,7 @@ from oratorio_lab.interop.trial import accesses, both_ways, compiled, host_of, o
 Run = Callable[[Path], str]
 BLOCK_BYTES = 4000
 COUNTED = f"profiler: 1 opens, 1 collective writes, {BLOCK_BYTES} bytes by pwrite"
-BYPASSED = "this program's file access was not Oratorio's"
+BYPASSED = "Oratorio was bypassed"
 # The environment that `oratorio run` needs if root starts Open MPI on few cores.
 OPENMPI = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 OPENMPI |= {"OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_hwloc_base_binding_policy": "none"}
@@ -66,7 +66,7 @@ def profiler_behind(place: str) -> Run:
         # Without `oratorio run` the order stays wrong, and Oratorio must warn.
         env = {"LD_PRELOAD": ":".join(map(str, order))}
         said = run(host, [program, folder], preload=False, env=env)
-        if "profiler:" in said or "is loaded behind Oratorio" not in said:
+        if "profiler:" in said or "is loaded after Oratorio" not in said:
             raise WrongError("without `oratorio run` nothing is said of the order")
         return f"`oratorio run` puts it before: {mended}; by hand: a warning"
 

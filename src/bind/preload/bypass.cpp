@@ -112,7 +112,7 @@ bool has_moved_file_data(void* library) {
 void tell_bypassed() {
     if (!speaks_for_job() || is_set("ORATORIO_DISABLE")) return;
     oratorio::write_to_standard_error(
-        "oratorio: this program's file access was not Oratorio's: it reaches its MPI past "
-        "preloaded libraries (by dlsym on a library of its own choice), so the MPI's own MPI-IO "
-        "was used; link it with Oratorio, or let it look up MPI_File_ names in liboratorio.so\n");
+        "oratorio: warning: Oratorio was bypassed: the program looks up MPI_File_ functions with "
+        "dlsym() in the MPI library itself, so the MPI's own MPI-IO was used; link the program "
+        "with Oratorio, or let it look them up in liboratorio.so\n");
 }

@@ -123,8 +123,8 @@ void warn_of_profiler_behind() {
     if (speaks_for_job())
         oratorio::write_to_standard_error(
             "oratorio: warning: " + next +
-            " is loaded behind Oratorio, so it sees no file access, no MPI_Init and no "
-            "MPI_Finalize; name it before liboratorio.so in LD_PRELOAD, as `oratorio run` does\n");
+            " is loaded after Oratorio, so it sees no file access, no MPI_Init and no "
+            "MPI_Finalize; put it before liboratorio.so in LD_PRELOAD, as `oratorio run` does\n");
 }
 
 void* load_flavour() {
@@ -142,9 +142,9 @@ void* load_flavour() {
     if (library == nullptr && speaks_for_job()) {
         const char* const reason = dlerror();
         oratorio::write_to_standard_error(
-            "oratorio: warning: the MPI's own MPI-IO is used, as Oratorio's library for this MPI "
-            "can't be loaded: " +
-            std::string(reason != nullptr ? reason : "no reason is known") + "\n");
+            "oratorio: warning: using the MPI's own MPI-IO, because Oratorio's library for this "
+            "MPI can't be loaded: " +
+            std::string(reason != nullptr ? reason : "unknown reason") + "\n");
     }
     return library;
 }

@@ -96,8 +96,9 @@ MessageView view_message(std::span<std::byte> buffer, bool with_payload) {
 }
 
 Error damaged_message(std::int64_t round) {
-    return Error::make(ErrorKind::internal,
-                       "a message between two ranks came damaged; do all load the same build?")
+    return Error::make(
+               ErrorKind::internal,
+               "a message between two ranks is damaged; check that all ranks load the same build")
         .in_round(round);
 }
 

@@ -19,7 +19,7 @@ Error failed() {
     if (errno == EPERM || errno == ENOSYS)
         return Error::make(ErrorKind::unsupported_operation,
                            "cross-memory attach: the kernel refuses it now; choose another method "
-                           "by the hint oratorio_method",
+                           "with the hint oratorio_method",
                            errno);
     return Error::make(ErrorKind::buffer, "cross-memory attach: a rank's buffer can't be reached",
                        errno);

@@ -40,8 +40,8 @@ TEST(Describe, tells_what_where_when_who_and_what_to_do) {
 TEST(Describe, a_descriptor_that_is_gone_is_no_lack_of_permission) {
     EXPECT_EQ(kind_of_errno(EBADF), ErrorKind::io);
     EXPECT_EQ(describe(Error::make(kind_of_errno(EBADF), "write", EBADF).at(4, 10), "f"),
-              "bad file descriptor (EBADF) at 4+10, f: write; something in this process has closed "
-              "the file's descriptor, which is the library's");
+              "bad file descriptor (EBADF) at 4+10, f: write; the program closed a file descriptor "
+              "that belongs to Oratorio; close only descriptors that the program opened");
 }
 
 TEST(Describe, leaves_out_what_is_not_known) {

@@ -122,7 +122,7 @@ TEST(JobLocksOffer, WhereNoServiceCanBeHadTheOfferSaysWhy) {
     EXPECT_EQ(offer.place.count, 0U);
     EXPECT_EQ(offer.refused_errno, EMFILE);
     EXPECT_EQ(process.locks.reach(offer), nullptr);
-    EXPECT_NE(describe_locks(offer).find("can't be had"), std::string::npos);
+    EXPECT_NE(describe_locks(offer).find("not available"), std::string::npos);
 }
 
 TEST(JobLocksListing, AHandleKnowsOfOthersOnItsFileAndWhetherTheyFillHoles) {

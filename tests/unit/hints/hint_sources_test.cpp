@@ -51,11 +51,11 @@ TEST(HintSources, WhereAValueCameFromAndWhatBecomesOfItIsTold) {
     const HintOrigins origins = hint_origins(sources, info, "a");
     const auto [hints, warnings] = parse_hints(given);
     EXPECT_EQ(explain_hints({{"cb_nodes", given.at("cb_nodes")}}, origins, hints),
-              "  cb_nodes = many, from ORATORIO_HINTS; in use is 0; allowed: 0 to 2147483647\n");
+              "  cb_nodes = many, from ORATORIO_HINTS; in use: 0; allowed: 0 to 2147483647\n");
     const std::string told = explain_hints(given, origins, hints);
     for (const char* line :
          {"  cb_write = disable, from ORATORIO_HINTS; stands for romio_cb_write\n",
-          "  my_own = x, from ORATORIO_HINTS; not known, ignored\n",
+          "  my_own = x, from ORATORIO_HINTS; unknown, ignored\n",
           "  oratorio_method = mmap, from the program's info; allowed: auto, list_io, mmap, ",
           "  romio_cb_pfr = 0, from the program's info; known from other implementations, changes ",
           "  romio_no_indep_rw = true, from the file of ROMIO_HINTS; allowed: true, false"})
@@ -71,8 +71,8 @@ TEST(HintSources, NearlyKnownVariablesAreToldAndOthersAreNot) {
                                                      "ORATORIO_SOMETHING_ELSE", "Oratorio_Quiet"};
     EXPECT_EQ(misspelt_variables(kNames),
               (std::vector<std::string>{
-                  "ORATORIO_METHODD: no such variable is known; did you mean ORATORIO_METHOD?",
-                  "Oratorio_Quiet: no such variable is known; did you mean ORATORIO_QUIET?"}));
+                  "ORATORIO_METHODD: unknown variable; did you mean ORATORIO_METHOD?",
+                  "Oratorio_Quiet: unknown variable; did you mean ORATORIO_QUIET?"}));
 }
 
 TEST(HintSources, LinesWithANulByteAreLeftOutOfARomioFile) {

@@ -172,11 +172,11 @@ TEST(Hints, NumbersOutOfRangeAreClampedAndTheWarningTellsTheValueUsed) {
     EXPECT_EQ(parse({{"cb_nodes", "-4"}}, 1).plan.cb_nodes, 0);
     EXPECT_EQ(parse({{"cb_nodes", "99999999999999999999999"}}, 1).plan.cb_nodes, INT32_MAX);
     EXPECT_EQ(warning_of({{"cb_buffer_size", "1"}}),
-              "hint cb_buffer_size: '1' is out of range (allowed: 64 bytes to what the machine can "
-              "give); 64 is used");
+              "hint cb_buffer_size: '1' is out of range (allowed: 64 bytes to the machine's "
+              "limit); 64 is used");
     EXPECT_EQ(warning_of({{"cb_buffer_size", "16M"}}),
-              "hint cb_buffer_size: '16M' is not understood (allowed: 64 bytes to what the machine "
-              "can give); 16777216 is used");
+              "hint cb_buffer_size: '16M' is not understood (allowed: 64 bytes to the machine's "
+              "limit); 16777216 is used");
     EXPECT_EQ(
         warning_of({{"cb_config_list", "a:b"}}),
         "hint cb_config_list: 'a:b' is not understood (allowed: host:n,..., * is any host); it "
@@ -227,9 +227,9 @@ TEST(Hints, UnknownKeysAreIgnoredInSilence) {
 
 TEST(Hints, KeysThatAreNearlyKnownAreIgnoredWithAQuestion) {
     EXPECT_EQ(warning_of({{"romio_cb_wirte", "enable"}}),
-              "hint romio_cb_wirte: it isn't known and is ignored; did you mean romio_cb_write?");
+              "hint romio_cb_wirte: unknown and ignored; did you mean romio_cb_write?");
     EXPECT_EQ(warning_of({{"CB_NODES", "3"}}),
-              "hint CB_NODES: it isn't known and is ignored; did you mean cb_nodes?");
+              "hint CB_NODES: unknown and ignored; did you mean cb_nodes?");
     EXPECT_EQ(warning_of({{"oratorio_method", "two_fase"}}),
               "hint oratorio_method: 'two_fase' is not understood (did you mean two_phase?); auto "
               "is used");

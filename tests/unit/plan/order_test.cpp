@@ -104,12 +104,12 @@ TEST(Order, OnlySoManyRoundsAreOrdered) {
 
 TEST(Order, ExplainTellsIt) {
     Plan plan = plan_of_blocks();
-    EXPECT_NE(
-        explain(plan).find("  order        as in the file: no places on the device are known\n"),
-        std::string::npos)
+    EXPECT_NE(explain(plan).find(
+                  "  order        file order, because locations on the device are unknown\n"),
+              std::string::npos)
         << explain(plan);
     plan.order = by_place(plan, std::vector{place(2, 0)});
-    EXPECT_NE(explain(plan).find("  order        by place on the device\n"), std::string::npos);
+    EXPECT_NE(explain(plan).find("  order        by location on the device\n"), std::string::npos);
 }
 
 }  // namespace

@@ -319,7 +319,7 @@ TEST(Plan, ExplainTellsMethodDomainsBuffersAndCandidates) {
     options.cb_buffer_size = 1 << 20;
     const std::string text = explain(plan_of(interleaved(4, 8, 100000), options));
     EXPECT_EQ(text.substr(0, text.find("  estimate  ")),
-              "collective write: method cb_cyclic (asked for by name)\n"
+              "collective write: method cb_cyclic (requested by name)\n"
               "  what         two_phase with CYCLIC(n) file domains\n"
               "  file range   [0, 3200000)\n"
               "  data         3200000 bytes of all ranks, covered once\n"
@@ -327,7 +327,7 @@ TEST(Plan, ExplainTellsMethodDomainsBuffersAndCandidates) {
               "  storage      buffered\n"
               "  aggregators  0 2\n"
               "  buffers      1 x 1048576 bytes per aggregator, 2 rounds\n"
-              "  requests     pieces by datatype iterators, as rounds need them\n"
+              "  requests     pieces from datatype iterators, as rounds need them\n"
               "  messages     at most 131072 bytes, 4 in flight per rank and direction\n");
     EXPECT_NE(text.find(" (waits for senders), storage "), std::string::npos) << text;
     for (const Method& method : methods())
@@ -339,7 +339,7 @@ TEST(Plan, ExplainSaysWhyACheaperMethodIsLeftOut) {
     options.cb_write = Toggle::disable;
     const std::string text = explain(plan_of(interleaved(8, 8, 1 << 20), options));
     EXPECT_NE(text.find("left out by hint romio_cb_*=disable"), std::string::npos) << text;
-    EXPECT_NE(text.find("cheapest of those that auto takes"), std::string::npos) << text;
+    EXPECT_NE(text.find("cheapest of those that auto considers"), std::string::npos) << text;
     EXPECT_NE(text.find("  cheaper is   shared_buffer, "), std::string::npos) << text;
     const std::string shared = explain(plan_of(interleaved(8, 8, 1 << 20), all_allowed()));
     EXPECT_NE(shared.find("left out: the ranks share memory"), std::string::npos) << shared;
