@@ -78,7 +78,7 @@ def results_part(reports):
     """Returns the Markdown of the results: the counts of each MPI, then every rule that some MPI breaks."""
     kinds = ("ok", "wrong", "crash", "hang", "unavailable")
     text = f"\n## Results\n\n{len(reports[0]['rules'])} rules. "
-    text += "A crash or a hang (20 s) ends a launch; the next goes on with the next rule.\n\n"
+    text += "A crash or a hang (20 s) ends a launch; the next launch continues with the next rule.\n\n"
     rows = []
     for report in reports:
         counts = [str(sum(rule["result"] == kind for rule in report["rules"])) for kind in kinds]

@@ -18,12 +18,11 @@ INTRO = """# Hints
 This page is made by `dev/generate/hints_doc.py` from `src/hints/hints.def`; edit that table instead.
 
 A hint is a key and a value in the info of `MPI_File_open`, `MPI_File_set_view` or `MPI_File_set_info`. Hints also come from the
-environment; where a key is given more than once the later of these counts: the file named by `ROMIO_HINTS` (lines `key value`),
+environment; if several of them set a key, the later one in this list counts: the file named by `ROMIO_HINTS` (lines `key value`),
 `MPICH_MPIIO_HINTS` (`pattern:key=value:key=value,pattern2:...`, patterns are globs on the file name), `ORATORIO_HINTS`
-(`key=value;key=value`), the program's info. The values of rank 0 hold on all ranks. Numbers are decimal or, with `0x`,
-hexadecimal, without a unit. A value that is not understood or out of range is warned about once, and the warning tells the value
-used instead. Unknown keys are ignored. `oratorio explain` lists what was given, where each value came from and what is
-allowed.
+(`key=value;key=value`), the program's info. The values of rank 0 apply on all ranks. Numbers are decimal or, with `0x`,
+hexadecimal, without a unit. A value that can't be parsed or is out of range causes one warning, which names the value used instead.
+Unknown keys are ignored. `oratorio explain` lists the hints of the program, the origin of each value, and the allowed values.
 """
 
 
@@ -80,8 +79,8 @@ def page():
     columns = ["hint", "values", "default", "meaning"]
     return (
         INTRO
-        + table("Hints that act", columns, hints("acts"))
-        + table("Hints that are checked and reported, but used by nothing yet", columns, hints("kept"))
+        + table("Hints with an effect", columns, hints("acts"))
+        + table("Hints that are checked and reported, but not used yet", columns, hints("kept"))
         + table("Other names", ["hint", "value", "stands for", "where from"], means)
         + table("Reported only", ["hint", "meaning"], keys("reported"))
         + table("Accepted without effect", ["hint", "where from"], keys("accepted"))

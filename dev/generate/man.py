@@ -35,7 +35,7 @@ every call goes to the host's own MPI-IO
 .B ORATORIO_METHOD, ORATORIO_HINTS, ORATORIO_EXPLAIN, ORATORIO_QUIET
 method, hints, explanations and silence without a word on the command line; all variables are in docs/user/environment.md
 .SH FILES
-Nothing is written but what is asked for:
+Only requested files are written, except that
 .I $XDG_CACHE_HOME/oratorio
 holds a link where the library's path has characters that LD_PRELOAD breaks, and the rules that conformance has compiled.
 """

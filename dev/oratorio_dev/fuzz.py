@@ -30,11 +30,11 @@ WORK = OUT / "fuzz"
 COMPILERS = ("clang++", *(f"clang++-{version}" for version in range(22, 13, -1)))
 ADVICE = (
     "no clang with libFuzzer: as root, apt-get install --no-install-recommends clang-14 libclang-rt-14-dev. "
-    "Without it the tests fuzz.* give each target its corpus and some thousand mutations of it"
+    "Without it, the tests fuzz.* run each target on its corpus and some thousand mutations of it"
 )
 LONGEST = 1024  # longest input, in bytes
 FILES_MOST = 40  # keep() lets a corpus grow to this many files
-SIGNS = ("fuzz: this doesn't hold", "runtime error:", "SUMMARY:")
+SIGNS = ("fuzz: assertion failed", "runtime error:", "SUMMARY:")
 QUIET_SECONDS = 20  # seconds between two lines of progress
 
 

@@ -55,9 +55,9 @@ def complaints(site: Path) -> list[str]:
                 continue
             target = (file.parent / unquote(parts.path)).resolve() if parts.path else file
             if not target.is_file() or not target.is_relative_to(site.resolve()):
-                found.append(f"{name} links to {link}, which isn't there")
+                found.append(f"{name} links to {link}, which does not exist")
             elif parts.fragment and target in pages and unquote(parts.fragment) not in pages[target].anchors:
-                found.append(f"{name} links to {link}, whose anchor isn't there")
+                found.append(f"{name} links to {link}, but the page has no such anchor")
     return found
 
 
@@ -79,14 +79,14 @@ def _make(source: Path, site: Path, kept: Path) -> list[str]:
 def build(out: Path, source: Path = ROOT) -> None:
     """Makes the site in `out`, which must be a new or empty folder, or an old site, which is replaced."""
     if not PYTHON.exists():
-        raise SiteError("Sphinx isn't there: run dev/setup.sh docs")
+        raise SiteError("Sphinx is not installed: run dev/setup.sh docs")
     if out.exists() and not (out.is_dir() and ((out / MARK).exists() or not any(out.iterdir()))):
-        raise SiteError(f"{out} is there, and is no site")
+        raise SiteError(f"{out} exists and is not a site")
     with tempfile.TemporaryDirectory() as work:
         site = Path(work).resolve() / "site"
         found = _make(source, site, Path(work) / "doctrees")
         if found:
-            raise SiteError("the site isn't made:\n" + "\n".join(found))
+            raise SiteError("the site was not built:\n" + "\n".join(found))
         if out.exists():
             shutil.rmtree(out)
         out.parent.mkdir(parents=True, exist_ok=True)

@@ -160,7 +160,7 @@ def run(parts: Mapping[str, Part], match: str | None = None) -> bool:
     with ThreadPoolExecutor(max_workers=1) as pool:
         beside: dict[str, Future[Outcome]] = {}
         if BESIDE in parts and len(parts) > 1:
-            console.print(f"{BESIDE} ... (beside the others)")
+            console.print(f"{BESIDE} ... (in parallel with the others)")
             beside[BESIDE] = pool.submit(run_part, BESIDE, parts[BESIDE], match, _untold)
         for name, part in parts.items():
             running = beside.get(name)

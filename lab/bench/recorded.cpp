@@ -68,7 +68,7 @@ std::vector<NodePtr> read_shapes(NumberReader& in) {
 
 const NodePtr& find(const std::vector<NodePtr>& shapes, std::int64_t number) {
     if (number < 0 || number >= static_cast<std::int64_t>(shapes.size()))
-        throw std::invalid_argument("the recorded accesses name a shape that isn't there");
+        throw std::invalid_argument("the recorded accesses name a shape that is missing");
     return shapes[static_cast<std::size_t>(number)];
 }
 

@@ -215,7 +215,7 @@ def _make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise CalibrateError(f"{folder}, for the costs, can't be made: {error.strerror}") from None
+        raise CalibrateError(f"{folder}, for the costs, can't be created: {error.strerror}") from None
     check_writable(folder)
 
 
@@ -292,7 +292,7 @@ def _measure_all(
     own = 1 - SHARE_OF_MESSAGES
     found = measure(program, folder, quick, lambda share, what: told(share * own, what))
     if sender is None:
-        found.kept |= dict.fromkeys(MESSAGE_NAMES, "no MPI is here")
+        found.kept |= dict.fromkeys(MESSAGE_NAMES, "this machine has no MPI")
         return found
     told(own, f"messages of {sender.name}")
     messages = measure_messages(sender, quick)

@@ -107,7 +107,7 @@ def table(counted: Counted) -> Table:
     shown.add_column("counted", justify="right")
     shown.add_column("said", justify="right")
     shown.add_column("holds")
-    shown.add_column("who says it")
+    shown.add_column("source")
     for fact in counted.facts:
         said = f"{fact.relation} {fact.claimed:,}" if fact.relation else ""
         holds = {None: "", True: "yes", False: "[red]NO[/red]"}[fact.holds]
@@ -120,7 +120,7 @@ def choose(known: Sequence[Topic], words: Sequence[str]) -> list[Topic]:
     for word in words:
         if not any(word in (topic.name, topic.paper) for topic in known):
             there = ", ".join(dict.fromkeys(name for t in known for name in (t.paper, t.name)))
-            raise CountError(f"nothing to count of {word}; there are {there}")
+            raise CountError(f"nothing to count for {word}; there are {there}")
     return [topic for topic in known if not words or {topic.name, topic.paper} & set(words)]
 
 

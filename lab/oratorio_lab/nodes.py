@@ -96,7 +96,7 @@ class Nodes:
     def __enter__(self) -> "Nodes":
         """Makes the nodes. Raises NoNodesError."""
         if os.geteuid() != 0:
-            raise NoNodesError("making network namespaces needs root")
+            raise NoNodesError("creating network namespaces needs root")
         try:
             self._make()
         except BaseException:

@@ -16,7 +16,7 @@ namespace oratorio::test {
 /// Ends the program if a claim doesn't hold; fuzzers and replay.cpp see that as a crash.
 inline void claim(bool holds, const char* what) {
     if (holds) return;
-    std::fprintf(stderr, "fuzz: this doesn't hold: %s\n", what);
+    std::fprintf(stderr, "fuzz: assertion failed: %s\n", what);
     std::abort();
 }
 

@@ -43,7 +43,7 @@ def saying_into(folder: Path, *words: str | Path) -> list[str | Path]:
 def host_or_skip(name: str) -> Host:
     """Returns the host of that name; skips the test if that MPI is not installed."""
     if name not in HOSTS:
-        pytest.skip(f"no MPI named {name} here")
+        pytest.skip(f"there is no MPI named {name} on this machine")
     return HOSTS[name]
 
 

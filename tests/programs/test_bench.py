@@ -307,7 +307,7 @@ def test_a_figure_is_not_drawn_past_the_page_cache_of_a_folder_in_memory():
         (("coll_perf", "--n", "0"), "--n is a whole number of at least 1, not 0"),
         (("coll_perf", "--n", "many"), "--n is a whole number of at least 1, not many"),
         (("array", "--dist", "spiral"), "--dist is one of block, cyclic, block3d, random, not spiral"),
-        (("tile", "--ranks", "4,x"), "--ranks wants numbers above zero, as in 2,4,8, not 4,x"),
+        (("tile", "--ranks", "4,x"), "--ranks needs numbers above zero, such as 2,4,8, not 4,x"),
         (("tile", "--only", "both"), "--only is write or read, not both"),
         (("tile", "--arms", "raw,fastest"), "no arm fastest; the methods are auto, "),
         (("tile", "--arms", "host_mine"), "arm host_mine has no hints"),
@@ -320,7 +320,7 @@ def test_a_figure_is_not_drawn_past_the_page_cache_of_a_folder_in_memory():
         (("paper", "2006", "--modes", "fast"), "--modes names buffered, direct, not fast"),
         (("paper", "2006", "--param", "n"), "a parameter is NAME=VALUE[,VALUE], not n"),
         (("paper", "2006", "--param", "edge=3"), "no workload of the 2006 paper has a parameter edge"),
-        (("e3sm_f", "--map", "nowhere.nc"), "nowhere.nc is not there"),
+        (("e3sm_f", "--map", "nowhere.nc"), "nowhere.nc does not exist"),
         (("tile", "--ranks", "3", "--nodes", "2"), "3 ranks can't be spread evenly over 2 nodes"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
@@ -385,5 +385,5 @@ def test_storage_with_a_rate_moves_every_byte_and_no_faster(rate, tmp_path):
 
 
 def test_a_rate_that_can_t_be_is_refused(tmp_path):
-    assert "--rate wants" in refusal(tmp_path, "array", "--rate", "fast")
+    assert "--rate needs" in refusal(tmp_path, "array", "--rate", "fast")
     assert "one node" in refusal(tmp_path, "array", "--rate", "5", "--nodes", "2", "--ranks", "2")

@@ -44,8 +44,8 @@ def test_a_trace_that_can_not_be_made_again_is_refused(tmp_path):
     recorded = traced(tmp_path, "array", "--only", "write")
     for words, said in (
         ((recorded, "--ranks", 2), "the trace is of 4 ranks: it can't be repeated with 2"),
-        ((recorded, "--only", "read"), "no collective read to be repeated"),
-        ((recorded, "--arms", "host_tuned"), "host_tuned: nobody knows the best hints for a trace"),
+        ((recorded, "--only", "read"), "no collective read to repeat"),
+        ((recorded, "--arms", "host_tuned"), "host_tuned: there are no known best hints for a trace"),
         ((recorded, "--arms", "by_hand"), "by_hand: a trace doesn't say"),
         ((recorded, "--file", "other"), "no file whose name has 'other' in it"),
         ((tmp_path / "none",), "No such file"),

@@ -159,7 +159,7 @@ def test_the_rules_hold_between_two_clients(kind, sections, least, clients):
     assert int(last.removeprefix("kept ")) >= least
 
 
-@pytest.mark.skipif(platform.machine() != "x86_64", reason="Linux in user mode is for x86_64")
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="user-mode Linux needs x86_64")
 def test_the_registers_of_a_guest_are_restored_at_the_length_that_the_processor_needs():
     program = compile_for("cc", HERE / "short_xstate.c", "short-xstate")
     preloaded = {"LD_PRELOAD": str(xstate_library())}

@@ -66,4 +66,4 @@ def test_a_run_that_takes_too_long_is_ended(name, tmp_path):
     assert done.returncode == 1, done.stderr
     rows = rows_of(done.stdout)
     for method in ("auto", "naive"):
-        assert rows[method].split(None, 1)[1].strip() == "not ended after 3 s"
+        assert rows[method].split(None, 1)[1].strip() == "still running after 3 s"

@@ -87,7 +87,7 @@ def test_times_that_overlap_are_not_told_apart():
 @pytest.mark.parametrize(
     ("made", "problem", "failed"),
     [
-        (ran(1.0, exit_code=None), "not ended after 60 s", True),
+        (ran(1.0, exit_code=None), "still running after 60 s", True),
         (ran(1.0, exit_code=9), "ended with 9: the last word", True),
         (run(wall_seconds=1.0, exit_code=0), "saw no access", False),
         (
@@ -102,7 +102,7 @@ def test_times_that_overlap_are_not_told_apart():
         (ran(1.0, "list_io"), "list_io was used: for a reason", False),
         (
             run(file(access(0, 1.0, 0.1)), wall_seconds=1.0, exit_code=0),
-            "nothing to choose: every access was one piece",
+            "no method to choose: every access was one piece",
             False,
         ),
     ],
@@ -163,7 +163,7 @@ def test_the_page_is_whole():
         (["--methods", "sive", "true"], "Did you mean sieve?"),
         (["--repeat", "0", "true"], "--repeat and --time-limit are more than 0"),
         (["no-such-program"], "no-such-program can't be started: No such file"),
-        (["false"], "the program fails without Oratorio: ended with 1: it said nothing"),
+        (["false"], "the program fails without Oratorio: ended with 1: no output"),
         ([], "a command is missing"),
     ],
 )

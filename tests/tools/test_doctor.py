@@ -154,7 +154,7 @@ def test_a_static_program_is_told(tmp_path):
         ),
         (run(exit_code=0, explained=explained.Explained(off=True)), BAD, "is off"),
         (run(exit_code=6), BAD, "ended with 6: last words"),
-        (run(exit_code=None), NOTE, "ended by us after 9 s"),
+        (run(exit_code=None), NOTE, "stopped by doctor after 9 s"),
     ],
 )
 def test_a_run_is_judged(made, state, says):
@@ -194,8 +194,8 @@ def test_a_folder_that_cannot_be_used_is_bad(tmp_path):
     ("kind", "state", "says"),
     [
         ("nfs4", NOTE, "NFS to Oratorio"),
-        ("lustre", OK, "in step"),
-        ("tmpfs", OK, "this machine alone"),
+        ("lustre", OK, "coherent"),
+        ("tmpfs", OK, "local to this machine"),
         ("9p", NOTE, "UFS"),
     ],
 )
@@ -211,11 +211,11 @@ def test_file_systems_are_told_apart(kind, state, says, tmp_path):
     [
         ("ext4", None),
         ("overlay", None),
-        ("cifs", "deny accesses"),
+        ("cifs", "they are mandatory"),
         ("9p", "half a minute"),
-        ("nfs4", "a job tests"),
-        ("ocfs2", "a job tests"),
-        ("hostfs", "a job tests"),
+        ("nfs4", "each job tests"),
+        ("ocfs2", "each job tests"),
+        ("hostfs", "each job tests"),
     ],
 )
 def test_whether_locks_hold_between_nodes_is_told(kind, says, tmp_path):

@@ -11,7 +11,7 @@ from oratorio_dev import fuzz
 
 LOG = """INFO: Running with entropic power schedule (0xFF, 100).
 #2	INITED cov: 30 ft: 31 corp: 1/3b exec/s: 0 rss: 70Mb
-fuzz: this doesn't hold: no byte is marked that wasn't given
+fuzz: assertion failed: no byte is marked that wasn't given
 ==7== ERROR: libFuzzer: deadly signal
 SUMMARY: libFuzzer: deadly signal
 stat::number_of_executed_units: 12345
@@ -44,7 +44,7 @@ def test_without_a_clang_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch
 def test_the_first_thing_that_went_wrong_is_told():
     found = fuzz.read_log("message", LOG, 3, (Path("crash-1"),))
     assert found.executions == 12345
-    assert found.failure == "fuzz: this doesn't hold: no byte is marked that wasn't given"
+    assert found.failure == "fuzz: assertion failed: no byte is marked that wasn't given"
 
 
 def test_a_log_of_nothing_but_numbers_is_no_failure():

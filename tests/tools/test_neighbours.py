@@ -45,7 +45,7 @@ def test_equal_files_and_accesses_that_were_seen_are_well(job, tmp_path):
 @pytest.mark.parametrize(
     ("ours", "said", "code", "told"),
     [
-        (b"abd", SAW, 0, "other bytes in data"),
+        (b"abd", SAW, 0, "different bytes in data"),
         (b"abc", "", 0, "Oratorio saw no access"),
         (b"abc", "rank 1: no space\n", 3, "with Oratorio: rank 1: no space"),
     ],
@@ -60,7 +60,7 @@ def test_of_files_with_times_in_them_the_lengths_are_compared(job, tmp_path):
     job(b"abc", b"abd", SAW)
     assert "right data" in trial.seen(HOST, words, tmp_path / "one", has_times=True)
     job(b"abc", b"abcd", SAW)
-    with pytest.raises(WrongError, match="other bytes"):
+    with pytest.raises(WrongError, match="different bytes"):
         trial.seen(HOST, words, tmp_path / "two", has_times=True)
 
 

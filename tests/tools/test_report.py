@@ -257,7 +257,7 @@ def test_the_command_makes_a_page_of_a_trace(tmp_path):
     ("words", "said"),
     [
         (["none.json"], "ORATORIO_TRACE=FILE makes one"),
-        (["cut.json"], "is no trace of Oratorio"),
+        (["cut.json"], "is not a trace of Oratorio"),
         (["good.json", "--explain", "none"], "ORATORIO_EXPLAIN=FILE.json makes one"),
         (["good.json", "-o", "no/such/page.html"], "name another place"),
         (["good.json", "-o", "good.json"], "is the trace itself"),

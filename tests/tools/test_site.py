@@ -95,9 +95,9 @@ def test_links_that_sphinx_does_not_see_are_told(tmp_path):
     told = refusal(tmp_path, OVERVIEW, one=one).splitlines()[1:]
     assert told == [
         "docs/one.html loads https://example.org/a.png",
-        "docs/one.html links to two.html, which isn't there",
-        "docs/one.html links to README.html#no, whose anchor isn't there",
-        "docs/one.html links to ../../x, which isn't there",
+        "docs/one.html links to two.html, which does not exist",
+        "docs/one.html links to README.html#no, but the page has no such anchor",
+        "docs/one.html links to ../../x, which does not exist",
     ]
 
 
@@ -106,7 +106,7 @@ def test_a_site_is_replaced_and_nothing_else(tmp_path):
     out = tmp_path / "site"
     out.mkdir()
     (out / "old.html").touch()
-    with pytest.raises(site.SiteError, match="is there, and is no site"):
+    with pytest.raises(site.SiteError, match="exists and is not a site"):
         site.build(out, checkout)
     assert [file.name for file in out.iterdir()] == ["old.html"]
     (out / site.MARK).touch()

@@ -157,10 +157,13 @@ def odd(content, **changes):
             without_shapes(job()),
             "of none of its 3 collective accesses the layout is there: an older Oratorio",
         ),
-        (without_shapes(job(dropped_layouts=12)), "the layout is there: their shapes were too many"),
-        (job(shapes=(BLOCK,)), "shape 1 of an access isn't in the trace"),
-        (whole([access(0, 0, 1, 1)]), "there is no collective access to be replayed"),
-        (odd(job(), view={"shape": 0}), "an access isn't as docs/user/trace.md says"),
+        (
+            without_shapes(job(dropped_layouts=12)),
+            "the layout is there: the trace had no room for their shapes",
+        ),
+        (job(shapes=(BLOCK,)), "shape 1 of an access is missing in the trace"),
+        (whole([access(0, 0, 1, 1)]), "there is no collective access to replay"),
+        (odd(job(), view={"shape": 0}), "an access differs from the format in docs/user/trace.md"),
     ],
 )
 def test_what_can_not_be_replayed_is_one_clear_error(written, content, said):
@@ -187,7 +190,7 @@ def test_a_trace_with_a_damaged_shape_or_an_early_end_is_refused(written):
 def test_numbers_that_are_none_are_refused(written, tmp_path):
     for value in (1 << 70, "far", 0.5):
         file = the_file(written(odd(job(), **{"from": value})))
-        with pytest.raises(TraceError, match=r"isn't as docs/user/trace.md says"):
+        with pytest.raises(TraceError, match=r"differs from the format in docs/user/trace.md"):
             accesses.write(tmp_path / "numbers", file, accesses.collectives(file))
 
 
@@ -198,7 +201,7 @@ def test_what_is_left_out_is_told(written):
     said = accesses.left_out(file, accesses.collectives(file))
     assert said == (
         "not replayed: 1 collective accesses without data or layout, 1 independent accesses, "
-        "7 accesses that were too many for the trace"
+        "7 accesses that did not fit into the trace"
     )
     assert accesses.left_out(file, accesses.collectives(the_file(written(job(4))))) != ""
 

@@ -79,7 +79,7 @@ def turns(arms: Sequence[Arm], repeat: int) -> list[list[Arm]]:
 
 def _last_line(said: str) -> str:
     lines = [line.strip() for line in said.splitlines() if line.strip()]
-    return lines[-1][:SAID_MOST] if lines else "it said nothing"
+    return lines[-1][:SAID_MOST] if lines else "no output"
 
 
 def _why_not(name: str, run: Run) -> str:
@@ -88,7 +88,7 @@ def _why_not(name: str, run: Run) -> str:
     if any(decision.method == name for decision in planned):
         return ""
     if not planned:
-        return "nothing to choose: every access was one piece, moved at once"
+        return "no method to choose: every access was one piece, moved in one call"
     for decision in planned:
         candidate = decision.candidate(name)
         if candidate and candidate.reason:
@@ -99,11 +99,11 @@ def _why_not(name: str, run: Run) -> str:
 def take(arm: Arm, run: Run, said: str, seconds_max: float) -> None:
     """Adds a run to the results of its arm."""
     if run.exit_code is None:
-        arm.problem, arm.failed = f"not ended after {seconds_max:g} s", True
+        arm.problem, arm.failed = f"still running after {seconds_max:g} s", True
     elif run.exit_code:
         arm.problem, arm.failed = f"ended with {run.exit_code}: {_last_line(said)}", True
     elif arm.name != HOST and not run.accesses and not run.dropped:
-        arm.problem = "Oratorio saw no access; `oratorio doctor` looks into it"
+        arm.problem = "Oratorio saw no access; `oratorio doctor` finds the cause"
     if arm.problem:
         return
     arm.walls.append(run.wall_seconds)

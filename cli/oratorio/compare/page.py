@@ -14,8 +14,8 @@ from oratorio.report.page import MEANS, seconds_text
 
 HEADS = ("method", "wall clock", "least to most", "in accesses", "as fast as the host", "done by")
 NOTE = (
-    "Wall clock: from the launcher's start to its end, the median. In accesses: of the rank that spent "
-    "most, as recorded. What the host does isn't recorded: compare with it by the wall clock."
+    "Wall clock: the median time from the launcher's start to its end. In accesses: the recorded "
+    "time of the slowest rank. The host's own MPI-IO is not recorded: compare with it by the wall clock."
 )
 
 
@@ -82,8 +82,8 @@ def html_of(arms: Sequence[Arm], command: str, rules: Rules, machine: str) -> st
         table(HEADS, [cells_of(arm, host) for arm in arms], words=(len(HEADS) - 1,),
               best=arms.index(best) if best else None),
         "<h2>Wall clock</h2>", f'<div class="names">{"".join(walls)}</div>',
-        "<h2>In accesses</h2><p>Of the rank that spent most, in the median run.</p>",
+        "<h2>In accesses</h2><p>Times of the slowest rank, in the median run.</p>",
         legend([(part, MEANS[part]) for part in PARTS]), f'<div class="names">{"".join(inside)}</div>',
-        "<footer>Made by oratorio compare. Files that the program left were there in the runs that followed, "
-        "and caches were as the run before left them.</footer>",
+        "<footer>Made by oratorio compare. Later runs saw the files and the cache contents that "
+        "earlier runs left.</footer>",
     )  # fmt: skip

@@ -85,7 +85,7 @@ def find_mpicc(launcher: str) -> Path:
     in_path = shutil.which("mpicc")
     if place.name == "srun" and in_path:
         return Path(in_path)
-    raise ConformanceError(f"no mpicc stands beside {place}; name one with --mpicc")
+    raise ConformanceError(f"there is no mpicc next to {place}; name one with --mpicc")
 
 
 def _cache() -> Path:
@@ -146,7 +146,7 @@ def select(rules: Sequence[Rule], sections: Sequence[str], ids: Sequence[str], w
         and (not sections or any(f"{rule.section}.".startswith(f"{name}.") for name in sections))
     ]
     if not chosen:
-        raise ConformanceError(f"no rule is of section {', '.join(sections)}")
+        raise ConformanceError(f"there is no rule of section {', '.join(sections)}")
     return chosen
 
 
@@ -266,7 +266,7 @@ class Runner:
         finally:
             code = job.end()
         if running and job.is_late:
-            self._note(left, running, HANG, f"no end within {self._seconds} s")
+            self._note(left, running, HANG, f"still running after {self._seconds} s")
         elif running:
             self._note(left, running, CRASH, self._last_words(code))
         elif not left and not is_done:

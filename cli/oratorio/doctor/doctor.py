@@ -48,7 +48,7 @@ def library() -> list[Finding]:
     file = preload_library()
     if not file.exists():
         return [
-            Finding(BAD, "library", f"{file} isn't there", "install Oratorio, or ./oratorio info builds it")
+            Finding(BAD, "library", f"{file} is missing", "install Oratorio, or ./oratorio info builds it")
         ]
     flavours = [name for name in FLAVOUR_NAMES if (LIBRARIES / f"liboratorio-{name}.so").exists()]
     if not flavours:
@@ -62,22 +62,29 @@ def library() -> list[Finding]:
     )
     if "cannot be preloaded" in done.stderr or done.returncode:
         said = done.stderr.strip().splitlines()[-1:] or [f"exit code {done.returncode}"]
-        return [Finding(BAD, "library", f"it can't be loaded: {said[0]}", "take a wheel, or build it here")]
+        return [
+            Finding(
+                BAD,
+                "library",
+                f"it can't be loaded: {said[0]}",
+                "install a wheel, or build the library on this machine",
+            )
+        ]
     names = ", ".join(FLAVOUR_NAMES[name] for name in flavours)
     return [Finding(OK, "library", f"{file} is loaded, for {names}")]
 
 
 def _own_mpi(path: str, needs: Needs) -> Finding:
     if needs.is_static:
-        return Finding(BAD, "program", f"{path} is linked statically: nothing can be loaded under it",
+        return Finding(BAD, "program", f"{path} is linked statically, so nothing can be preloaded",
                        "link it with Oratorio, pkg-config oratorio")  # fmt: skip
     if needs.has_own_io:
-        return Finding(BAD, "program", f"{path} has an MPI linked into it, whose MPI-IO no other can replace",
+        return Finding(BAD, "program", f"{path} has an MPI linked into it, so its MPI-IO can't be replaced",
                        "link it with the MPI's shared library")  # fmt: skip
     if needs.flavour is None:
         return Finding(NOTE, "program", f"{path}: {needs.reason}")
     if not (LIBRARIES / f"liboratorio-{needs.flavour}.so").exists():
-        return Finding(BAD, "program", f"{path}: {needs.reason}, for which no library is here",
+        return Finding(BAD, "program", f"{path}: {needs.reason}, but this installation has no library for it",
                        f"build liboratorio-{needs.flavour}.so: docs/user/install.md")  # fmt: skip
     return Finding(OK, "program", f"{path}: {needs.reason}")
 
@@ -87,10 +94,10 @@ def command(words: Sequence[str]) -> list[Finding]:
     try:
         kind = launch.launcher_kind(words[0])
     except launch.LaunchError as error:
-        return [Finding(BAD, "launcher", str(error), "name one that is there")]
+        return [Finding(BAD, "launcher", str(error), "name an existing one")]
     path = launch.find_program(words, kind)
     if path is None:
-        return [Finding(BAD, "program", f"there is no program in: {' '.join(words)}", "is its path right?")]
+        return [Finding(BAD, "program", f"there is no program in: {' '.join(words)}", "check its path")]
     needs = needs_of(Path(path))
     found = [_own_mpi(path, needs)]
     if launch.bypasses_by_gio(needs, os.environ):
@@ -98,7 +105,11 @@ def command(words: Sequence[str]) -> list[Finding]:
     told = {"hydra": "MPICH's or one of its family", "openmpi": "Open MPI's", "srun": "Slurm's"}
     if kind == "none":
         return [
-            Finding(NOTE, "launcher", f"{words[0]} is none that is known: one process, or a script"),
+            Finding(
+                NOTE,
+                "launcher",
+                f"{words[0]} is not a known launcher: it starts one process, or it is a script",
+            ),
             *found,
         ]
     fits = needs.flavour is None or kind == "srun" or (kind == "openmpi") == (needs.flavour == "ompi")
@@ -131,17 +142,21 @@ def environment(environ: Mapping[str, str]) -> list[Finding]:
     found = [Finding(BAD, "environment", told) for told in hint_names.misspelt_variables(environ)]
     if environ.get("ORATORIO_DISABLE", "0") not in ("", "0"):
         found.append(
-            Finding(BAD, "environment", "ORATORIO_DISABLE is set: the MPI's own MPI-IO does all", "unset it")
+            Finding(
+                BAD, "environment", "ORATORIO_DISABLE is set: all files use the MPI's own MPI-IO", "unset it"
+            )
         )
     method = environ.get("ORATORIO_METHOD", "")
     if method == "host":
         found.append(
-            Finding(BAD, "environment", "ORATORIO_METHOD=host: the MPI's own MPI-IO does all", "unset it")
+            Finding(
+                BAD, "environment", "ORATORIO_METHOD=host: all files use the MPI's own MPI-IO", "unset it"
+            )
         )
     elif method and (complaint := method_table.complaint(method)):
         found.append(Finding(BAD, "environment", f"ORATORIO_METHOD: {complaint}"))
     elif method:
-        found.append(Finding(NOTE, "environment", f"ORATORIO_METHOD={method}: auto isn't asked"))
+        found.append(Finding(NOTE, "environment", f"ORATORIO_METHOD={method}: the automatic choice is off"))
     for pair in _pairs(environ.get("ORATORIO_HINTS", "")):
         key, equals, value = (part.strip() for part in pair.partition("="))
         if not equals:
@@ -155,13 +170,13 @@ def environment(environ: Mapping[str, str]) -> list[Finding]:
     if any(one.state == BAD for one in found):
         return found
     given = [name for name in hint_names.variables() if name in environ]
-    told = f"{', '.join(given)}: nothing is misspelt" if given else "no variable of Oratorio is set"
+    told = f"{', '.join(given)}: all names are known" if given else "no variable of Oratorio is set"
     return [*found, Finding(OK, "environment", told)]
 
 
 def _last_line(said: str) -> str:
     lines = [line.strip() for line in said.splitlines() if line.strip()]
-    return lines[-1][:SAID_MOST] if lines else "it said nothing"
+    return lines[-1][:SAID_MOST] if lines else "no output"
 
 
 def _seen(run: Run) -> list[Finding]:
@@ -178,13 +193,15 @@ def _seen(run: Run) -> list[Finding]:
         accesses, files = run.explained.saw
         if accesses:
             says = f"Oratorio saw {accesses} accesses to {files} files on rank 0, but no file was closed"
-            return [Finding(NOTE, "run", says, "call MPI_File_close, else no more is known of them")]
+            return [
+                Finding(NOTE, "run", says, "call MPI_File_close; only closed files are recorded in detail")
+            ]
         says = "Oratorio was loaded and saw no access: rank 0 moved no data by MPI-IO, and no file was closed"
         if files:
             says = f"Oratorio was loaded and saw {files} files opened, but no access to them on rank 0"
-        return [Finding(BAD, "run", says, "in HDF5 and netCDF ask for the MPI-IO driver")]
+        return [Finding(BAD, "run", says, "in HDF5 and netCDF, select the MPI-IO driver")]
     says = "Oratorio was not loaded, or no file was opened by MPI-IO"
-    return [Finding(BAD, "run", says, "does the launcher drop LD_PRELOAD? docs/user/symptoms.md")]
+    return [Finding(BAD, "run", says, "check whether the launcher drops LD_PRELOAD: docs/user/symptoms.md")]
 
 
 def _alone(said: str) -> list[Finding]:
@@ -198,11 +215,11 @@ def judge(run: Run, said: str, seconds_max: float) -> list[Finding]:
     """Returns the findings from a run's exit code, output and recording."""
     if run.exit_code is None:
         closed = f"; until then {len(run.files)} files were closed" if run.files else ""
-        return [Finding(NOTE, "run", f"ended by us after {seconds_max:g} s{closed}",
-                        "give it less to do, or more time by --time-limit")]  # fmt: skip
+        return [Finding(NOTE, "run", f"stopped by doctor after {seconds_max:g} s{closed}",
+                        "run a smaller problem, or set a longer --time-limit")]  # fmt: skip
     if run.exit_code:
         return [Finding(BAD, "run", f"it ended with {run.exit_code}: {_last_line(said)}",
-                        "does it end well without Oratorio?")]  # fmt: skip
+                        "check whether it succeeds without Oratorio")]  # fmt: skip
     remarks = [Finding(NOTE, "run", line) for line in run.explained.remarks[:REMARKS_MOST]]
     locks = [Finding(NOTE, "locks", sentence) for sentence in run.explained.locks]
     return [*_alone(said), *_seen(run), *locks, *remarks]

@@ -26,13 +26,13 @@ UNLIMITED = resource.RLIM_INFINITY
 
 def _kind(mount: Mount | None, folder: Path) -> Finding:
     if mount is None:
-        return Finding(NOTE, "file system", f"that of {folder} isn't known")
+        return Finding(NOTE, "file system", f"that of {folder} is unknown")
     name = f"{folder} is on {mount.kind}, {mount.name} to Oratorio"
     if mount.is_local:
-        return Finding(OK, "file system", f"{name}: of this machine alone")
+        return Finding(OK, "file system", f"{name}: local to this machine")
     if mount.is_coherent:
-        return Finding(OK, "file system", f"{name}: its clients keep their caches in step")
-    return Finding(NOTE, "file system", f"{name}: clients have caches of their own, which are gone past",
+        return Finding(OK, "file system", f"{name}: its clients keep their caches coherent")
+    return Finding(NOTE, "file system", f"{name}: its clients have their own caches, which Oratorio bypasses",
                    "write collectively; docs/user/network-file-systems.md")  # fmt: skip
 
 
@@ -41,7 +41,7 @@ def _locks(descriptor: int) -> Finding:
         fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB, 1)
         fcntl.lockf(descriptor, fcntl.LOCK_UN, 1)
     except OSError as error:
-        return Finding(BAD, "locks", f"the file system refuses them: {error.strerror}",
+        return Finding(BAD, "locks", f"the file system refuses locks: {error.strerror}",
                        "writes with holes need them; mount it with locks (Lustre: -o flock)")  # fmt: skip
     return Finding(OK, "locks", "a range of a file can be locked")
 
@@ -49,9 +49,9 @@ def _locks(descriptor: int) -> Finding:
 # File system type -> what is known of its locks between nodes. On other file systems, each job tests whether
 # nodes see each other's locks.
 BETWEEN_NODES = {
-    "cifs": "they deny accesses, so nodes exclude each other by the job's locks",
-    "smb3": "they deny accesses, so nodes exclude each other by the job's locks",
-    "9p": "a wait for one may take half a minute, so nodes exclude each other by the job's locks",
+    "cifs": "they are mandatory, so nodes use the job's locks instead",
+    "smb3": "they are mandatory, so nodes use the job's locks instead",
+    "9p": "a wait for one may take half a minute, so nodes use the job's locks instead",
 }
 
 
@@ -62,27 +62,35 @@ def _reach(mount: Mount | None) -> list[Finding]:
     known = BETWEEN_NODES.get(mount.kind)
     if known:
         return [Finding(NOTE, "locks", f"{mount.kind}: {known}", "docs/user/network-file-systems.md")]
-    says = "a job tests whether other nodes see them, and uses its own if they don't"
-    return [Finding(NOTE, "locks", says, "on two nodes oratorio doctor mpiexec ... tells which")]
+    says = "each job tests whether other nodes see them, and uses the job's locks if not"
+    return [Finding(NOTE, "locks", says, "run oratorio doctor mpiexec ... on two nodes to see which it uses")]
 
 
 def _mapping(descriptor: int) -> list[Finding]:
     try:
         mmap.mmap(descriptor, mmap.PAGESIZE).close()
     except OSError as error:
-        return [Finding(NOTE, "mappings", f"files can't be mapped ({error.strerror}): no method mmap there")]
+        return [
+            Finding(
+                NOTE,
+                "mappings",
+                f"files can't be mapped ({error.strerror}), so the method mmap is not available",
+            )
+        ]
     return []
 
 
 def folder(where: Path, environ: Mapping[str, str], listed: str | None = None) -> list[Finding]:
     """Reports what the library will find in a folder. `listed` replaces this machine's list of mounts."""
     if not where.is_dir():
-        return [Finding(BAD, "folder", f"{where} is no folder", "name one by --dir")]
+        return [Finding(BAD, "folder", f"{where} is not a folder", "name one with --dir")]
     try:
         file = tempfile.NamedTemporaryFile(prefix=".oratorio-", dir=where)  # noqa: SIM115  closed below
     except OSError as error:
         return [
-            Finding(BAD, "folder", f"{where} can't be written to: {error.strerror}", "name another by --dir")
+            Finding(
+                BAD, "folder", f"{where} can't be written to: {error.strerror}", "name another with --dir"
+            )
         ]
     where = where.resolve()
     mount = mount_of(where, listed)
@@ -93,14 +101,14 @@ def folder(where: Path, environ: Mapping[str, str], listed: str | None = None) -
     facts = os.statvfs(where)
     free = facts.f_bavail * facts.f_frsize
     if free < FREE_GOOD:
-        found.append(Finding(NOTE, "space", f"{amount(free)} are left in {where}"))
+        found.append(Finding(NOTE, "space", f"{amount(free)} are free in {where}"))
     name = mount.name if mount else "UFS"
     text, source = costs.in_force(environ, costs.names_of(platform.node(), name))
     if text:
-        found.append(Finding(OK, "costs", f"auto picks by {source}"))
+        found.append(Finding(OK, "costs", f"auto uses {source}"))
     else:
-        found.append(Finding(NOTE, "costs", f"auto picks by built-in costs for {name}",
-                             f"once: ./oratorio calibrate --dir {where}, in a checkout"))  # fmt: skip
+        found.append(Finding(NOTE, "costs", f"auto uses built-in costs for {name}",
+                             f"run once: ./oratorio calibrate --dir {where}, in a checkout"))  # fmt: skip
     return found
 
 
@@ -110,25 +118,28 @@ def shared_memory(where: Path = Path("/dev/shm")) -> list[Finding]:
         facts = os.statvfs(where)
     except OSError as error:
         return [Finding(BAD, "shared memory", f"{where}: {error.strerror}",
-                        "mount a tmpfs there; without it ranks of a node talk by messages")]  # fmt: skip
+                        "mount a tmpfs there; without it ranks of a node exchange data by "
+                        "messages")]  # fmt: skip
     size, free = facts.f_blocks * facts.f_frsize, facts.f_bavail * facts.f_frsize
     told = f"{where} has {amount(free)} free of {amount(size)}"
     if free < SHARED_LEAST:
-        return [Finding(BAD, "shared memory", told, "clear it, or mount it larger (Docker: --shm-size=1g)")]
-    if free < SHARED_GOOD:
         return [
-            Finding(NOTE, "shared memory", told, "with many ranks more is needed (Docker: --shm-size=1g)")
+            Finding(
+                BAD, "shared memory", told, "delete files there, or mount it larger (Docker: --shm-size=1g)"
+            )
         ]
+    if free < SHARED_GOOD:
+        return [Finding(NOTE, "shared memory", told, "many ranks need more (Docker: --shm-size=1g)")]
     return [Finding(OK, "shared memory", told)]
 
 
 # (name, limit, soft limit that is enough, what a lower one hinders, what to do)
 LIMITS = (
-    ("processes", resource.RLIMIT_NPROC, 1024, "threads beside a rank can't be had", "ulimit -u"),
-    ("open files", resource.RLIMIT_NOFILE, 256, "many files can't be open at once", "ulimit -n"),
-    ("file size", resource.RLIMIT_FSIZE, UNLIMITED, "larger files can't be written", "ulimit -f unlimited"),
-    ("memory", resource.RLIMIT_AS, UNLIMITED, "buffers may be refused", "ulimit -v unlimited"),
-    ("locked memory", resource.RLIMIT_MEMLOCK, 8 * MIB, "direct I/O has no registered buffers", "ulimit -l"),
+    ("processes", resource.RLIMIT_NPROC, 1024, "ranks can't start helper threads", "ulimit -u"),
+    ("open files", resource.RLIMIT_NOFILE, 256, "ranks can't open many files at the same time", "ulimit -n"),
+    ("file size", resource.RLIMIT_FSIZE, UNLIMITED, "ranks can't write larger files", "ulimit -f unlimited"),
+    ("memory", resource.RLIMIT_AS, UNLIMITED, "buffers may not be allocated", "ulimit -v unlimited"),
+    ("locked memory", resource.RLIMIT_MEMLOCK, 8 * MIB, "direct I/O can't register buffers", "ulimit -l"),
 )
 
 
@@ -139,13 +150,17 @@ def limits(asked: Callable[[int], tuple[int, int]] = resource.getrlimit) -> list
         soft, _ = asked(limit)
         if soft != UNLIMITED and (enough == UNLIMITED or soft < enough):
             found.append(Finding(NOTE, "limits", f"{name}: {soft}, so {hinders}", do))
-    return found or [Finding(OK, "limits", "none is in the way")]
+    return found or [Finding(OK, "limits", "no limit is too low")]
 
 
 # (file in /proc/sys, values that hinder, consequence)
 KERNEL = (
-    ("kernel/io_uring_disabled", ("1", "2"), "io_uring is closed: direct I/O goes by the store posix"),
-    ("kernel/yama/ptrace_scope", ("2", "3"), "ranks can't reach each other's memory: no method shared_data"),
+    ("kernel/io_uring_disabled", ("1", "2"), "io_uring is not available: direct I/O uses the store posix"),
+    (
+        "kernel/yama/ptrace_scope",
+        ("2", "3"),
+        "ranks can't access each other's memory, so the method shared_data is not available",
+    ),
 )
 
 

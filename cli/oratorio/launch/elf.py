@@ -39,7 +39,7 @@ class Elf:
         with file.open("rb") as stream:
             self._data = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
         if self._data[:5] != b"\x7fELF\x02" or len(self._data) < FILE_HEADER_BYTES:
-            raise ValueError(f"{file} is no 64-bit ELF file")
+            raise ValueError(f"{file} is not a 64-bit ELF file")
         self._order = "<" if self._data[5] == 1 else ">"
         head = self._unpack(HEADER, 16)
         self._section_table, self._section_count = head[5], head[11]
@@ -59,7 +59,7 @@ class Elf:
         for segment in self.segments:
             if segment.kind == LOAD and 0 <= address - segment.address < segment.file_bytes:
                 return address - segment.address + segment.offset
-        raise ValueError("an address outside of all segments")
+        raise ValueError("an address outside all segments")
 
     def interpreter(self) -> str:
         """Returns the dynamic linker that starts the file; empty if it has none."""

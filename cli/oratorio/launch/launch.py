@@ -24,9 +24,10 @@ LAUNCHER_NAMES = ("mpiexec", "mpirun", "orterun", "prterun", "srun")
 VALUE_OPTIONS = {"-n", "-np", "-c", "-ppn", "-hosts", "-host", "--host", "-H", "-f", "-hostfile"}
 VALUE_OPTIONS |= {"--hostfile", "-machinefile", "-wdir", "--wdir", "-x", "--map-by"}
 VALUE_OPTIONS |= {"--bind-to", "--ntasks", "-N", "--nodes", "-p", "--partition", "-launcher-exec"}
-GIO_TOLD = "files it opens through PnetCDF go by GIO, a driver of PnetCDF's own, and not by MPI-IO"
+GIO_TOLD = "files that it opens through PnetCDF use GIO, a driver of PnetCDF, and not MPI-IO"
 GIO_REMEDY = (
-    "PNETCDF_HINTS=nc_driver=mpiio, or that hint in the info of ncmpi_create and ncmpi_open, brings it back"
+    "to use MPI-IO, set PNETCDF_HINTS=nc_driver=mpiio, or that hint in the info of "
+    "ncmpi_create and ncmpi_open"
 )
 TWO_VALUE_OPTIONS = {"-genv", "-env", "--mca", "-mca", "--prtemca", "--pmixmca"}
 # Open MPI 5 passes the variables of -x on to spawned processes only with this setting of its launcher.
@@ -212,7 +213,7 @@ def _warnings(kind: str, program: str | None, needs: Needs | None, environ: Mapp
 def _verify(program: str | None, needs: Needs | None) -> None:
     """Raises LaunchError, before anything starts, if running the program with Oratorio is sure to fail."""
     if not preload_library().exists():
-        raise LaunchError(f"{preload_library()} is not there: build it with ./oratorio info")
+        raise LaunchError(f"{preload_library()} does not exist: build it with ./oratorio info")
     if needs is None:
         return
     if needs.is_static:

@@ -97,7 +97,7 @@ def preloadable(library: Path) -> Path:
             refused.append(unsafe)
     why = f" ({'; '.join(refused)})" if refused else ""
     raise PreloadError(
-        f"{library} can't be preloaded: LD_PRELOAD breaks paths at spaces, colons and the like, "
-        f"and no folder for a link was found that is the user's own{why}; put Oratorio elsewhere, or set "
-        "XDG_CACHE_HOME to such a folder"
+        f"{library} can't be preloaded: LD_PRELOAD splits paths at spaces, colons and some other characters, "
+        f"and no folder that belongs to the user was found for a link{why}; move Oratorio to "
+        "another path, or set XDG_CACHE_HOME to a folder of yours"
     )

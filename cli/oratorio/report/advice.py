@@ -81,7 +81,9 @@ def errors(run: Run) -> Advice | None:
         return None
     first = failed[0].args["error"]
     told = f"{len(failed)} accesses failed; the first: {first}"
-    return Advice("errors", told, "Mend that first: their times say nothing.", "user/failing-disks.md", 1e9)
+    return Advice(
+        "errors", told, "Correct that first: their times mean nothing.", "user/failing-disks.md", 1e9
+    )
 
 
 def misspelt(run: Run) -> Advice | None:
@@ -89,7 +91,7 @@ def misspelt(run: Run) -> Advice | None:
     told = [line for line in run.explained.remarks if "did you mean" in line or "is ignored" in line]
     if not told:
         return None
-    return Advice("misspelt", told[0], "Correct it: as it is it changes nothing.", "user/hints.md", 1e8)
+    return Advice("misspelt", told[0], "Correct it: it has no effect now.", "user/hints.md", 1e8)
 
 
 def small_independent(run: Run) -> Advice | None:
@@ -107,7 +109,7 @@ def small_independent(run: Run) -> Advice | None:
         "small_independent",
         f"{_name(file)}: {len(group.accesses)} independent {group.direction}s of {mean} each.",
         f"Describe them by a file view and make one collective call (MPI_File_{group.direction}_all); "
-        "in HDF5 and netCDF ask for collective access.",
+        "in HDF5 and netCDF, select collective access.",
         seconds=sum(spent_of(g.accesses).total for _, g in found),
     )
 
@@ -124,8 +126,8 @@ def small_pieces(run: Run) -> Advice | None:
             continue
         return Advice(
             "small_pieces",
-            f"{_name(file)}: list_io makes a storage call for each piece of {amount(group.piece_bytes)}, "
-            "and the ranks' pieces lie between each other's.",
+            f"{_name(file)}: list_io makes a storage call for each piece of "
+            f"{amount(group.piece_bytes)}, and the ranks' pieces interleave.",
             f"Try the hint romio_cb_{group.direction}=enable.",
             "user/methods.md",
             spent.storage,
@@ -150,8 +152,8 @@ def loads_too_much(run: Run) -> Advice | None:
     return Advice(
         "loads_too_much",
         f"{_name(file)}: {amount(group.sum('bytes_loaded'))} were read from the storage for "
-        f"{amount(group.moved)} that were asked for: the holes come along.",
-        f"Try the hint {hint}: each rank reads its own pieces.",
+        f"{amount(group.moved)} that the program requested, because the holes are read, too.",
+        f"Try the hint {hint}: each rank then reads only its own pieces.",
         "user/hints.md",
         spent_of(group.accesses).storage,
     )
@@ -166,8 +168,8 @@ def fills_holes(run: Run) -> Advice | None:
     file, group = max(found, key=lambda one: one[1].sum("bytes_loaded"))
     return Advice(
         "fills_holes",
-        f"{_name(file)}: writes leave holes, so {amount(group.sum('bytes_loaded'))} were read first to keep "
-        "what is in them.",
+        f"{_name(file)}: writes leave holes, so {amount(group.sum('bytes_loaded'))} were read first "
+        "to preserve their contents.",
         "Let the ranks together write ranges without holes, or try romio_ds_write=disable and "
         "romio_cb_write=disable.",
         "user/hints.md",
@@ -216,7 +218,7 @@ def uneven(run: Run) -> Advice | None:
     return Advice(
         "uneven",
         f"Rank {most} moved {amount(moved[most])}, the median of the others {amount(typical)}.",
-        "Let all ranks take part: gather less on one rank before it writes.",
+        "Spread the data over all ranks: gather less on one rank before it writes.",
         seconds=run.processes[most].total,
     )
 
@@ -238,8 +240,7 @@ def first_access(run: Run) -> Advice | None:
                 "first_access",
                 f"{_name(file)}: the first {group.name} took {1e3 * calls[0]:.1f} ms, the others "
                 f"{1e3 * others:.1f} ms{again}.",
-                "Memory that the node shares is made once and plans are kept: keep the file open for "
-                "all steps.",
+                "Shared memory and plans are made once per open file: keep the file open for all steps.",
                 seconds=(calls[0] - others) * file.ranks,
             )
     return None
@@ -257,7 +258,7 @@ def asked_by_name(run: Run) -> Advice | None:
         if taken.milliseconds > 1.5 * least.milliseconds:
             return Advice(
                 "asked_by_name",
-                f"{decision.path.rpartition('/')[2]}: {decision.method} was asked for; {least.name} is "
+                f"{decision.path.rpartition('/')[2]}: {decision.method} was requested; {least.name} is "
                 f"estimated to take {least.milliseconds:.3f} instead of {taken.milliseconds:.3f} ms.",
                 "Leave the method to auto, or compare them: oratorio compare.",
                 "user/methods.md",
@@ -275,8 +276,7 @@ def network_writes(run: Run) -> Advice | None:
             return Advice(
                 "network_writes",
                 f"{_name(file)}: independent writes to {mount.kind if mount else 'NFS'} lock whole "
-                f"pages, as each "
-                "client has a cache of its own.",
+                f"pages, because each client has its own cache.",
                 "Write collectively.",
                 "user/network-file-systems.md",
                 spent_of(group.accesses).storage,
@@ -305,7 +305,8 @@ def crowded(run: Run) -> Advice | None:
     return Advice(
         "crowded",
         f"{run.ranks_per_node} ranks of a node share {run.cores} cores.",
-        "Waiting is partly waiting for a core. Judge figures by runs with as many ranks as in production.",
+        "Part of the waiting is for a core. Judge the figures by runs with the number of ranks used "
+        "in production.",
         "research/benchmarks.md",
         _all_spent(run).waiting * NOTED,
     )
@@ -320,8 +321,8 @@ RULES: tuple[Callable[[Run], Advice | None], ...] = (
 def _not_calibrated(one: Limits) -> Advice:
     return Advice(
         "not_calibrated",
-        f"auto picks by built-in costs: none were measured for {one.file_system} here.",
-        "Once: ./oratorio calibrate --dir FOLDER, with a folder there.",
+        f"auto uses built-in costs: none were measured for {one.file_system} here.",
+        "Run ./oratorio calibrate --dir FOLDER once, with a folder on it.",
         "user/calibrate.md",
     )
 

@@ -35,11 +35,11 @@ FILES_MOST = 20
 DECISIONS_MOST = 40
 SPANS_MOST = 400  # spans of one colour that are closer than 1 / SPANS_MOST of a line's width are joined
 MEANS = {
-    "storage": "storage: in its calls, or waiting for them",
+    "storage": "storage: calls, and waits for them",
     "copying": "copying between memory, buffers and messages",
-    "waiting": "waiting for other ranks, or their storage",
-    "planning": "planning: summaries go round, the plan is made",
-    "rest": "the rest: messages, agreement, and all between",
+    "waiting": "waiting for other ranks or their storage",
+    "planning": "planning: exchanging summaries and making the plan",
+    "rest": "the rest: messages, agreement and everything else",
 }
 UNCLOSED = (
     "Oratorio saw {} accesses to {} files on rank 0, but a file is recorded when it is closed, and none "
@@ -49,7 +49,7 @@ NOTHING = (
     "Nothing was recorded. Either the program moved no data by MPI-IO, or Oratorio was not loaded: a "
     "program that is linked "
     "statically, or a launcher that drops LD_PRELOAD. `oratorio doctor` followed by the command "
-    "looks into it."
+    "finds the cause."
 )
 
 
@@ -82,7 +82,7 @@ def _head(run: Run) -> str:
     lines.append("</p>")
     if run.exit_code:
         lines.append(
-            f'<p class="bad">The command ended with {run.exit_code}: what follows may be part of it only.</p>'
+            f'<p class="bad">The command ended with {run.exit_code}: the data below may be incomplete.</p>'
         )
     if run.dropped:
         lines.append(
@@ -140,9 +140,8 @@ def _spending(run: Run) -> str:
         rows.append([part, *map(seconds_text, cells), f"rank {most}"])
     spread = table(["time in accesses", "least", "median", "most", "of"], rows)
     return (
-        "<h2>Where the time went</h2><p>Of each rank of MPI_COMM_WORLD, all its accesses together. "
-        "An access that goes on beside "
-        "the program counts with what it was worked on.</p>"
+        "<h2>Where the time went</h2><p>Totals of all accesses of each rank of MPI_COMM_WORLD. A "
+        "nonblocking access counts only the time spent working on it.</p>"
         + legend([(part, MEANS[part]) for part in PARTS]) + "".join(lines) + note + spread
     )  # fmt: skip
 
@@ -168,7 +167,7 @@ def _when(run: Run) -> str:
                 spans.append((color, left, right, f"{color}, {seconds_text(access.seconds)}"))
         lines.append(bar(f"rank {process}", spans, ""))
     return (
-        f"<h2>When</h2><p>From the begin of the first access to the end of the last: "
+        f"<h2>When</h2><p>From the beginning of the first access to the end of the last: "
         f"{seconds_text(width)}.</p>"
         + legend([("write", "writes"), ("read", "reads")]) + "".join(lines)
     )  # fmt: skip
@@ -210,11 +209,11 @@ def _files(run: Run) -> str:
     if len(weighed) > FILES_MOST:
         rest = [file for some in weighed[FILES_MOST:] for file in some]
         moved = amount(sum(access.args["moved"] for file in rest for access in file.accesses))
-        parts.append(f"<p>{len(rest)} more, which took less: {moved} together.</p>")
+        parts.append(f"<p>{len(rest)} more, which took less time: {moved} together.</p>")
     return (
-        "<h2>Files</h2><p>One row for accesses that are alike. Calls and time are of the rank that "
-        "had most, bytes and pieces of "
-        "all; shares are of the time of all ranks.</p>" + "".join(parts)
+        "<h2>Files</h2><p>One row for similar accesses. Calls and time are the largest of any rank, "
+        "bytes and pieces are sums over all ranks, and shares are of the time of all ranks.</p>"
+        + "".join(parts)
     )
 
 
@@ -253,7 +252,7 @@ def _why(run: Run) -> str:
         )
     shown = list(known.values())[:DECISIONS_MOST]
     more = len(known) - len(shown)
-    note = f"<p>{more} more aren't shown.</p>" if more else ""
+    note = f"<p>{more} more are not shown.</p>" if more else ""
     return "<h2>Methods and why</h2>" + "".join(map(_decision, shown)) + note
 
 
@@ -262,10 +261,10 @@ def _limits(found: Sequence[Limits]) -> str:
     for one in found:
         if not one.source:
             parts.append(
-                f"<p>{text(one.file_system)}: no costs were measured here. In a checkout "
-                "<code>./oratorio calibrate --dir FOLDER</code> does that in 10 s, with a folder on "
-                "that file system; later "
-                "reports then have a comparison, and <code>auto</code> picks by it.</p>"
+                f"<p>{text(one.file_system)}: no costs were measured here. In a checkout, "
+                "<code>./oratorio calibrate --dir FOLDER</code> measures them in 10 s, with a "
+                "folder on that file system; later reports then show a comparison, and "
+                "<code>auto</code> uses the measured costs.</p>"
             )
             continue
         rows = [
@@ -276,10 +275,9 @@ def _limits(found: Sequence[Limits]) -> str:
         heads = ["MiB/s of one rank", "this run", "calibrated", "share", "time, all ranks"]
         parts.append(f"<p>{text(one.file_system)}, by {text(one.source)}</p>" + table(heads, rows))
     return (
-        "<h2>Compared with the machine</h2><p>Bytes while a rank was storing, loading or copying, "
-        "beside what calibrate "
-        "measured in large calls. A smaller share: small calls, a busy machine, or a file system "
-        "that others use, too.</p>" + "".join(parts)
+        "<h2>Compared with the machine</h2><p>Bandwidth while a rank was storing, loading or "
+        "copying, compared with what calibrate measured with large calls. Causes of a small share: "
+        "small calls, a busy machine, or a file system that other jobs use, too.</p>" + "".join(parts)
     )
 
 
@@ -292,9 +290,8 @@ def _remarks(run: Run) -> str:
 
 def _foot(run: Run) -> str:
     return (
-        f"<footer>Made by oratorio report, Oratorio {text(run.version)}. Times are of this run with "
-        f"its recording; "
-        "docs/user/trace.md tells what that costs.</footer>"
+        f"<footer>Made by oratorio report, Oratorio {text(run.version)}. Times include the "
+        "overhead of recording; docs/user/trace.md states it.</footer>"
     )
 
 

@@ -38,7 +38,7 @@ def _place(folder: Path) -> Iterator[Path]:
         made = Path(tempfile.mkdtemp(prefix=".oratorio-", dir=folder))
     except OSError as error:
         raise RecordError(
-            f"{folder} can't be written to: {error.strerror}; let the page be in another folder"
+            f"{folder} can't be written to: {error.strerror}; name a page in another folder"
         ) from None
     try:
         yield made

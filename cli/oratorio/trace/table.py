@@ -87,9 +87,13 @@ def title_of(file: File) -> str:
     where = f"{_counted(file.ranks, 'rank')} on {_counted(file.nodes, 'node')}"
     text = f"{file.path}: {where}, first access at {begin:.3f} s"
     if file.dropped_accesses or file.dropped_spans:
-        text += f"; {file.dropped_accesses} accesses and {file.dropped_spans} spans were too many to be kept"
+        text += (
+            f"; {file.dropped_accesses} accesses and {file.dropped_spans} spans did not fit into the trace"
+        )
     if file.dropped_layouts:
-        text += f"; {file.dropped_layouts} layouts were too many: those accesses can't be replayed"
+        text += (
+            f"; {file.dropped_layouts} layouts did not fit into the trace: their accesses can't be replayed"
+        )
     return text
 
 

@@ -111,10 +111,10 @@ def _events(path: Path) -> list[dict[str, Any]]:
     except ValueError as error:
         if text.startswith('{"displayTimeUnit"') and not text.endswith("]}\n"):
             raise TraceError(f"{path} ends early, after {len(text)} characters") from error
-        raise TraceError(f"{path} is no trace of Oratorio: {error}") from error
+        raise TraceError(f"{path} is not a trace of Oratorio: {error}") from error
     head = whole.get("oratorio") if isinstance(whole, dict) else None
     if not isinstance(head, dict) or not isinstance(whole.get("traceEvents"), list):
-        raise TraceError(f"{path} is no trace of Oratorio")
+        raise TraceError(f"{path} is not a trace of Oratorio")
     if head.get("version") != VERSION:
         raise TraceError(f"{path} has version {head.get('version')}; this is for version {VERSION}")
     return whole["traceEvents"]
@@ -183,9 +183,11 @@ def read(path: Path) -> list[File]:
     try:
         return list(_files(events))
     except (KeyError, TypeError, AttributeError, binascii.Error) as error:
-        raise TraceError(f"{path}: an event isn't as docs/user/trace.md says: {error!r}") from error
+        raise TraceError(
+            f"{path}: an event differs from the format in docs/user/trace.md: {error!r}"
+        ) from error
     except TraceError as error:
-        raise TraceError(f"{path} isn't whole: {error}") from error
+        raise TraceError(f"{path} is incomplete: {error}") from error
 
 
 def began(path: Path) -> float | None:

@@ -116,7 +116,7 @@ def expand(text: str | None, with_oratorio: bool, direct: bool) -> tuple[str, ..
         raise BenchError("--arms names no arm")
     missing = [arm for arm in arms if is_oratorios(arm)]
     if missing and not with_oratorio:
-        raise BenchError(f"no Oratorio library is built, so there is no arm {', '.join(missing)}")
+        raise BenchError(f"the Oratorio library is not built, so there is no arm {', '.join(missing)}")
     strangers = {method_of(arm) for arm in missing} - set(methods())
     if strangers:
         raise BenchError(f"no arm {', '.join(sorted(strangers))}; the methods are {', '.join(methods())}")
@@ -138,5 +138,5 @@ def parse_hints(texts: Sequence[str], arms: Sequence[str]) -> tuple[tuple[str, s
     named = {"host", "host_tuned", *TUNINGS} | {arm for arm, _, _ in hints}
     bare = [arm for arm in arms if is_host(arm) and arm not in named]
     if bare:
-        raise BenchError(f"arm {', '.join(bare)} has no hints; give it some with --hint {bare[0]}:key=value")
+        raise BenchError(f"arm {', '.join(bare)} has no hints; pass some with --hint {bare[0]}:key=value")
     return tuple(hints)

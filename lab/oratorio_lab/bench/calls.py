@@ -49,7 +49,7 @@ def run(host: Host, arm: Arm, amount: float, ranks: int, folder: Path) -> list[f
             timeout_seconds=TIMEOUT_SECONDS,
         )
     except subprocess.TimeoutExpired as late:
-        raise BenchError(f"{kind}: no end within {TIMEOUT_SECONDS} seconds") from late
+        raise BenchError(f"{kind}: still running after {TIMEOUT_SECONDS} seconds") from late
     finally:
         file.unlink(missing_ok=True)
     if done.returncode != 0:

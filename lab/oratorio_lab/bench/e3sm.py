@@ -79,7 +79,7 @@ def _map_runs(data: Dataset, number: int, sizes: Map, max_variables: int) -> lis
     ends = np.cumsum(counts)
     told = f"map {number} of {data.filepath()}"
     if (counts < 0).any() or not counts.sum() == len(offsets) == len(lengths):
-        raise BenchError(f"{told} has other numbers of runs than its processes say")
+        raise BenchError(f"{told} has numbers of runs that differ from its number of processes")
     if len(offsets) and (offsets.min() < 0 or lengths.min() < 0 or (offsets + lengths).max() > elements):
         raise BenchError(f"{told} has runs outside of its {elements} elements")
     runs = [(offsets[first:end], lengths[first:end]) for first, end in zip(ends - counts, ends, strict=True)]
@@ -99,11 +99,11 @@ def case_of(map_file: Path) -> Case:
 
 def _opened(map_file: Path) -> Dataset:
     if not map_file.is_file():
-        raise BenchError(f"{map_file} is not there")
+        raise BenchError(f"{map_file} does not exist")
     try:
         return Dataset(map_file)
     except OSError as error:
-        raise BenchError(f"{map_file} is no netCDF file: {error}") from error
+        raise BenchError(f"{map_file} is not a netCDF file: {error}") from error
 
 
 def processes_of(map_file: Path) -> int:

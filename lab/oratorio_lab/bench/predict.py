@@ -16,7 +16,7 @@ from oratorio_lab.bench.arms import is_oratorios
 from oratorio_lab.bench.run import Run, Settings
 
 MILLI = 1e-3
-BUILT_IN = "those built in (src/plan/costs.def)"
+BUILT_IN = "built-in costs (src/plan/costs.def)"
 
 
 @dataclass(frozen=True)

@@ -123,7 +123,7 @@ def find_mpi(name: str) -> Host:
     found = [host for host in hosts.find_hosts() if host.name.startswith(name)]
     if not found:
         there = ", ".join(host.name for host in hosts.find_hosts()) or "none"
-        raise BenchError(f"no MPI named {name} here; there are: {there}")
+        raise BenchError(f"there is no MPI named {name} on this machine; there are: {there}")
     return found[0]
 
 
@@ -194,7 +194,7 @@ def _check_served(run: Run, settings: Settings) -> None:
     used = Path(run.setup.get("io_library", "")).name
     ours = [arm for arm in settings.arms if is_oratorios(arm)]
     if ours and run.setup and "oratorio" not in used:
-        run.failure = f"MPI_File_open is in {used}: Oratorio was not in the ranks"
+        run.failure = f"MPI_File_open is in {used}: the ranks did not load Oratorio"
     for sample in run.samples:
         if sample["arm"] in ours and sample["served_as"] not in ("", method_of(sample["arm"])):
             sample |= {"verified": False, "error": "the library doesn't know this method"}
@@ -203,7 +203,7 @@ def _check_served(run: Run, settings: Settings) -> None:
 def _last_words(done: subprocess.CompletedProcess[str]) -> str:
     """Returns the program's own error message, or else the end of the job's output."""
     own = [line.partition("bench: ")[2] for line in done.stderr.splitlines() if "bench: " in line]
-    return own[0] if own else (done.stderr.strip() or done.stdout.strip() or "it said nothing")[-600:]
+    return own[0] if own else (done.stderr.strip() or done.stdout.strip() or "no output")[-600:]
 
 
 def measure(run: Run, settings: Settings, progress: Progress) -> None:
@@ -238,6 +238,8 @@ def measure(run: Run, settings: Settings, progress: Progress) -> None:
         if done.returncode != 0:
             run.failure = f"exit code {done.returncode} while {last_pass}: {_last_words(done)}"
     except subprocess.TimeoutExpired:
-        run.failure = f"not ended after {settings.timeout_seconds:.0f} s, while {_take_lines(run, out)[1]}"
+        run.failure = (
+            f"still running after {settings.timeout_seconds:.0f} s, while {_take_lines(run, out)[1]}"
+        )
     finally:
         shutil.rmtree(folder, ignore_errors=True)

@@ -77,10 +77,10 @@ def settings_for(job: Job, settings: Settings) -> Settings:
     """Returns the settings with only the directions of the trace. Raises BenchError."""
     directions = tuple(one for one in settings.directions if one in job.directions)
     if not directions:
-        raise BenchError(f"the trace has no collective {settings.directions[0]} to be repeated")
+        raise BenchError(f"the trace has no collective {settings.directions[0]} to repeat")
     if "host_tuned" in settings.arms and not any(arm == "host_tuned" for arm, _, _ in settings.hints):
         raise BenchError(
-            "host_tuned: nobody knows the best hints for a trace; give some with --hint KEY=VALUE"
+            "host_tuned: there are no known best hints for a trace; pass some with --hint KEY=VALUE"
         )
     if "by_hand" in settings.arms:
         raise BenchError("by_hand: a trace doesn't say which ranks are a row of a grid")

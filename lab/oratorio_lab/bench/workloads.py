@@ -20,7 +20,7 @@ def numbers(text: str, option: str) -> tuple[int, ...]:
     """Parses an option with a list of numbers. Raises BenchError."""
     counts = tuple(int(count) if count.isdecimal() else 0 for count in text.split(","))
     if min(counts) < 1:
-        raise BenchError(f"--{option} wants numbers above zero, as in 2,4,8, not {text}")
+        raise BenchError(f"--{option} needs numbers above zero, such as 2,4,8, not {text}")
     return counts
 
 
@@ -79,7 +79,7 @@ class Workload:
 
 SEED = Parameter("seed", 1, 1, "Seed of the random order.")
 GAPS = ("gaps", "contiguous")
-VARIABLES = Parameter("variables", 1000, 2, "Take at most so many variables of each map.")
+VARIABLES = Parameter("variables", 1000, 2, "Maximum number of variables to take from each map.")
 
 WORKLOADS = {
     workload.name: workload

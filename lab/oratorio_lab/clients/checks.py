@@ -52,7 +52,7 @@ def _shown(found: list[str]) -> str:
 def _without_end(code: int, output: str) -> str:
     """Describes how a command ended that should have ended with 0 or 1."""
     if code == TIMED_OUT:
-        return "no end within its limit"
+        return "still running at its limit"
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     errors = [line for line in lines if line.startswith("rank ")]
     told = (errors or lines or [""])[-1]

@@ -47,7 +47,7 @@ class Kind:
         return self.frame != "namespaces"
 
 
-DISK = Kind("disk", "ext4 on disks that fail when told to", "kernel", "disk", "disk")
+DISK = Kind("disk", "ext4 on disks with injected failures", "kernel", "disk", "disk")
 KINDS = (
     Kind("nfs", "NFSv4.2, Linux's server and client", "two", "nfs", "nfs", third="/export"),
     Kind("gluster", "GlusterFS, two bricks, FUSE", "namespaces", "gluster", "gluster", third="/export"),

@@ -69,9 +69,9 @@ def _require(kind: Kind) -> None:
     if os.geteuid() != 0:
         raise NoClientsError("mounting file systems needs root")
     if not shutil.which("apt-get"):
-        raise NoClientsError("the packages are Debian's, and this isn't Debian")
+        raise NoClientsError("the rig needs Debian's packages, and this is not Debian")
     if kind.has_kernel and platform.machine() != "x86_64":
-        raise NoClientsError("Linux in user mode is for x86_64")
+        raise NoClientsError("user-mode Linux needs x86_64")
     if not kind.has_kernel and not Path("/dev/fuse").exists():
         raise NoClientsError("this kernel has no FUSE")
     if kind.frame == "two" and not Path("/dev/net/tun").exists():
@@ -181,7 +181,7 @@ def _ended(rig: Path, trouble: str, seconds: int) -> Ended:
         raise GuestError(f"{trouble}; {consoles(rig)}")
     text = output.read_text(errors="replace") if output.exists() else ""
     if not code.exists():
-        return Ended(124, f"{text}\nno end within {seconds} s\n{consoles(rig)[-1000:]}", rig)
+        return Ended(124, f"{text}\nstill running after {seconds} s\n{consoles(rig)[-1000:]}", rig)
     return Ended(int(code.read_text()), text, rig)
 
 

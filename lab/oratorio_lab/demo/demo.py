@@ -210,7 +210,7 @@ def run(host_name: str, geometry: Geometry, variables: Mapping[str, str]) -> boo
         "oratorio": _run_once(console, host, program, geometry, variables),
     }
     if not plans.exists():
-        raise DemoError("Oratorio was preloaded, but no call reached it: it made no plan")
+        raise DemoError("Oratorio was preloaded, but received no call: it made no plan")
     unequal = compare_files(FOLDER / "host", FOLDER / "oratorio")
     _print_table(console, host, runs)
     count = len(LAYOUTS) * geometry.steps

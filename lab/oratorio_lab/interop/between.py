@@ -30,8 +30,8 @@ def gio_is_told(program: Path) -> str:
     _, said = oratorio_says("run", "--dry-run", program)
     _, with_hint = oratorio_says("run", "--dry-run", program, env={"PNETCDF_HINTS": "nc_driver=mpiio"})
     if "nc_driver=mpiio" not in said or "GIO" in with_hint:
-        raise WrongError("`oratorio run` says nothing of GIO")
-    return "`oratorio run` says so"
+        raise WrongError("`oratorio run` does not mention GIO")
+    return "`oratorio run` warns of it"
 
 
 def _profiler(host: Host) -> Path:
@@ -67,7 +67,7 @@ def profiler_behind(place: str) -> Run:
         env = {"LD_PRELOAD": ":".join(map(str, order))}
         said = run(host, [program, folder], preload=False, env=env)
         if "profiler:" in said or "is loaded after Oratorio" not in said:
-            raise WrongError("without `oratorio run` nothing is said of the order")
+            raise WrongError("without `oratorio run` there is no warning about the order")
         return f"`oratorio run` puts it before: {mended}; by hand: a warning"
 
     return trial
@@ -97,7 +97,9 @@ def sessions(place: str) -> Run:
         said = _sessions(host, [program, folder, "session"], preload=True)
         numbers = b"".join(rank.to_bytes(4, sys.byteorder) for rank in range(RANKS))
         if (folder / "numbers.dat").read_bytes() != numbers or not accesses(said):
-            raise WrongError(f"the bytes aren't right, or not Oratorio's: {accesses(said)} accesses seen")
+            raise WrongError(
+                f"the bytes are wrong, or Oratorio did not move them: {accesses(said)} accesses seen"
+            )
         seen = f"right bytes, {accesses(said)} accesses seen"
         try:
             _sessions(host, [program, folder, "session"], preload=False)
@@ -120,8 +122,8 @@ def own_choice(place: str) -> Run:
             raise WrongError("Oratorio saw accesses, which were not expected")
         said = run(host, words(folder, "libmpi.so.12"), preload=True)
         if BYPASSED not in said:
-            raise WrongError("it is not told that Oratorio was passed by")
-        return "same bytes, none seen; that is told when the program ends"
+            raise WrongError("there is no message that Oratorio was bypassed")
+        return "same bytes, no access seen; a message says so when the program ends"
 
     return trial
 
@@ -139,7 +141,9 @@ def both_named(place: str) -> Run:
         said = run(host, [program, library, folder, "lazy", "write"], preload=False)
         numbers = b"".join(rank.to_bytes(4, sys.byteorder) for rank in range(RANKS))
         if (folder / "own.dat").read_bytes() != numbers or not accesses(said):
-            raise WrongError(f"the bytes aren't right, or not Oratorio's: {accesses(said)} accesses seen")
+            raise WrongError(
+                f"the bytes are wrong, or Oratorio did not move them: {accesses(said)} accesses seen"
+            )
         return f"right bytes, {accesses(said)} access seen"
 
     return trial

@@ -67,7 +67,7 @@ class Release:
             name, _, version = line.partition(" ")
             if re.fullmatch(re.escape(package) + r"[0-9.]*", name):
                 return version
-        raise MissingError(f"{self.title} came without {package}")
+        raise MissingError(f"{self.title} lacks {package}")
 
     def host(self) -> Host:
         """Returns the release's Open MPI. Raises MissingError."""
@@ -81,7 +81,7 @@ class Release:
 
     def _require(self) -> None:
         if not (self.root / "packages").exists():
-            raise MissingError(f"`oratorio neighbours --fetch` brings the packages of {self.title}")
+            raise MissingError(f"`oratorio neighbours --fetch` downloads the packages of {self.title}")
 
 
 RELEASES = (Release("debian13", "Debian 13", "trixie"), Release("sid", "Debian sid", "sid"))

@@ -36,10 +36,10 @@ def built(project: Path, host: Host) -> Path:
     """Builds the program and returns its path. Raises MissingError."""
     cargo = shutil.which("cargo")
     if cargo is None:
-        raise MissingError("there is no cargo here")
+        raise MissingError("this machine has no cargo")
     (clang, *_) = [*(HOME / "libclang").glob("clang/native"), None]
     if clang is None:
-        raise MissingError("`oratorio neighbours --fetch` brings libclang, which rsmpi is made with")
+        raise MissingError("`oratorio neighbours --fetch` downloads libclang, which rsmpi needs")
     target = HOME / "programs" / host.name / "rust"
     include = subprocess.run(["cc", "-print-file-name=include"], capture_output=True, text=True, check=False)
     env = {

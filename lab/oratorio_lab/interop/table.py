@@ -21,7 +21,7 @@ TITLES |= {release.name: release.title for release in RELEASES}
 def _system_version(package: str) -> Callable[[], str]:
     def version() -> str:
         if shutil.which("dpkg-query") is None:
-            raise MissingError(f"package {package} of Debian isn't here")
+            raise MissingError(f"package {package} of Debian is missing")
         command = ["dpkg-query", "-W", "-f", "${Version}", package]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode or not done.stdout:
@@ -158,7 +158,7 @@ NEIGHBOURS = (
     _released("ADIOS2, engine BP5", "sid", "python3-adios2-mpi", "two steps", _bp5),
     _row("rsmpi (Rust)", "mpich4", lambda: rust.version(PROGRAMS / "rust_blocks"), BLOCKS, _rust),
     _of_mpi("profiler, preloaded before", "openmpi4", "as Darshan: RTLD_NEXT", between.profiler_before, True),
-    _of_mpi("profiler, preloaded behind", "openmpi4", "the same", between.profiler_behind, True),
+    _of_mpi("profiler, preloaded after", "openmpi4", "the same", between.profiler_behind, True),
     _of_mpi("profiler, linked in", "openmpi4", "the same", between.profiler_linked, True),
     _of_mpi("MPI sessions", "mpich5", "files of two sessions", between.sessions),
     _of_mpi("MPI sessions", "abi", "files of two sessions", between.sessions),
@@ -169,17 +169,17 @@ NEIGHBOURS = (
 
 ABSENT = (
     Absent(
-        "Darshan", "neither Debian, PyPI nor crates.io has its runtime",
+        "Darshan", "its runtime is not on Debian, PyPI or crates.io",
         "tried by hand, see below; the rows `profiler` do as it does: MPI_File_* of their own, then the next "
         "PMPI_*; pwrite",
     ),
     Absent(
-        "IOR", "neither Debian, PyPI nor crates.io has it",
+        "IOR", "it is not on Debian, PyPI or crates.io",
         "tried by hand, see below; `oratorio bench` has such workloads",
     ),
     Absent(
-        "MPI.jl", "Debian 12 has no Julia, and its registry is none of those at hand",
+        "MPI.jl", "Debian 12 has no Julia, and its registry can't be reached here",
         "it loads libmpi by dlopen and calls by names looked up in it, as `MPI loaded by dlopen`",
     ),
-    Absent("HDF5 and PnetCDF of conda-forge", "conda isn't at hand", "the same versions of Debian"),
+    Absent("HDF5 and PnetCDF of conda-forge", "conda can't be reached here", "the same versions of Debian"),
 )  # fmt: skip

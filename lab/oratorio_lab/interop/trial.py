@@ -128,7 +128,7 @@ def both_ways(
     alike = (lambda one, other: len(one) == len(other)) if has_times else bytes.__eq__
     different = [name for name, data in expected.items() if not alike(data, found[name])]
     if different:
-        raise WrongError(f"other bytes in {', '.join(different)}")
+        raise WrongError(f"different bytes in {', '.join(different)}")
     return accesses(said)
 
 

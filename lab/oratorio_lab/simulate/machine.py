@@ -99,7 +99,7 @@ def _checked(key: str, kind: type, value: Any) -> Any:
     """Returns the value of that key. Raises SimulateError if it is not valid."""
     if kind is str:
         if not isinstance(value, str):
-            raise SimulateError(f"{key} has to be a text, not {value!r}")
+            raise SimulateError(f"{key} must be a text, not {value!r}")
         return value
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if not is_number or not math.isfinite(value) or (kind is int and not isinstance(value, int)):
@@ -108,7 +108,7 @@ def _checked(key: str, kind: type, value: Any) -> Any:
     if value < 0 or (value == 0 and not zero):
         raise SimulateError(f"{key} has to be {'at least' if zero else 'above'} 0, not {value}")
     if key in SHARES and value > 1:
-        raise SimulateError(f"{key} is a share, at most 1, not {value}")
+        raise SimulateError(f"{key} is a fraction of at most 1, not {value}")
     if value > MOST.get(key, math.inf):
         raise SimulateError(f"{key} is at most {MOST[key]}, not {value}")
     return value if kind is int else float(value)
@@ -116,14 +116,16 @@ def _checked(key: str, kind: type, value: Any) -> Any:
 
 def _table(kind: type, prefix: str, given: Any) -> Any:
     if not isinstance(given, dict):
-        raise SimulateError(f"[{prefix[:-1]}] isn't there" if given is None else f"{prefix[:-1]} is no table")
+        raise SimulateError(
+            f"[{prefix[:-1]}] is missing" if given is None else f"{prefix[:-1]} is not a table"
+        )
     known = {one.name: one.type for one in fields(kind)}
     for key in given:
         if key not in known:
-            raise SimulateError(f"{prefix}{key} is nothing that a machine has; known: {', '.join(known)}")
+            raise SimulateError(f"{prefix}{key} is not a property of a machine; known: {', '.join(known)}")
     for key in known:
         if key not in given:
-            raise SimulateError(f"{prefix}{key} isn't given")
+            raise SimulateError(f"{prefix}{key} is missing")
     return kind(**{key: _checked(prefix + key, known[key], value) for key, value in given.items()})
 
 
@@ -132,30 +134,30 @@ def _contradictions(machine: Machine) -> None:
     if machine.topology.kind not in KINDS:
         raise SimulateError(f"topology.kind is one of {', '.join(KINDS)}, not {machine.topology.kind}")
     if machine.topology.kind == "one-switch" and machine.topology.taper != 1:
-        raise SimulateError("topology.taper has to be 1 where topology.kind is one-switch: it has no middle")
+        raise SimulateError("topology.taper must be 1 if topology.kind is one-switch, which has no middle")
     if machine.nodes > 1 and machine.topology.taper * machine.nodes < 1:
         raise SimulateError(
-            f"topology.taper ({machine.topology.taper:g}) of {machine.nodes} nodes lets less through the "
-            "middle than the link of one node does"
+            f"topology.taper ({machine.topology.taper:g}) of {machine.nodes} nodes gives the middle "
+            "less bandwidth than the link of one node"
         )
     if links.near_latency_us > links.latency_us:
         raise SimulateError(
             f"links.near_latency_us ({links.near_latency_us:g}) is above links.latency_us "
-            f"({links.latency_us:g}): ranks of a node can't be further from each other than nodes"
+            f"({links.latency_us:g}): ranks of a node can't be farther from each other than nodes"
         )
     if links.memory_rate_mbs * machine.cores < links.rate_mbs:
         raise SimulateError(
             f"links.rate_mbs ({links.rate_mbs:g}) is above cores x links.memory_rate_mbs "
-            f"({machine.cores} x {links.memory_rate_mbs:g}): no node could fill its link"
+            f"({machine.cores} x {links.memory_rate_mbs:g}): a node could not saturate its link"
         )
     if storage.stripe_bytes < 4096:
         raise SimulateError(f"storage.stripe_bytes ({storage.stripe_bytes}) is less than a page, 4096")
     known = {"nodes", "cores"} | {f"{name}.{one.name}" for name, t in TABLES.items() for one in fields(t)}
     for key, source in machine.sources.items():
         if key not in known:
-            raise SimulateError(f"sources: {key} is nothing that a machine has")
+            raise SimulateError(f"sources: {key} is not a property of a machine")
         if not isinstance(source, str):
-            raise SimulateError(f"sources: {key} has to be a text")
+            raise SimulateError(f"sources: {key} must be a text")
     for key in sorted(known):
         if key not in machine.sources:
             raise SimulateError(f'sources: where {key} is from isn\'t told ("assumed" will do)')
@@ -166,17 +168,17 @@ def parse(text: str) -> Machine:
     try:
         given = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise SimulateError(f"no TOML: {error}") from None
+        raise SimulateError(f"not TOML: {error}") from None
     plain = {"name": str, "nodes": int, "cores": int}
     for key in given:
         if key not in plain and key not in TABLES and key != "sources":
-            raise SimulateError(f"{key} is nothing that a machine has")
+            raise SimulateError(f"{key} is not a property of a machine")
     for key in plain:
         if key not in given:
-            raise SimulateError(f"{key} isn't given")
+            raise SimulateError(f"{key} is missing")
     sources = given.get("sources", {})
     if not isinstance(sources, dict):
-        raise SimulateError("sources is no table")
+        raise SimulateError("sources is not a table")
     machine = Machine(
         **{key: _checked(key, kind, given[key]) for key, kind in plain.items()},
         **{name: _table(kind, f"{name}.", given.get(name)) for name, kind in TABLES.items()},
@@ -243,7 +245,7 @@ def with_value(machine: Machine, key: str, value: Any) -> Machine:
     owner = getattr(machine, table, None) if table in TABLES else machine if not table else None
     kinds = {one.name: one.type for one in fields(owner)} if owner is not None else {}
     if name not in kinds or name in ("sources", *TABLES):
-        raise SimulateError(f"{key} is nothing that a machine has")
+        raise SimulateError(f"{key} is not a property of a machine")
     changed = replace(owner, **{name: _checked(key, kinds[name], value)})
     result = replace(machine, **{table: changed}) if table else changed
     result = replace(result, sources={**machine.sources, key: "given"} if name != "name" else machine.sources)

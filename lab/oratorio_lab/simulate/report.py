@@ -22,7 +22,7 @@ HEADS = ("method", *(f"{phase} s" for phase in PHASES), "all s", "GiB/s", "times
          "between nodes", "queue", "exchange waits for")  # fmt: skip
 REPLAYED = ("method", "exchange s", "by SimGrid", "storage s", "by SimGrid", "all s, by SimGrid", "times")
 WRITTEN = ("method", "gather s", "SMPI", "of it", "exchange s", "SMPI", "of it", "both s", "SMPI", "of it")
-AGAINST_LIBRARY = "SimGrid S4U beside the library itself on SimGrid's MPI, each phase alone and both"
+AGAINST_LIBRARY = "SimGrid S4U compared with the library itself on SimGrid's MPI, each phase alone and both"
 CHANGES = ("if", "fastest", "s", "GiB/s", "times")
 
 
@@ -132,11 +132,11 @@ def show(console: Console, answer: Answer) -> None:
     methods.caption = answer.facts
     console.print(methods)
     if answer.replayed:
-        console.print(_table("Beside SimGrid S4U, one slot", REPLAYED, answer.beside(), {"method"}))
+        console.print(_table("Compared with SimGrid S4U, one slot", REPLAYED, answer.beside(), {"method"}))
     if answer.written:
         console.print(_table(AGAINST_LIBRARY, WRITTEN, answer.against_library(), {"method"}))
     first = answer.predictions[0].arm
-    title = f"What it hangs on: the fastest, and how many times as long {first} takes"
+    title = f"Sensitivity: the fastest method, and how many times as long {first} takes"
     console.print(_table(title, CHANGES, answer.changed(), {"if", "fastest"}))
 
 
@@ -157,7 +157,7 @@ def search_table(title: str, steps: Sequence[Step]) -> Table:
     """Returns a table with a row for each hint that was varied."""
     rows = [
         [
-            ", ".join(step.tried) or "(to begin with)", _seconds(step.prediction.seconds),
+            ", ".join(step.tried) or "(the start)", _seconds(step.prediction.seconds),
             " ".join(f"{key}={value}" for key, value in step.chosen.items()),
         ]
         for step in steps

@@ -129,7 +129,7 @@ def replay(schedule: Schedule, machine: Machine) -> Prediction:
     """
     if schedule.stands_for:
         walked = f"{len(schedule.stands_for)} of {schedule.nodes} nodes"
-        raise SimulateError(f"SimGrid replays a plan only where all are walked: {walked} were")
+        raise SimulateError(f"SimGrid replays a plan only if all aggregators are walked: {walked} were")
     program = build()
     gather = exchange = storage = 0.0
     for one in schedule.sampled:

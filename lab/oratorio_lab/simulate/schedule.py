@@ -210,7 +210,7 @@ class Workload:
 def workload_of(name: str, map_file: Path | None, small: bool = False) -> Workload:
     """Returns the workload of that name. Raises SimulateError."""
     if map_file is not None and small:
-        raise SimulateError("--engine smpi has a small size of a workload: leave --map out")
+        raise SimulateError("--engine smpi simulates a small workload of its own size: omit --map")
     if map_file is None and name not in WORKLOADS:
         raise SimulateError(f"there is no workload {name}; there are {', '.join(WORKLOADS)}")
     if map_file is not None and name not in E3SM:

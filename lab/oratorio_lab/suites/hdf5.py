@@ -57,8 +57,8 @@ SUITES = (
             parts=("testpar/", "test/h5test", "test/testframe.c", "test/testhdf5.h", "test/H5src", "src/H5"),
         ),
         hosts=("mpich4", "openmpi4"),
-        remark="Without t_cache, which tries HDF5's own cache and ends within 5 minutes on two cores with no "
-        "MPI-IO, and t_cache_image, which takes as long (tried with MPICH 4's own).",
+        remark="Without t_cache, which tests HDF5's own cache and takes 5 minutes on two cores with "
+        "any MPI-IO, and t_cache_image, which takes as long.",
         needs="c",
         tests=_tests,
         prepare=_prepare,

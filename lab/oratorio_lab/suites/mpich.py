@@ -205,8 +205,8 @@ SUITES = (
         needs="c",
         tests=_romio_tests(".c"),
         remark="With the ranks its script says, 4 otherwise. Names that MPI-3 removed are defined again "
-        "for Open MPI (`mpi1_names.h`); `coll_perf`, `perf`, `large_array` and `large_file` have no verdict "
-        "of their own: they pass if they end without a word of an error.",
+        "for Open MPI (`mpi1_names.h`); `coll_perf`, `perf`, `large_array` and `large_file` print "
+        "no verdict: they pass if their output mentions no error.",
         prepare=_prepare_romio,
         flags=lambda host: ("-include", str(HERE / "mpi1_names.h")),
     ),
@@ -217,7 +217,7 @@ SUITES = (
         hosts=FORTRAN_HOSTS,
         needs="fortran",
         tests=_romio_tests(".f"),
-        remark="On Debian's MPIs: those of PyPI come without Fortran.",
+        remark="With Debian's MPIs, because those of PyPI lack Fortran.",
         prepare=_prepare_romio,
     ),
     Suite(
@@ -238,7 +238,7 @@ SUITES = (
         hosts=FORTRAN_HOSTS,
         needs="fortran",
         tests=_mpi_tests("f77/io", "f90/io", "f08/io", "errors/f77/io"),
-        remark="On Debian's MPIs: those of PyPI come without Fortran.",
+        remark="With Debian's MPIs, because those of PyPI lack Fortran.",
         prepare=_prepare_mpi,
         support=MPI_SUPPORT,
         includes=(f"{MPI}/include",),

@@ -35,15 +35,16 @@ SUITES = (
         hosts=("mpich5", "openmpi5"),
         needs="python",
         tests=_mpi4py,
-        remark="All tests in one job of 4 ranks; a job that hangs is begun again without the tests done.",
+        remark="All tests in one job of 4 ranks; if the job hangs, it is started again without the "
+        "finished tests.",
     ),
     Suite(
         name="h5py",
-        title="h5py: its tests of files opened in parallel",
+        title="h5py: the tests of files opened in parallel",
         archive=None,
         hosts=("mpich5", "openmpi4"),
         needs="python",
         tests=_h5py,
-        remark="Those it marks as tests with more than one rank.",
+        remark="The tests that it marks for more than one rank.",
     ),
 )

@@ -228,20 +228,23 @@ def write_page(suites: tuple[Suite, ...], outcomes: Outcomes, runs: list[Run], f
     lines = [
         "# Conformance",
         "",
-        "The MPI-IO tests of others, fetched from the package registries and run unchanged, once with the "
+        "MPI-IO tests of other projects, downloaded from the package registries and run unchanged, "
+        "once with the "
         "host's own MPI-IO and once with Oratorio preloaded. Made by `oratorio conformance suites --write`; "
-        "`tests/programs/test_suites.py` runs quick ones with every change and compares. Sources, programs "
+        "`tests/programs/test_suites.py` runs the quick ones with every change and compares. "
+        "Sources, programs "
         "and scratch files are in `.oratorio/conformance` (or the folder `ORATORIO_CONFORMANCE` names).",
         "",
-        "More ranks than cores: MPICH is set to yield when polling brings nothing; MPICH 4, which has no "
-        "such setting, is made to by `cli/oratorio/launch/yielding.c`, with its own MPI-IO and with "
-        "Oratorio.",
+        "There are more ranks than cores, so MPICH runs with its setting to yield the core when "
+        "polling finds nothing; MPICH 4 has no such setting, and `cli/oratorio/launch/yielding.c` "
+        "makes it yield, with its own MPI-IO and with Oratorio.",
         "",
         *_summary(present, outcomes),
         "",
-        "`pass`, `fail`, `timeout` (no end within the test's limit: 120 s, slow ones 240 s, HDF5 and Python "
-        "300 s), `not built` (it does not compile with that MPI), `skip` (the test itself says it can't "
-        "run).",
+        "`pass`, `fail`, `timeout` (still running at the test's limit: 120 s, slow ones 240 s, HDF5 "
+        "and Python "
+        "300 s), `not built` (it does not compile with that MPI), `skip` (the test itself reports "
+        "that it can't run).",
         "",
     ]
     for suite in present:

@@ -52,7 +52,7 @@ def _run_in(folder: Path, builder: Builder, program: Program, preload: bool) -> 
             cwd=folder, timeout_seconds=program.seconds,
         )  # fmt: skip
     except subprocess.TimeoutExpired:
-        return Result(TIMEOUT, f"no end within {program.seconds} s")
+        return Result(TIMEOUT, f"still running after {program.seconds} s")
     return program.judge(Finished(done.returncode, done.stdout, done.stderr))
 
 

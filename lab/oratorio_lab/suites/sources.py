@@ -78,7 +78,7 @@ def _sha256(file: Path) -> str:
 
 def _fetch_from_debian(archive: Archive, folder: Path) -> None:
     if shutil.which("apt-get") is None:
-        raise SourceError(f"there is no apt-get here; put {archive.file} of Debian into {folder}")
+        raise SourceError(f"this machine has no apt-get; put {archive.file} of Debian into {folder}")
     lines = {apt_line("deb-src", *target) for target in debian_targets()}
     options = private_apt(WORK / "apt", lines)
     call("apt-get", *options, "update")
@@ -108,7 +108,7 @@ def _download(archive: Archive) -> Path:
     if not file.exists():
         FETCH[archive.registry](archive, folder)
     if not file.exists():
-        raise SourceError(f"{archive.package} {archive.version} came without {archive.file}")
+        raise SourceError(f"{archive.package} {archive.version} lacks {archive.file}")
     found = _sha256(file)
     if found != archive.sha256:
         raise SourceError(f"{file} has the SHA-256 {found} instead of {archive.sha256}")

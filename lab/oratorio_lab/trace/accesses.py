@@ -93,7 +93,7 @@ def _is_told(access: Access, file: File) -> bool:
     if None in shapes:
         return False
     if missing := [shape for shape in shapes if shape not in file.shapes]:
-        raise TraceError(f"{file.path}: shape {missing[0]} of an access isn't in the trace")
+        raise TraceError(f"{file.path}: shape {missing[0]} of an access is missing in the trace")
     return True
 
 
@@ -114,12 +114,14 @@ def collectives(file: File) -> list[Collective]:
                 found.append(Collective(number, ranks[0].args["direction"], ranks))
         _ = [one.likeness for one in found]
     except (KeyError, TypeError, ZeroDivisionError) as error:
-        raise TraceError(f"{file.path}: an access isn't as docs/user/trace.md says: {error!r}") from error
+        raise TraceError(
+            f"{file.path}: an access differs from the format in docs/user/trace.md: {error!r}"
+        ) from error
     if found:
         return found
     if not together:
-        raise TraceError(f"{file.path}: there is no collective access to be replayed")
-    why = "their shapes were too many" if file.dropped_layouts else "an older Oratorio wrote it"
+        raise TraceError(f"{file.path}: there is no collective access to replay")
+    why = "the trace had no room for their shapes" if file.dropped_layouts else "an older Oratorio wrote it"
     raise TraceError(
         f"{file.path}: of none of its {len(together)} collective accesses the layout is there: {why}"
     )
@@ -135,7 +137,7 @@ def left_out(file: File, found: Sequence[Collective]) -> str:
     if alone:
         parts.append(f"{alone} independent accesses")
     if file.dropped_accesses:
-        parts.append(f"{file.dropped_accesses} accesses that were too many for the trace")
+        parts.append(f"{file.dropped_accesses} accesses that did not fit into the trace")
     return f"not replayed: {', '.join(parts)}" if parts else ""
 
 
@@ -201,7 +203,9 @@ def write(out: Path, file: File, accesses: Sequence[Collective], shift: int = 0)
                     told[2], told[6] = places[told[2]], places[told[6]]
                 numbers.extend(told)
     except (OverflowError, TypeError) as error:
-        raise TraceError(f"{file.path}: an access isn't as docs/user/trace.md says: {error}") from error
+        raise TraceError(
+            f"{file.path}: an access differs from the format in docs/user/trace.md: {error}"
+        ) from error
     if sys.byteorder != "little":
         numbers.byteswap()
     out.write_bytes(numbers.tobytes())
