@@ -90,7 +90,7 @@ TEST(Clients, TakeEachOthersBytesBackWhereTheyShareAPage) {
     EXPECT_EQ(nodes.on_server(4), std::byte{8});
 }
 
-TEST(Clients, OfNfsSendWhatWasWrittenAndReadAnewWhereThereIsALock) {
+TEST(Clients, NfsClientsFlushAndReloadAtALock) {
     Nodes nodes(ClientKind::nfs);
     nodes.run(open_posix, [&](Store& one, Store& two) {
         EXPECT_TRUE(one.lock({100'000, 100'001}, true, false).ok());
@@ -157,7 +157,7 @@ TEST(Clients, AReadThatFailsBehindTheSizeAClientKnowsIsNoEndOfTheFile) {
     });
 }
 
-TEST(Clients, WhatAnotherOneFailsToWriteBackIsNoEndOfTheFile) {
+TEST(Clients, FailedWriteBackOfAnotherClientIsNotTheEndOfTheFile) {
     Nodes nodes(ClientKind::fuse);
     nodes.run(open_uncached, [&](Store& one, Store& two) {
         auto other = nodes.opened(open_posix, false);
@@ -227,7 +227,7 @@ TEST(Clients, OfCephReturnAnOddResultBehindTheSizeThatTheyKnow) {
     });
 }
 
-TEST(Clients, OfSmbAreDeniedWhatIsLocked) {
+TEST(Clients, SmbClientsCannotAccessLockedBytes) {
     Nodes nodes(ClientKind::smb);
     nodes.run(open_uncached, [&](Store& one, Store& two) {
         EXPECT_TRUE(one.lock({0, 8}, true, true).ok());

@@ -65,7 +65,7 @@ TEST(SimulatedLocks, ARankWaitsUntilTheHolderReleases) {
     EXPECT_EQ(ranks.locks().size(), 0u);
 }
 
-TEST(SimulatedLocks, WhatARankHeldIsFreeWhenItHasLeft) {
+TEST(SimulatedLocks, LocksOfARankThatLeftAreFree) {
     TwoRanks ranks;
     bool taken = false;
     const auto leaver = [&](LockService& service) {

@@ -161,7 +161,7 @@ TEST(Rules, OfTwoAtomicWritesOneIsOverTheOther) {
     EXPECT_EQ(rules.check_mixed(8, [](Offset) { return std::byte{0}; }), "");
 }
 
-TEST(Rules, TheEndHoldsOneOfTheWritesThatNobodyOrders) {
+TEST(Rules, FinalContentsAreOneOfTheUnorderedWrites) {
     Small small;
     const int one = small.access(0, 0, kWriting);
     const int other = small.access(1, 1, kWriting);
@@ -182,7 +182,7 @@ TEST(Rules, ACountEndsWhereTheFileMayEnd) {
     EXPECT_NE(rules.check_count(read, 7), "");
 }
 
-TEST(Rules, ARankIsToldASizeThatTheFileMayHave) {
+TEST(Rules, ReportedSizesArePossible) {
     Small small;
     small.program().setting.prefill = 20;
     small.both(Kind::size, 0).size = 12;
@@ -228,7 +228,7 @@ int run_seeds(std::uint64_t count, const Features& features) {
     return locks;
 }
 
-TEST(RandomPrograms, SeeWhatTheChapterAllows) {
+TEST(RandomPrograms, SeeOnlyAllowedResults) {
     run_seeds(1000, {});
 }
 
@@ -244,7 +244,7 @@ TEST(RandomPrograms, SeeItOnClientsWithCaches) {
     run_seeds(300, features);
 }
 
-TEST(RandomPrograms, FindWhatIsLostWhereSuchClientsAreTakenForLocal) {
+TEST(RandomPrograms, DetectLostDataIfClientsAreTreatedAsLocal) {
     Features features;
     features.plain_clients = true;
     Stacks stacks;
@@ -255,7 +255,7 @@ TEST(RandomPrograms, FindWhatIsLostWhereSuchClientsAreTakenForLocal) {
     EXPECT_TRUE(kinds.contains("stale"));
 }
 
-TEST(RandomPrograms, FindWhatIsLostWhereTheLocksOfOneNodeAreTrusted) {
+TEST(RandomPrograms, DetectLostDataIfLocksOfOneNodeAreTrusted) {
     Features features;
     features.client = ClientKind::ocfs2;
     features.locks = "file";

@@ -217,7 +217,7 @@ TEST(Counts, InASparseGraphOnlyRanksWithDataTalkWhenTheyWrite) {
     EXPECT_EQ(sparse.bytes_placed, 3U * kFarEach);
 }
 
-TEST(Counts, InASparseGraphOnlyRanksWithDataAreAskedWhenTheyRead) {
+TEST(Counts, SparseReadsQueryOnlyRanksWithData) {
     const Stats dense = run_pattern(Direction::read, far_blocks, kFarEach, true);
     EXPECT_EQ(dense.rounds, 9U);
     EXPECT_EQ(dense.messages_sent, 9U * 3 * 3) << "what is wanted, a request and a reply";

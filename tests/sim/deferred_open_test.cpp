@@ -182,7 +182,7 @@ TEST(DeferredOpen, TheSharedPointerIsSharedByRanksThatHaveNotOpenedTheFile) {
     }
 }
 
-TEST(DeferredOpen, RecordsAreGatheredAndWrittenByWhoeverMust) {
+TEST(DeferredOpen, RecordsAreGatheredAndWrittenByARankWithTheFileOpen) {
     const Folder folder;
     const HintMap hints = promised_with({{"oratorio_shared_write_behind", "300"}});
     on_file({8, 0}, call_of(folder.file("data"), kCreate, hints), [&](File& file, Rank rank) {
@@ -205,7 +205,7 @@ TEST(DeferredOpen, AFileThatIsDeletedOnCloseIsGone) {
     EXPECT_FALSE(folder.has("data"));
 }
 
-TEST(DeferredOpen, OneWhoOpensLateShowsOthersThatItMayWrite) {
+TEST(DeferredOpen, ARankThatOpensLateAnnouncesThatItMayWrite) {
     const Folder folder;
     const std::string path = folder.file("data");
     on_file({4, 2}, call_of(path, kCreate, promised_with({{"cb_nodes", "1"}})),

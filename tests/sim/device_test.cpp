@@ -33,7 +33,7 @@ TEST_P(OnDevice, AccessesOfOneRankGoInPieces) {
     EXPECT_TRUE(holds(content, 5, bytes, 3));
 }
 
-TEST_P(OnDevice, WhatIsReadAtTheEndOfTheFileIsLessThanAskedFor) {
+TEST_P(OnDevice, ReadsAreShortAtTheEndOfTheFile) {
     const Bytes there = kPiece + 100;
     std::byte* const out = filled(there, 9);
     std::byte* const in = filled(3 * kPiece, 1);
@@ -118,7 +118,7 @@ TEST_P(OnDevice, AllWaysToPlaceAnAccess) {
     EXPECT_TRUE(holds(content, 13 * kBytes, kBytes, first ? 1 : 0));
 }
 
-TEST_P(OnDevice, ADriverIsFoundWhateverTheFirstAccessOfItsMemoryIs) {
+TEST_P(OnDevice, FindsTheDriverForAnyKindOfFirstAccess) {
     constexpr Bytes kBytes = 1000;
     std::vector<std::byte*> out = {filled(kBytes, 0), filled(kBytes, 1)};
     const auto strided_view = [](Rank rank) {
@@ -268,7 +268,7 @@ TEST_P(OnDevice, DataIsConvertedOnTheHost) {
     }
 }
 
-TEST_P(OnDevice, WhatIsDoneIsSaidOnce) {
+TEST_P(OnDevice, ExplainsStagingOnce) {
     std::byte* const out = filled(1000, 2);
     std::string told;
     OpenCall open = opening();

@@ -143,7 +143,7 @@ void expect_file(const MemoryDisk& disk) {
     ASSERT_TRUE(same_bytes(disk.contents(), all_values()));
 }
 
-TEST(DiskOrder, StorageIsAskedInTheOrderOfTheDevice) {
+TEST(DiskOrder, RequestsFollowTheOrderOfTheDevice) {
     for (const Direction direction : {Direction::write, Direction::read}) {
         for (const int per_node : {0, 2}) {
             for (std::uint64_t seed = 1; seed <= 5; ++seed) {
@@ -164,7 +164,7 @@ TEST(DiskOrder, StorageIsAskedInTheOrderOfTheDevice) {
     }
 }
 
-TEST(DiskOrder, EachAggregatorHasItsOwnBlocksInThatOrderAndTheOthersAreTold) {
+TEST(DiskOrder, EachAggregatorSortsItsBlocksAndTellsTheOthers) {
     MemoryDisk disk;
     std::vector<DiskExtent> lies = scattered();  // the other ranks' stores report other places,
                                                  // which must not count
@@ -184,7 +184,7 @@ TEST(DiskOrder, WithoutPlacesItIsTheOrderOfTheFile) {
     expect_file(disk);
 }
 
-TEST(DiskOrder, EveryAccessAsksAnew) {
+TEST(DiskOrder, EveryAccessQueriesTheLocationsAgain) {
     MemoryDisk disk;
     fill(disk);
     const Seen seen =
@@ -193,7 +193,7 @@ TEST(DiskOrder, EveryAccessAsksAnew) {
     EXPECT_EQ(seen.offsets[0], on_device(0, 1));
 }
 
-TEST(DiskOrder, WhatOneRankTellsTheOthersIsAMessageThatNoHelperSends) {
+TEST(DiskOrder, NoHelperSendsTheMessagesWithTheOrder) {
     run_ranks({.ranks = kRanks}, [&](Transport& transport) {
         MemoryDisk disk;
         MemoryStore store(disk, {.places = scattered()});

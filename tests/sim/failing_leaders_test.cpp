@@ -189,19 +189,19 @@ void try_fault(const Fault& fault,
     }
 }
 
-TEST(FailingLeaders, AFailureOfAllIsToldToAllAndTheNextCollectiveWorks) {
+TEST(FailingLeaders, AFailureOfAllReachesAllAndTheNextCollectiveWorks) {
     try_fault({.kind = ErrorKind::communicator}, [](int, std::uint64_t number) {
         return number == kFailing ? ErrorKind::communicator : ErrorKind::none;
     });
 }
 
-TEST(FailingLeaders, AFailureOfOneIsToldToItsNodeAndTheNextCollectiveWorks) {
+TEST(FailingLeaders, AFailureOfOneReachesItsNodeAndTheNextCollectiveWorks) {
     try_fault({.node = 1, .kind = ErrorKind::no_memory}, [](int node, std::uint64_t number) {
         return node == 1 && number == kFailing ? ErrorKind::no_memory : ErrorKind::none;
     });
 }
 
-TEST(FailingLeaders, WhereNoneCanStartAllAreToldSoFromThenOn) {
+TEST(FailingLeaders, IfNoneCanStartAllFailFromThenOn) {
     try_fault({.at_start = true, .kind = ErrorKind::no_memory}, [](int, std::uint64_t number) {
         return number < kFailing ? ErrorKind::none : ErrorKind::no_memory;
     });
@@ -209,7 +209,7 @@ TEST(FailingLeaders, WhereNoneCanStartAllAreToldSoFromThenOn) {
 
 /// If the node that failed to start went on, the others would take its next collective for the one
 /// that it could not start.
-TEST(FailingLeaders, WhereOneCannotStartNobodyGetsTheDataOfAnotherCollective) {
+TEST(FailingLeaders, IfOneCannotStartNoRankGetsDataOfAnotherCollective) {
     for (const int node : {0, 1}) {
         try_fault({.node = node, .at_start = true, .kind = ErrorKind::no_memory},
                   [node](int of, std::uint64_t number) {

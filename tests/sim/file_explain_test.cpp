@@ -23,7 +23,7 @@ OpenCall explained(const Folder& folder, std::vector<std::string>& said) {
     return call;
 }
 
-TEST(FileExplain, EachCollectiveIsToldOnceByRankZeroAndTheSumAtTheEnd) {
+TEST(FileExplain, RankZeroExplainsEachCollectiveOnceAndTheTotals) {
     for (const int ranks : kRankCounts) {
         const Folder folder;
         std::vector<std::string> said;
@@ -51,7 +51,7 @@ TEST(FileExplain, EachCollectiveIsToldOnceByRankZeroAndTheSumAtTheEnd) {
     }
 }
 
-TEST(FileExplain, APlanThatIsMadeAgainAndAgainIsToldOnceAndHowOftenAtTheEnd) {
+TEST(FileExplain, ExplainsARepeatedPlanOnceAndCountsItAtClose) {
     const Folder folder;
     std::vector<std::string> said;
     const OpenCall call = explained(folder, said);
@@ -82,7 +82,7 @@ TEST(FileExplain, AccessesByAKeptPlanAreCounted) {
     EXPECT_TRUE(said[1].ends_with("data: number 1 was repeated 3 times")) << said[1];
 }
 
-TEST(FileExplain, HintsAreToldWithWhereTheyCameFrom) {
+TEST(FileExplain, ExplainsHintsWithTheirOrigin) {
     const Folder folder;
     std::vector<std::string> said;
     OpenCall call = explained(folder, said);
@@ -110,7 +110,7 @@ TEST(FileExplain, AConversionIsNamed) {
     EXPECT_NE(said[0].find("\n  conversion   the file has external32\n"), std::string::npos);
 }
 
-TEST(FileExplain, IndependentAccessesAreToldWhereTheyArePlanned) {
+TEST(FileExplain, ExplainsIndependentAccessesOnTheirRank) {
     const Folder folder;
     std::vector<std::string> said;
     const OpenCall call = explained(folder, said);

@@ -295,7 +295,7 @@ TEST(FileHints, ComeFromTheEnvironmentToo) {
     });
 }
 
-TEST(FileHints, ReportWhatHoldsNow) {
+TEST(FileHints, ReportTheValuesInUse) {
     const Folder folder;
     with_file(
         4,
@@ -322,7 +322,7 @@ TEST(FileHints, ReportWhatHoldsNow) {
               });
 }
 
-TEST(FileHints, TheUringStoreIsUsedOrItsRefusalToldOnce) {
+TEST(FileHints, UsesTheUringStoreOrWarnsOnce) {
     const Folder folder;
     std::vector<std::string> said;
     OpenCall call = call_of(folder.file("data"), kCreate, {{"oratorio_store", "uring"}});
@@ -337,7 +337,7 @@ TEST(FileHints, TheUringStoreIsUsedOrItsRefusalToldOnce) {
     EXPECT_EQ(folder.read("data").size(), 100u);
 }
 
-TEST(FileHints, TheUncachedStoreIsUsedWhereItIsAskedFor) {
+TEST(FileHints, UsesTheUncachedStoreOnRequest) {
     const Folder folder;
     with_file(3, call_of(folder.file("data"), kCreate, {{"oratorio_store", "uncached"}}),
               [](File& file, Rank) {

@@ -53,7 +53,7 @@ struct Second {
 
 class SecondHandle : public testing::TestWithParam<Second> {};
 
-TEST_P(SecondHandle, LosesNothingBesideACollectiveWriteWithHoles) {
+TEST_P(SecondHandle, LosesNothingDuringACollectiveWriteWithHoles) {
     const auto [self, earlier] = GetParam();
     for (std::uint64_t seed = 1; seed <= 6; ++seed) {
         SCOPED_TRACE(seed);
@@ -230,7 +230,7 @@ TEST(JobLocks, WhereTheFileSystemsLocksAreSeenTheyAreUsedAndTestedOnce) {
     EXPECT_EQ(cluster.probes, 3 + 1);
 }
 
-TEST(JobLocks, AnOpenSendsAsMuchWhateverItFindsOfLocks) {
+TEST(JobLocks, AnOpenSendsTheSameMessagesForAllKindsOfLocks) {
     for (const bool common : {true, false}) {
         for (const char* hint : {"file", "auto", "job"}) {
             SCOPED_TRACE(std::string(hint) + (common ? ", common" : ", of a node"));
@@ -300,7 +300,7 @@ TEST(JobLocks, WhereNoServiceCanBeHadAtomicModeFailsOnAllRanksAndNothingIsLost) 
     EXPECT_EQ(text_of(cluster.disk), expected_pieces());
 }
 
-TEST(JobLocks, AHandleOfOneRankFillsNoHolesWhileNobodyKnowsTheLocks) {
+TEST(JobLocks, AHandleOfOneRankFillsNoHolesWhileLocksAreUnknown) {
     Cluster cluster;
     SimLocks job;
     on_cluster(cluster, job, 1, [&](Process& process) {

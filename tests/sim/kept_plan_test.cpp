@@ -175,7 +175,7 @@ TEST_P(KeptPlan, ASecondAccessOfTheSameShapeTalksOnlyOfItsData) {
     }
 }
 
-TEST_P(KeptPlan, EachAccessAddsWhatItsPlanIsTakenFor) {
+TEST_P(KeptPlan, EachAccessAddsTheEstimateOfItsPlan) {
     const Method* const method = find_method(GetParam());
     if (!keeps_plans(method)) return;
     for (const int count : {1, 3}) {
@@ -246,7 +246,7 @@ TEST(KeptPlanOfAnotherKind, LeavesTheNewPlanTheBuffersOfACollectiveAccess) {
 INSTANTIATE_TEST_SUITE_P(Methods, KeptPlan, testing::ValuesIn(method_names()),
                          [](const auto& tested) { return tested.param; });
 
-TEST(KeptPlanMemory, ARankKnowsWhomItsRoleDealsWith) {
+TEST(KeptPlanMemory, ARankKeepsOnlyThePartnersOfItsRole) {
     for (const Direction direction : {Direction::write, Direction::read}) {
         MemoryDisk disk;
         fill(disk, kRanks * kBytes);

@@ -149,7 +149,7 @@ TEST(Layers, WhereANodesShareIsDenseNoListIsSent) {
                   12U * kEach + 12 * (kHead + kStrided));  // messages to local aggregators
 }
 
-TEST(Layers, WhatAllRanksOfANodeReadIsAskedForOnce) {
+TEST(Layers, DataThatAllRanksOfANodeReadIsRequestedOnce) {
     const Stats one = run_pattern(Direction::read, {"two_phase", 0, all_alike});
     EXPECT_EQ(one.bytes_placed, (kRanks - 1) * static_cast<std::uint64_t>(kEach));
     const Stats two = run_pattern(Direction::read, {"two_layer", 1, all_alike});

@@ -51,7 +51,7 @@ Ends ends_of(const SimOptions& options, const HintMap& hints) {
     return ends;
 }
 
-TEST(LostRank, a_send_that_fails_is_an_error_of_all_ranks_and_nobody_waits_for_ever) {
+TEST(LostRank, a_failed_send_is_an_error_on_all_ranks_and_no_rank_hangs) {
     const std::vector<ErrorKind> good(kRanks, ErrorKind::none);
     const std::vector<ErrorKind> bad(kRanks, ErrorKind::other);
     int failed = 0;

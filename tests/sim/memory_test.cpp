@@ -218,7 +218,7 @@ TEST(Memory, AnAllocationThatFailsOnOneRankIsNoTroubleOfAnyCall) {
     EXPECT_EQ(reserve().used(), 0U) << "all has come back";
 }
 
-TEST(Memory, WhatACallNeedsIsThereWhenNothingElseIs) {
+TEST(Memory, TheReserveServesACallWhenMemoryIsExhausted) {
     for (const Setting& setting : kSettings) {
         const long all = run(setting, 1, -1, false);
         const long stride = full_sweep() ? 1 : all / 2 + 1;

@@ -62,7 +62,7 @@ TEST(NodeTransport, ReducesGathersAndBroadcastsWithoutMessages) {
                                                  // of the outer transport
 }
 
-TEST(NodeTransport, AMeetingIsOverForNobodyBeforeItsActIs) {
+TEST(NodeTransport, NoRankLeavesARendezvousBeforeItsActionIsDone) {
     for (std::uint64_t seed = 1; seed <= 20; ++seed) {
         run_ranks({.ranks = 4, .seed = seed}, [](Transport& outer) {
             auto node = NodeTransport::over(std::make_unique<Lent>(outer));
@@ -134,7 +134,7 @@ TEST(NodeTransport, LongOperandsAndMessagesGoByTheTransportBeneath) {
     });
 }
 
-TEST(NodeTransport, TheCounterGivesEachRankNumbersOfItsOwn) {
+TEST(NodeTransport, TheCounterReturnsDistinctNumbers) {
     constexpr int kRanks = 4;
     constexpr int kTimes = 100;
     std::array<std::vector<std::int64_t>, kRanks> numbers;
@@ -268,7 +268,7 @@ TEST(NodeTransport, LongResultsOfSeveralNodesGoByTheTransportBeneath) {
     EXPECT_EQ(report.counters[0].messages, opened_on_nodes({0, 0, 1}, 3).counters[0].messages);
 }
 
-TEST(NodeTransport, WhereNobodyLeadsSeveralNodesKeepTheirTransport) {
+TEST(NodeTransport, WithoutLeadersSeveralNodesKeepTheirTransport) {
     run_ranks({.ranks = 4, .seed = 1, .ranks_per_node = 2}, [](Transport& transport) {
         auto lent = std::make_unique<Lent>(transport);
         Transport* const before = lent.get();

@@ -129,7 +129,7 @@ const Job kJobs[] = {{1, 0},   {2, 0},    {2, 1},   {64, 0},   {64, 16},
 
 class OpenCounts : public testing::TestWithParam<Job> {};
 
-TEST_P(OpenCounts, WhatIsTheSameForANodeIsAskedByItsFirstRank) {
+TEST_P(OpenCounts, TheFirstRankOfANodeQueriesForAll) {
     const Job job = GetParam();
     const Folder folder;
     const Counted counted = count(job, call_of(folder.file("data"), kCreate));
@@ -152,7 +152,7 @@ TEST_P(OpenCounts, WhatIsTheSameForANodeIsAskedByItsFirstRank) {
     }
 }
 
-TEST_P(OpenCounts, ARankTakesPartInAsManyCollectivesWhateverTheirNumber) {
+TEST_P(OpenCounts, CollectivesPerRankDoNotDependOnTheNumberOfRanks) {
     const Job job = GetParam();
     const Folder folder;
     const Counted counted = count(job, call_of(folder.file("data"), kCreate));

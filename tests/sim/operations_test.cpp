@@ -67,7 +67,7 @@ TEST(Operations, ProgressAloneGetsThemDone) {
     });
 }
 
-TEST(Operations, AHelperLeavesAloneWhatNeedsTheProgramsThread) {
+TEST(Operations, AHelperSkipsWorkForTheProgramsThread) {
     const Folder folder;
     with_file(2, call_of(folder.file("data"), kCreate), [&](File& file, Rank rank) {
         Buffer mine = filled(64, rank);
@@ -181,7 +181,7 @@ TEST(Operations, AnArgumentErrorOfOneRankIsTheOutcomeOnAll) {
     });
 }
 
-TEST(SplitCollectives, TheEndGivesWhatTheBeginAskedFor) {
+TEST(SplitCollectives, TheEndReturnsTheResultOfTheBegin) {
     for (const int ranks : kRankCounts) {
         const Folder folder;
         with_file(ranks, call_of(folder.file("data"), kCreate), [&](File& file, Rank rank) {
@@ -205,7 +205,7 @@ TEST(SplitCollectives, TheEndGivesWhatTheBeginAskedFor) {
     }
 }
 
-TEST(SplitCollectives, WhatIsRefusedMeanwhileLosesNothing) {
+TEST(SplitCollectives, RejectedCallsInBetweenLoseNothing) {
     const Folder folder;
     with_file(2, call_of(folder.file("data"), kCreate), [&](File& file, Rank rank) {
         Buffer mine = filled(8, 'x');
@@ -256,7 +256,7 @@ TEST(SplitCollectives, AnEndThatDoesNotMatchEndsTheAccess) {
 
 /// Rank 0 begins its second access without having ended the first. It still takes part in the
 /// second access, which is an error on all ranks: at the begin on rank 0, at the end on the others.
-TEST(SplitCollectives, ABeginTooEarlyOnOneRankHoldsUpNobody) {
+TEST(SplitCollectives, AnEarlyBeginOnOneRankBlocksNoOther) {
     for (const Positioning at : {kAt, kShared}) {
         const Folder folder;
         with_file(3, call_of(folder.file("data"), kCreate), [&](File& file, Rank rank) {
@@ -277,7 +277,7 @@ TEST(SplitCollectives, ABeginTooEarlyOnOneRankHoldsUpNobody) {
     }
 }
 
-TEST(SharedPointer, EveryRecordOfAllRanksGetsAPlaceOfItsOwn) {
+TEST(SharedPointer, EveryRecordGetsItsOwnOffset) {
     for (const int ranks : kRankCounts) {
         const Folder folder;
         constexpr int kRecords = 30;

@@ -92,7 +92,7 @@ TEST(OrderedWrite, RecordsFollowOneAnotherThroughAView) {
     EXPECT_EQ(content, ".aabbccbb..cc..aa..bb..cc");
 }
 
-TEST(OrderedWrite, ARefusalOfOneRankIsToldToAllAndNothingOfItsIsWritten) {
+TEST(OrderedWrite, AllRanksLearnOfARejectedRankAndItWritesNothing) {
     const Folder folder;
     with_file_on_node(3, call_of(folder.file("data"), kCreate), [&](File& file, Rank rank) {
         auto mine = record_of(rank, 4);
@@ -105,7 +105,7 @@ TEST(OrderedWrite, ARefusalOfOneRankIsToldToAllAndNothingOfItsIsWritten) {
     EXPECT_EQ(folder.read("data").size(), 8U + 12U);
 }
 
-TEST(OrderedWrite, AFailureIsToldToAllWithTheBytesOfEachThatArrived) {
+TEST(OrderedWrite, AllRanksLearnOfAFailureAndTheBytesWrittenForEach) {
     const Folder folder;
     rlimit before{};
     ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);

@@ -126,7 +126,7 @@ TEST(ReadAhead, WhereTheStorageTakesNoneOneRangeIsAccessedAtOnce) {
     EXPECT_EQ(stats.ranges_released, 0U);
 }
 
-TEST(ReadAhead, WhatTheStorageDidNotTakeIsAskedForAgain) {
+TEST(ReadAhead, RequestsRejectedRangesAgain) {
     WatchedPrefetch prefetch(0, 1);
     run({.file = two_in_each_block(), .bytes = 3 * 200, .max_acc = 2}, prefetch);
     EXPECT_EQ(prefetch.told, (Told{"want 300-800", "access 300-400", "access 700-800",

@@ -138,7 +138,7 @@ TEST_P(SharedRead, NothingIsLoadedBeforeARankWithDataThereHasEntered) {
     }
 }
 
-TEST_P(SharedRead, EveryByteIsLoadedOnceWhoeverLoadsIt) {
+TEST_P(SharedRead, EveryByteIsLoadedOnceByAnyRank) {
     for (std::uint64_t seed = 1; seed <= 50; ++seed) {
         MemoryDisk disk = full_disk();
         FlatTerms options = one_aggregator(GetParam(), 4096, 1 + static_cast<int>(seed % 3));
@@ -155,7 +155,7 @@ TEST_P(SharedRead, EveryByteIsLoadedOnceWhoeverLoadsIt) {
     }
 }
 
-TEST_P(SharedRead, WhoeverFailsToLoadAllRanksLearnOfIt) {
+TEST_P(SharedRead, AllRanksLearnOfAFailedLoad) {
     for (std::uint64_t seed = 1; seed <= 50; ++seed) {
         MemoryDisk disk = full_disk();
         const Rank broken = static_cast<Rank>(seed % kRanks);

@@ -92,7 +92,7 @@ TEST(Shipping, EveryAccessIsShippedToTheAgentsOfItsBlocks) {
 
 /// Requests to agents on other nodes are sent. A rank shares memory only with the agents of its own
 /// node.
-TEST(Shipping, OnSeveralNodesWhatGoesToAnotherNodeIsSent) {
+TEST(Shipping, DataForOtherNodesIsSentAsMessages) {
     for (const std::string method : kMethods) {
         const Folder folder;
         const OpenCall call = call_of(folder.file("data"), kCreate, shipped(method));
@@ -200,7 +200,7 @@ class FewDescriptors {
 
 /// The agent threads of one rank cannot get their descriptors. Then no rank ships accesses, and
 /// each still reads and writes the right bytes.
-TEST(Shipping, WhereAgentsCannotBeHadAnotherMethodIsUsedAndTheUserIsTold) {
+TEST(Shipping, WithoutAgentsUsesAnotherMethodAndWarns) {
     const FewDescriptors few(60);
     const Folder folder;
     std::vector<std::string> said;

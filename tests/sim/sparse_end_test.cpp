@@ -194,7 +194,7 @@ TEST(SparseEnd, RanksWithoutAnEdgeReturnWhileAnAggregatorIsHeldUp) {
 }
 
 /// On this disk half of rank 3's piece fits, and nothing behind it.
-TEST(SparseEnd, AFailureIsToldToThoseWithAnEdgeAndTheOthersHaveTheirTrueCounts) {
+TEST(SparseEnd, AFailureReachesRanksWithAnEdgeAndOthersHaveTrueCounts) {
     for (std::uint64_t seed = 1; seed <= 10; ++seed) {
         MemoryDisk disk(kPart + 16500);
         const Ended ended =
@@ -214,7 +214,7 @@ TEST(SparseEnd, AFailureIsToldToThoseWithAnEdgeAndTheOthersHaveTheirTrueCounts) 
     }
 }
 
-TEST(SparseEnd, AReadThatFailsIsToldToThoseWithAnEdge) {
+TEST(SparseEnd, AFailedReadReachesRanksWithAnEdge) {
     MemoryDisk disk;
     (void)run_parts(disk, Direction::write, sparse_terms("sparse", false));
     MemoryStoreOptions bad;
@@ -280,7 +280,7 @@ TEST(SparseEnd, ARankWithMoreToDoIsHeardOfByAll) {
 
 /// Rank 5 has returned from the collective write. It then writes into a hole that the first
 /// aggregator has read but not yet written back, so that it has to wait for the aggregator's lock.
-TEST(SparseEnd, WhoHasLeftFirstLosesNothingThatItWritesIntoAHoleThatIsBeingFilled) {
+TEST(SparseEnd, ARankThatLeftFirstCanWriteIntoAHoleThatIsBeingFilled) {
     for (std::uint64_t seed = 1; seed <= 10; ++seed) {
         MemoryDisk disk;
         disk.write(0, std::vector<std::byte>(2 * kPart, std::byte{0xee}));

@@ -95,7 +95,7 @@ class StripedFiles : public testing::Test {
     Folder folder_;
 };
 
-TEST_F(StripedFiles, AFilesStripesAreTold) {
+TEST_F(StripedFiles, ReportsTheStripesOfAFile) {
     const Striping told{4 << 20, 8, -1};
     EXPECT_EQ(striping_of(file_with(plain(kPlain, 4 << 20, 8)), kLustre), told);
     EXPECT_EQ(striping_of(file_with(plain(kPooled, 4 << 20, 8, 40)), kLustre), told);
@@ -104,7 +104,7 @@ TEST_F(StripedFiles, AFilesStripesAreTold) {
     EXPECT_EQ(striping_of(path(), 0xEF53), Striping{}) << "another file system isn't asked";
 }
 
-TEST_F(StripedFiles, WhatIsNoLayoutTellsNothing) {
+TEST_F(StripedFiles, IgnoresAnInvalidLayout) {
     EXPECT_EQ(striping_of(file_with({}), kLustre), Striping{});
     EXPECT_EQ(striping_of(file_with(plain(0x12345678, 4 << 20, 8)), kLustre), Striping{});
     const auto whole = composite(3, plain(kPlain, 4 << 20, 8));
@@ -160,7 +160,7 @@ TEST_F(StripedFiles, ANewFileIsStripedAsHintsAsk) {
     EXPECT_EQ(report["striping_factor"], "4");
 }
 
-TEST_F(StripedFiles, WhatNobodyAsksForTheFileSystemChooses) {
+TEST_F(StripedFiles, TheFileSystemChoosesUnrequestedValues) {
     file_system.type = kLustre;
     opened(path(), kCreate, {});
     EXPECT_EQ(file_system.told, 0);
@@ -202,7 +202,7 @@ TEST_F(StripedFiles, AFileThatCantBeOpenedTwiceIsAWarning) {
     EXPECT_EQ(said.size(), 1U);
 }
 
-TEST_F(StripedFiles, OnBeegfsANewFileIsStripedAsHintsAskAndTellsIt) {
+TEST_F(StripedFiles, OnBeegfsANewFileIsStripedAsHintsAskAndReportsIt) {
     file_system.type = kBeegfs;
     HintMap report = opened(path(), kCreate, kWanted);
     EXPECT_EQ(file_system.told, 1) << "by one rank, once";
@@ -235,7 +235,7 @@ TEST_F(StripedFiles, AStripingThatBeegfsRefusesIsAWarningAndTheFileIsMade) {
     EXPECT_NE(inode_of(path()), 0U);
 }
 
-TEST_F(StripedFiles, OtherFileSystemsAreNotAsked) {
+TEST_F(StripedFiles, QueriesNoOtherFileSystems) {
     HintMap report = opened(path(), kCreate, kWanted);
     EXPECT_EQ(file_system.told, 0);
     EXPECT_EQ(report["striping_unit"], "1048576") << "domains are cut there all the same";

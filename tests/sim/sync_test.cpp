@@ -38,7 +38,7 @@ void on_two_nodes(Body body) {
     });
 }
 
-TEST(Sync, ByOneRankAloneReturnsOnSeveralNodesWhileNobodyElseWritesItsData) {
+TEST(Sync, ByOneRankReturnsOnSeveralNodesIfNoOtherRankWritesItsData) {
     on_two_nodes([](File& file, Rank rank) {
         std::vector<std::byte> data(64, std::byte{7});
         EXPECT_EQ(file.access(call_for(Direction::write, data, false)).bytes, 64);
@@ -80,7 +80,7 @@ class ToldOnce final : public MemoryStore {
     bool& is_told_;
 };
 
-TEST(Sync, WhatTheSystemTellsToOneRankIsToldToAllRanksOnce) {
+TEST(Sync, AnErrorThatOneRankGetsReachesAllRanksOnce) {
     MemoryDisk disk;
     bool is_told = false;
     OpenCall call = call_of("data", kCreate);
@@ -118,7 +118,7 @@ ErrorKind write_part(File& file, Bytes bytes, Offset at) {
         .error.kind;
 }
 
-TEST(Sync, ASparseWriteOfWhoseFailureAllHaveHeardIsToldNoMore) {
+TEST(Sync, AFailureThatAllRanksKnowIsNotReportedAgain) {
     for (const bool closes : {false, true}) {
         MemoryDisk disk(150);
         const OpenCall call = sparse_call(disk, {});
@@ -136,7 +136,7 @@ TEST(Sync, ASparseWriteOfWhoseFailureAllHaveHeardIsToldNoMore) {
 }
 
 /// Ranks 0 and 2 aggregate. The data that rank 2 writes for rank 3 does not fit on the disk.
-TEST(Sync, AfterASparseWriteThatFailedOnSomeRanksAllAreToldOnce) {
+TEST(Sync, AFailureOfSomeRanksIsReportedToAllOnce) {
     for (const bool closes : {false, true}) {
         MemoryDisk disk(150);
         const OpenCall call = sparse_call(disk, {{"cb_nodes", "2"}});
@@ -159,7 +159,7 @@ TEST(Sync, AfterASparseWriteThatFailedOnSomeRanksAllAreToldOnce) {
 
 /// Two writes fail. Ranks 2 and 3 learn of the first failure and ranks 0 and 1 of the second, so
 /// that each rank knows of only one when it syncs or closes.
-TEST(Sync, SparseWritesThatFailedOnOtherRanksEachAreTold) {
+TEST(Sync, ReportsEachSparseWriteThatFailedOnOtherRanks) {
     for (const bool closes : {false, true}) {
         MemoryDisk disk;
         const OpenCall call = sparse_call(disk, {{"cb_nodes", "2"}}, {.bad_writes = {8192, 8200}});

@@ -151,7 +151,7 @@ TEST(Trace, OfEveryMethodIsSound) {
     }
 }
 
-TEST(Trace, TellsWhatAnAccessWasAndWhatItTook) {
+TEST(Trace, RecordsEachAccessAndItsTimes) {
     const Folder folder;
     with_file(2, traced(folder, folder.file("trace"), {{"oratorio_method", "two_phase"}}),
               [](File& file, Rank rank) {
@@ -266,7 +266,7 @@ TEST(Trace, IsOnlyWrittenWhereAllRanksWantIt) {
     EXPECT_FALSE(folder.has("trace"));
 }
 
-TEST(Trace, WhatCannotBeWrittenIsToldOnceAndTheFileIsFine) {
+TEST(Trace, AnUnwritableTraceIsReportedOnceWithoutHarmToTheFile) {
     const Folder folder;
     for (const std::string& path : {std::string("/dev/full"), folder.file("."),
                                     folder.file("no/folder"), folder.make("text", "mine")}) {
@@ -286,7 +286,7 @@ TEST(Trace, WhatCannotBeWrittenIsToldOnceAndTheFileIsFine) {
     EXPECT_EQ(folder.read("text"), "mine");
 }
 
-TEST(Trace, WhatIsMoreThanTheBoundIsCounted) {
+TEST(Trace, CountsRecordsBeyondTheLimit) {
     const Folder folder;
     const auto most = Recorder::limits_for(1).accesses;
     with_file(1, traced(folder, folder.file("trace")), [&](File& file, Rank) {

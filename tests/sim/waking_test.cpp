@@ -46,7 +46,7 @@ WaitPolicy before_sleep_beside_one_at_work(int cores) {
     return seen.front();
 }
 
-TEST(Waking, WhoIsRelievedByOthersSleepsAtOnceInACrowd) {
+TEST(Waking, ARelievedRankSleepsAtOnceIfRanksOutnumberCores) {
     EXPECT_EQ(before_sleep_beside_one_at_work(1), WaitPolicy::nothing);
     EXPECT_EQ(before_sleep_beside_one_at_work(2), WaitPolicy::yields) << "a core is to be had";
     EXPECT_EQ(before_sleep_beside_one_at_work(3), WaitPolicy::spins);

@@ -60,7 +60,7 @@ TEST(Workspace, FilesFollowEachOtherInIt) {
     }
 }
 
-TEST(Workspace, MemoryThatIsNotInUseIsGivenBackDownToALimit) {
+TEST(Workspace, UnusedMemoryIsFreedDownToALimit) {
     BufferPool pool;
     {
         const auto in_use = pool.take(8 << 10);

@@ -86,7 +86,7 @@ TEST(WriteBehind, WithoutTheHintNothingWaits) {
     });
 }
 
-TEST(WriteBehind, WhateverElseIsCalledSeesTheRecords) {
+TEST(WriteBehind, EveryOtherCallSeesTheRecords) {
     using Look = std::function<void(File&)>;
     const auto read_at = [](File& file) {
         std::vector<std::byte> found(kRecord);
@@ -181,7 +181,7 @@ TEST(WriteBehind, AFullDiskIsAnErrorOfTheCallThatMeetsItAndLosesNothing) {
     EXPECT_EQ(records, (std::map<char, int>{{'a', 1}, {'b', 1}, {'c', 1}}));
 }
 
-TEST(WriteBehind, WhatCannotBeWrittenIsTheErrorOfCloseOnAllRanks) {
+TEST(WriteBehind, CloseReportsUnwritableRecordsOnAllRanks) {
     const Folder folder;
     rlimit before{};
     ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
@@ -200,7 +200,7 @@ TEST(WriteBehind, WhatCannotBeWrittenIsTheErrorOfCloseOnAllRanks) {
     EXPECT_EQ(closed, std::vector<ErrorKind>(3, ErrorKind::io));
 }
 
-TEST(WriteBehind, RanksThatShareNoMemoryAreToldAndWriteAtOnce) {
+TEST(WriteBehind, WithoutSharedMemoryWarnsAndWritesAtOnce) {
     const Folder folder;
     std::string said;
     OpenCall call = call_of(folder.file("data"), kCreate, gathering(1000));

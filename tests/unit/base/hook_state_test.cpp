@@ -63,7 +63,7 @@ TEST_F(Hook, IsThereOnceAndUntilNothingIsLeft) {
     EXPECT_EQ(in_host, 1) << "anew";
 }
 
-TEST_F(Hook, IsGoneWhenItIsWithdrawnAndComesAnew) {
+TEST_F(Hook, CanBeWithdrawnAndRequestedAgain) {
     works = 100;
     EXPECT_TRUE(state_.install(work, start));
     state_.withdraw(progress);
@@ -86,7 +86,7 @@ TEST_F(Hook, StaysWhereWorkComesAsItGoes) {
     EXPECT_EQ(in_host, 0);
 }
 
-TEST_F(Hook, IsAskedForAgainWhereTheHostRefused) {
+TEST_F(Hook, IsRequestedAgainAfterARefusal) {
     refuses = true;
     EXPECT_FALSE(state_.install(work, start));
     refuses = false;

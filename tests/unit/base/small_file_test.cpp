@@ -20,7 +20,7 @@ int errno_of(const Result<void>& result) {
     return result ? 0 : result.error().system_errno;
 }
 
-TEST(SmallFile, a_regular_file_is_read_whole_and_one_that_is_not_there_is_empty) {
+TEST(SmallFile, reads_a_regular_file_and_treats_a_missing_one_as_empty) {
     const TemporaryFolder folder;
     const std::string text(70'000, 'x');
     folder.make("long", text + std::string(1, '\0') + "end");
@@ -76,7 +76,7 @@ TEST(SmallFile, a_pipe_takes_text_as_far_as_it_is_read) {
     EXPECT_EQ(errno_of(append_to_file(path, much)), EAGAIN) << "its reader has gone to sleep";
 }
 
-TEST(SmallFile, a_reader_that_goes_away_ends_nobody) {
+TEST(SmallFile, a_vanished_reader_does_not_end_the_process) {
     const TemporaryFolder folder;
     const std::string path = folder.file("fifo");
     ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);

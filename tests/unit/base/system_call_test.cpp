@@ -44,7 +44,7 @@ TEST(SystemCall, OneThatIsInterruptedAgainAndAgainFails) {
     EXPECT_NE(describe(Error::of_errno("read", EINTR), "").find("100000 times"), std::string::npos);
 }
 
-TEST(SystemCall, AStrangeResultIsNotRepeatedWhateverErrnoSays) {
+TEST(SystemCall, AnInvalidResultIsNotRetriedForAnyErrno) {
     int calls = 0;
     const Answer answer = uninterrupted([&] {
         ++calls;
@@ -55,7 +55,7 @@ TEST(SystemCall, AStrangeResultIsNotRepeatedWhateverErrnoSays) {
     EXPECT_EQ(calls, 1);
 }
 
-TEST(SystemCall, AStrangeResultIsToldAsWhatItIs) {
+TEST(SystemCall, AnInvalidResultIsReportedAsSuch) {
     const Error error = Error::of_errno("read", kInvalidResult);
     EXPECT_EQ(error.kind, ErrorKind::io);
     const std::string text = describe(error, "/ceph/file");

@@ -30,7 +30,7 @@ TEST(AgreeOnError, success_everywhere_costs_one_reduction_and_no_message) {
     }
 }
 
-TEST(AgreeOnError, one_failing_rank_is_told_to_all_byte_for_byte) {
+TEST(AgreeOnError, the_error_of_one_rank_reaches_all_byte_for_byte) {
     for (int ranks = 1; ranks <= 8; ++ranks) {
         for (Rank owner = 0; owner < ranks; ++owner) {
             run_ranks({.ranks = ranks, .seed = 10U + owner}, [owner](Transport& transport) {

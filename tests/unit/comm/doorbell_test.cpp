@@ -71,13 +71,13 @@ TEST(Doorbell, ASoftRingLeavesTheOwnerAsleepUntilItIsCalled) {
     sleeper.wait();
 }
 
-TEST(Doorbell, WhoIsAwakeIsNotCalled) {
+TEST(Doorbell, DoesNotWakeARankThatIsAwake) {
     Doorbell doorbell(WaitPolicy::nothing);
     ring_softly(doorbell);
     EXPECT_FALSE(call(doorbell));
 }
 
-TEST(Doorbell, WhoHeardTheRingBeforeDoesNotSleep) {
+TEST(Doorbell, ARankThatSawTheRingDoesNotSleep) {
     Doorbell doorbell(WaitPolicy::nothing);
     const std::uint32_t heard = doorbell.rings;
     ring_softly(doorbell);

@@ -39,7 +39,7 @@ SimReport gather_on(const std::vector<int>& node_of, std::uint64_t seed) {
     });
 }
 
-TEST(NodeGather, GivesWhatTheRanksOfTheNodeBring) {
+TEST(NodeGather, ReturnsTheDataOfTheNodesRanks) {
     for (std::uint64_t seed = 1; seed <= 20; ++seed) {
         gather_on({0}, seed);
         gather_on({0, 0, 0}, seed);

@@ -52,7 +52,7 @@ void expect_tells(const RankMap& placement, const std::vector<int>& node_of) {
     }
 }
 
-TEST(RankMap, TellsWhatItWasMadeFrom) {
+TEST(RankMap, ReturnsItsInput) {
     for (std::uint64_t seed = 1; seed <= 200; ++seed) {
         Random random(seed);
         std::vector<int> node_of;

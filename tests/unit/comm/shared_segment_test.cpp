@@ -55,7 +55,7 @@ TEST(SharedSegment, ANodesRanksGetWhatItsFirstOneHasPrepared) {
     }
 }
 
-TEST(SharedSegment, WhatTheCheckOfOneRankFindsAllRanksAreToldAndTheMemoryStays) {
+TEST(SharedSegment, AllRanksLearnAFailedCheckAndTheMemoryStays) {
     run_ranks({.ranks = 4, .seed = 3, .ranks_per_node = 2}, [](Transport& transport) {
         const Rank rank = transport.topology().rank;
         SharedSegment::Options wish = wish_of(rank);

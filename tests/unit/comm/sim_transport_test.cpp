@@ -152,7 +152,7 @@ TEST(SimTransport, a_send_is_not_done_before_its_receive_is_posted) {
     }
 }
 
-TEST(SimTransport, received_bytes_appear_only_when_told_and_may_be_fewer_than_asked) {
+TEST(SimTransport, received_bytes_appear_at_completion_and_may_be_fewer) {
     run_ranks({.ranks = 2, .seed = 9, .late_percent = 90}, [](Transport& transport) {
         const int sent = 77;
         if (transport.topology().rank == 0) {
@@ -224,7 +224,7 @@ TEST(SimTransport, several_collectives_may_be_under_way) {
     });
 }
 
-TEST(SimTransport, a_receive_that_nobody_serves_is_a_deadlock_and_says_who_waits) {
+TEST(SimTransport, an_unmatched_receive_is_a_deadlock_that_names_the_waiting_rank) {
     const auto text =
         failure_of({.ranks = 3, .seed = 11, .idle_limit = 1000}, [](Transport& transport) {
             int value = 0;

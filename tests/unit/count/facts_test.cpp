@@ -103,7 +103,7 @@ TEST(Facts, AutoSendsNoMoreBetweenNodesThanTwoPhasesByHand) {
     for (const int ranks : {64, 256, 1024}) expect_all_hold(count_transposed(ranks));
 }
 
-TEST(Facts, WhatIsSaidIsCompared) {
+TEST(Facts, ComparesReportedFacts) {
     EXPECT_TRUE((Fact{"", 3, Relation::equal, 3}).holds());
     EXPECT_FALSE((Fact{"", 3, Relation::equal, 4}).holds());
     EXPECT_TRUE((Fact{"", 3, Relation::at_most, 4}).holds());
@@ -136,7 +136,7 @@ TEST(Layouts, TileTheFile) {
     expect_tiled([&](Rank rank) { return layout_of(sparse, 8, rank); }, 8, 16 * 10 * 8);
 }
 
-TEST(Layouts, SparseBlocksAreOneAtMostInAStripeAndNobodyElses) {
+TEST(Layouts, SparseStripesHaveAtMostOneBlockOfOneRank) {
     const Sparse sparse{.block = 16, .blocks = 10, .per_cent = 25};
     constexpr int kRanks = 8;
     std::set<Offset> seen;

@@ -21,7 +21,7 @@ constexpr int kSmall = 16'384;
 constexpr int kLarge = 131'072;
 constexpr int kMillion = 1'048'576;
 
-TEST(Planning, WhatIsKeptIsTheSameInAJobOfAMillionRanks) {
+TEST(Planning, MemoryIsTheSameInAJobOfAMillionRanks) {
     constexpr Bytes kOfPlan = 4096;  // lists of methods, and of the ranks that an explanation names
     constexpr Bytes kOfKnown = 64;
     for (const char* method : {"two_phase", "cb_cyclic", "two_layer", "two_layer_shared"}) {
@@ -38,7 +38,7 @@ TEST(Planning, WhatIsKeptIsTheSameInAJobOfAMillionRanks) {
 
 constexpr Bytes kMebibyte = 1 << 20;
 
-TEST(Planning, ANodeHasTheSummariesOnceAndARankLittleBesides) {
+TEST(Planning, KeepsSummariesOncePerNode) {
     constexpr Bytes kRoom = 96 << 10;  // memory for groups, which are processed a few at a time
     for (const int ranks : {kSmall, kLarge, kMillion}) {
         for (const char* method : {"two_phase", "two_layer"}) {
@@ -59,7 +59,7 @@ TEST(Planning, ANodeOfAMillionRanksPlansIn64Mebibytes) {
         EXPECT_LE(count_plan(kMillion, method).of_node(), 64 * kMebibyte) << method;
 }
 
-TEST(Planning, AsManyStepsAsNodesDouble) {
+TEST(Planning, StepsGrowWithTheLogarithmOfNodes) {
     EXPECT_EQ(count_plan(kSmall, "two_phase").steps, 8);
     EXPECT_EQ(count_plan(kLarge, "two_phase").steps, 11);
     EXPECT_EQ(count_plan(kMillion, "two_phase").steps, 14);
@@ -78,7 +78,7 @@ TEST(Planning, AnAggregatorKnowsThoseItServes) {
     EXPECT_EQ(two.kept[without_role].regions, 0) << "its local aggregator has them";
 }
 
-TEST(Planning, FactsAreOfTheRanksThatAreAskedFor) {
+TEST(Planning, ReturnsFactsOfTheRequestedRanks) {
     const Facts facts = count_planning(2048);
     ASSERT_FALSE(facts.empty());
     for (const Fact& fact : facts) {

@@ -117,7 +117,7 @@ TEST_F(RecordedFile, IsReadAsItWasWritten) {
     }
 }
 
-TEST_F(RecordedFile, WhatIsWrongWithItIsTold) {
+TEST_F(RecordedFile, ReportsErrorsInTheFile) {
     const auto numbers = two_ranks();
     EXPECT_EQ(complaint(numbers), "");
     EXPECT_EQ(complaint(numbers, 4), "the access was recorded on 2 ranks, not 4");

@@ -51,7 +51,7 @@ Flow sum_of(const std::vector<Flow>& flows) {
     return sum;
 }
 
-TEST(Schedule, OfOneLayerIsWhatIsCountedAsSent) {
+TEST(Schedule, OneLayerEqualsTheCountedMessages) {
     const Job job = job_of(lattice());
     const Plan plan = plan_of(job, "two_phase");
     ASSERT_GT(plan.rounds, 2);
@@ -181,7 +181,7 @@ TEST(Schedule, PairsThatTalkAreCountedWithoutGoingThroughThem) {
     }
 }
 
-TEST(Schedule, WhatRanksOfBtioTellNeedsNoLayout) {
+TEST(Schedule, SummariesOfBtioNeedNoLayout) {
     for (const int ranks : {1, 16, 64}) {
         const Btio btio{.n = 6, .variables = 3};  // with 8 x 8 ranks, some ranks have no data
         const BtioSummaries summaries(btio, ranks);
@@ -253,7 +253,7 @@ TEST_F(OfRunFile, MoreRanksThanProcessesShareTheirPoints) {
     EXPECT_EQ(first.begin, 3 * 4);
 }
 
-TEST_F(OfRunFile, WhatDoesNotFitIsAnError) {
+TEST_F(OfRunFile, RejectsEntriesThatDoNotFit) {
     write(whole_);
     EXPECT_THROW(RunFile(path_, 3), std::runtime_error);
     EXPECT_THROW(RunFile(path_ + "-none", 2), std::runtime_error);

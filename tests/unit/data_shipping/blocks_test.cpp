@@ -67,7 +67,7 @@ TEST(BoundRuns, EveryDataByteIsWalkedByTheAgentThatHasItsBlockAndNoOther) {
 
 /// If it did not skip the other agents' blocks, an agent would count through all blocks of a sparse
 /// file.
-TEST(BoundRuns, WhatOthersHaveIsSkipped) {
+TEST(BoundRuns, SkipsDataOfOtherRanks) {
     const Layout thin{Shape::run(1), Bytes{1} << 40, 0, Layout::unbounded};
     const Binding binding{1, 3};
     EXPECT_EQ(walk(BoundRuns(thin, {0, 30}, binding, 0), 10).size(), 10U);

@@ -66,7 +66,7 @@ class ManyFiles {
     std::vector<std::unique_ptr<AgentServer>> servers;
 };
 
-TEST(AgentHosts, WhatAgentsTakeDoesNotGrowWithTheNumberOfFiles) {
+TEST(AgentHosts, ResourcesDoNotGrowWithTheNumberOfFiles) {
     constexpr std::size_t kFiles = 300;
     const Used before = used_now();
     {

@@ -102,7 +102,7 @@ TEST(AgentServer, AFailedWriteComesBackInThatVeryRequest) {
     EXPECT_EQ(ask(*agents, good).error.kind, ErrorKind::none) << "the next call works";
 }
 
-TEST(AgentServer, WhenItHasGoneItsRanksAreToldEachTime) {
+TEST(AgentServer, EachRequestReportsThatTheServerIsGone) {
     MemoryDisk disk;
     Few few(disk, 1);
     const auto agents = few.reached();
@@ -126,7 +126,7 @@ std::span<const std::byte> bytes_of(const RequestHead& head) {
     return std::as_bytes(std::span(&head, 1));
 }
 
-TEST(AgentServer, WhoHasNotTheTokenIsSentAwayAndWritesNothing) {
+TEST(AgentServer, RejectsAClientWithoutTheToken) {
     MemoryDisk disk;
     const Few few(disk, 1);
     const auto agents = few.reached();
@@ -140,7 +140,7 @@ TEST(AgentServer, WhoHasNotTheTokenIsSentAwayAndWritesNothing) {
     EXPECT_EQ(ask(*agents, piece).error.kind, ErrorKind::none);
 }
 
-TEST(AgentServer, WhoAsksForMoreThanABufferOrForWhatThereIsNotIsSentAway) {
+TEST(AgentServer, RejectsRequestsThatAreTooLongOrUnknown) {
     MemoryDisk disk;
     const Few few(disk, 1);
     const auto agents = few.reached();
@@ -157,7 +157,7 @@ TEST(AgentServer, WhoAsksForMoreThanABufferOrForWhatThereIsNotIsSentAway) {
     EXPECT_EQ(ask(*agents, piece).error.kind, ErrorKind::none);
 }
 
-TEST(AgentServer, WhatTheRankSharesIsNotSent) {
+TEST(AgentServer, SharedDataIsNotSent) {
     MemoryDisk disk;
     std::vector<std::byte> memory(static_cast<std::size_t>(SharedBuffers::bytes_needed(2, 4096)));
     const SharedBuffers shared(memory);
@@ -196,7 +196,7 @@ TEST(AgentServer, WhatTheRankSharesIsNotSent) {
     EXPECT_EQ(disk.contents({0, 100}), Buffer(100, std::byte{3}));
 }
 
-TEST(AgentServer, WhoPointsOutsideOfWhatIsSharedIsSentAway) {
+TEST(AgentServer, RejectsPointersOutsideOfSharedMemory) {
     MemoryDisk disk;
     const Few few(disk, 1);
     const ServiceAddress place = few.servers[0]->address();
@@ -211,7 +211,7 @@ TEST(AgentServer, WhoPointsOutsideOfWhatIsSharedIsSentAway) {
 
 /// These clients behave like ranks that were stopped in the middle of a call: they hold all of the
 /// agent's buffers.
-TEST(AgentServer, WhoKeepsABufferForTooLongIsSentAwayWhenOthersWantIt) {
+TEST(AgentServer, DisconnectsASlowClientWhenOthersNeedItsBuffer) {
     MemoryDisk disk;
     const Few few(disk, 1, {}, 50ms);
     const ServiceAddress place = few.servers[0]->address();
@@ -228,7 +228,7 @@ TEST(AgentServer, WhoKeepsABufferForTooLongIsSentAwayWhenOthersWantIt) {
 }
 
 /// If late replies held buffers, a few ranks that take no replies would keep others from the file.
-TEST(AgentServer, RanksThatTakeTheirRepliesLateKeepNobodyFromWriting) {
+TEST(AgentServer, SlowReadersOfRepliesDoNotBlockWriters) {
     MemoryDisk disk;
     const Few few(disk, 1);
     const auto late = few.reached();
@@ -258,7 +258,7 @@ TEST(AgentServer, WhereNoMemoryIsThereItIsAnError) {
     EXPECT_EQ(refused.error().kind, ErrorKind::no_memory);
 }
 
-TEST(AgentServer, ClosingTellsWhatAStoreOfItsSays) {
+TEST(AgentServer, CloseReportsErrorsOfItsStores) {
     MemoryDisk disk;
     MemoryStoreOptions options;
     options.close_errno = EIO;

@@ -62,7 +62,7 @@ TEST(Service, WritesAndReadsTheListedPieces) {
     EXPECT_EQ(back, data);
 }
 
-TEST(Service, OfALayoutItTakesWhatLiesInItsBlocks) {
+TEST(Service, UsesOnlyPiecesOfALayoutInItsBlocks) {
     MemoryDisk disk;
     MemoryStore store(disk);
     Buffer layout;
@@ -129,7 +129,7 @@ TEST(Service, OfAFailedWriteItTellsWhyWhereAndHowMuchIsWritten) {
     EXPECT_EQ(disk.size(), 32);
 }
 
-TEST(Service, WhatCannotBeRightTouchesNothing) {
+TEST(Service, InvalidRequestsTouchNothing) {
     MemoryDisk disk;
     MemoryStore store(disk);
     Service service(store, kBinding, 0);

@@ -100,7 +100,7 @@ TEST_P(Copies, OfSmallPiecesFarApartAreOneStridedCopy) {
     expect_scattered(layout, 1, 1);
 }
 
-TEST_P(Copies, OfSmallPiecesCloseTogetherComeWithWhatLiesBetween) {
+TEST_P(Copies, SmallPiecesCloseTogetherAreCopiedWithTheirGaps) {
     // Each driver copy is as long as a window.
     const Layout layout{Shape::strided(Shape::run(8), 200'000, 16), 0, 0, 1};
     expect_gathered(layout, 4, 0);
@@ -136,7 +136,7 @@ TEST_P(Copies, WithoutAWindowTouchThePiecesOnly) {
     EXPECT_EQ(device_.counts().bytes, 800);
 }
 
-TEST_P(Copies, OfTwoAllocationsGoOnWhereWhatLiesBetweenIsRefused) {
+TEST_P(Copies, PiecesOfTwoAllocationsAreCopiedWithoutTheGap) {
     // Only the two allocations' small pieces are copied, not the memory between the allocations.
     constexpr Offset kPage = 65536;  // the largest page size of any processor that we support
     for (const Offset gap : {Offset{0}, kPage}) {

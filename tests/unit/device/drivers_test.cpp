@@ -44,7 +44,7 @@ TEST_P(Drivers, AreFoundAlsoWhenTheyAreLoadedLater) {
                  GetParam() == kCuda ? "CUDA" : "HIP");
 }
 
-TEST_P(Drivers, OwnWhatTheHostCantTouchAndNothingElse) {
+TEST_P(Drivers, OwnOnlyMemoryThatTheHostCantTouch) {
     const StandInDevice device(GetParam());
     Devices devices;
     devices.look();

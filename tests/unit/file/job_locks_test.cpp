@@ -146,7 +146,7 @@ TEST(JobLocksListing, AHandleKnowsOfOthersOnItsFileAndWhetherTheyFillHoles) {
     EXPECT_FALSE(process.locks.list(inputs.number, offer).others());
 }
 
-TEST(JobLocksListing, BesideAFillerEveryHandleTakesItsLocks) {
+TEST(JobLocksListing, HandlesUseTheLocksOfAHandleThatFillsHoles) {
     Process process;
     JobLocks::Listing filler;
     const LockOffer first = process.locks.offer(situation_on(kSmb), filler);

@@ -37,7 +37,7 @@ TEST(ShapeBook, AnAddressThatIsUsedAgainIsAnotherShape) {
     EXPECT_EQ(book.number_of(Shape::run(8)), 0);
 }
 
-TEST(ShapeBook, WhatDoesNotFitIsNotKeptAndTheRestIs) {
+TEST(ShapeBook, DropsOnlyShapesThatDoNotFit) {
     ShapeBook book(10, 50);
     EXPECT_EQ(book.number_of(scattered(1000)), ShapeBook::none);
     EXPECT_EQ(book.number_of(scattered(20)), 0) << "22 numbers";

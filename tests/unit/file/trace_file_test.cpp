@@ -64,7 +64,7 @@ class TraceFileTest : public testing::Test {
     std::string path_ = folder_.file("trace.json");
 };
 
-TEST_F(TraceFileTest, SectionsAreAddedAndItIsWholeAfterEach) {
+TEST_F(TraceFileTest, FileIsCompleteAfterEachSection) {
     for (int i = 0; i < 3; ++i) {
         ASSERT_TRUE(add(path_, 2 * i, 2).ok());
         EXPECT_EQ(numbers_in(path_).size(), 2u * (i + 1));
@@ -97,7 +97,7 @@ TEST_F(TraceFileTest, LongSectionsAreWrittenInParts) {
         ASSERT_EQ(numbers[i], static_cast<long long>(i));
 }
 
-TEST_F(TraceFileTest, WhoAddsAtOnceTakesTurns) {
+TEST_F(TraceFileTest, ConcurrentWritersTakeTurns) {
     constexpr int kThreads = 4;
     std::vector<std::thread> threads;
     for (int i = 0; i < kThreads; ++i)
@@ -124,7 +124,7 @@ TEST_F(TraceFileTest, AnEarlierRunsThatEndsEarlyIsReplacedToo) {
     EXPECT_EQ(numbers_in(path_), std::vector<long long>{7});
 }
 
-TEST_F(TraceFileTest, WhatIsNoTraceIsLeftAlone) {
+TEST_F(TraceFileTest, DoesNotTouchFilesThatAreNotTraces) {
     for (const char* text : {"my thesis", "{}", "{\"displayTimeUnit\":\"ns\",\"oratorio\":{\"v"}) {
         std::ofstream(path_) << text;
         age(path_);
@@ -140,7 +140,7 @@ TEST_F(TraceFileTest, FoldersAndPipesAreRefused) {
     EXPECT_EQ(refusal(folder_.file("nowhere/trace")), ErrorKind::no_such_file);
 }
 
-TEST_F(TraceFileTest, AFullDeviceIsTold) {
+TEST_F(TraceFileTest, ReportsAFullDevice) {
     const auto added = add("/dev/full", 0, 1);
     ASSERT_FALSE(added.ok());
     EXPECT_EQ(added.error().kind, ErrorKind::no_space);
@@ -149,7 +149,7 @@ TEST_F(TraceFileTest, AFullDeviceIsTold) {
     EXPECT_EQ(more.error().kind, ErrorKind::no_space);
 }
 
-TEST_F(TraceFileTest, AfterAFailureItIsWhatItWasBefore) {
+TEST_F(TraceFileTest, FailureLeavesTheFileUnchanged) {
     ASSERT_TRUE(add(path_, 0, 5).ok());
     const std::string before = read(path_);
     rlimit old{};
@@ -168,7 +168,7 @@ TEST_F(TraceFileTest, AfterAFailureItIsWhatItWasBefore) {
     EXPECT_EQ(numbers_in(path_).size(), 6u);
 }
 
-TEST_F(TraceFileTest, ASectionThatIsGivenUpIsTakenBack) {
+TEST_F(TraceFileTest, AbandonedSectionIsRemoved) {
     ASSERT_TRUE(add(path_, 0, 5).ok());
     const std::string before = read(path_);
     auto file = TraceFile::open(path_);

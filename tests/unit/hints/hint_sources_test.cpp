@@ -41,7 +41,7 @@ TEST(HintSources, AMethodOfTheEnvironmentLeavesOtherHintsAsTheyAre) {
     EXPECT_EQ(merge_hints(sources, {}, "a").at("oratorio_method"), "two_phase");
 }
 
-TEST(HintSources, WhereAValueCameFromAndWhatBecomesOfItIsTold) {
+TEST(HintSources, ExplainsTheOriginAndUseOfEachValue) {
     HintSources sources;
     sources.romio_hints_text = "cb_nodes 1\nromio_no_indep_rw true";
     sources.oratorio_method = "sieve";
@@ -66,7 +66,7 @@ TEST(HintSources, WhereAValueCameFromAndWhatBecomesOfItIsTold) {
               "ORATORIO_HINTS)");
 }
 
-TEST(HintSources, NearlyKnownVariablesAreToldAndOthersAreNot) {
+TEST(HintSources, ReportsOnlyMisspeltVariables) {
     constexpr std::array<std::string_view, 5> kNames{"ORATORIO_HINTS", "ORATORIO_METHODD", "HOME",
                                                      "ORATORIO_SOMETHING_ELSE", "Oratorio_Quiet"};
     EXPECT_EQ(misspelt_variables(kNames),
@@ -82,7 +82,7 @@ TEST(HintSources, LinesWithANulByteAreLeftOutOfARomioFile) {
     EXPECT_EQ(merge_hints(sources, {}, "a"), (HintMap{{"striping_unit", "7"}}));
 }
 
-TEST(HintSources, WhateverBytesAreInRootsHintsComeToAllRanks) {
+TEST(HintSources, AnyBytesInHintsOfTheRootReachAllRanks) {
     using namespace std::string_literals;
     const HintMap given{{"a\0b"s, "c\0"s}, {"", ""}, {"\0"s, ""}, {"x", "\0\0y"s}};
     const GivenHints roots{given, 12345};

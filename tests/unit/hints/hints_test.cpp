@@ -133,7 +133,7 @@ TEST(HintTable, EveryMeaningHasATargetAndNoKeyComesTwice) {
     for (const std::string_view key : stand_ins) EXPECT_FALSE(keys.contains(key)) << key;
 }
 
-TEST(HintTable, AcceptedKeysComeBackAsGivenAndChangeNothing) {
+TEST(HintTable, AcceptedKeysAreReportedUnchangedWithoutEffect) {
     for (const std::string_view key : accepted_hints()) {
         HintMap expected = report_hints({});
         expected[std::string(key)] = "some Text";
@@ -237,7 +237,7 @@ TEST(Hints, KeysThatAreNearlyKnownAreIgnoredWithAQuestion) {
               std::string::npos);
 }
 
-TEST(Hints, WhatIsNoKeyAndValueInOratorioHintsIsTold) {
+TEST(Hints, WarnsAboutTextWithoutKeyAndValueInOratorioHints) {
     EXPECT_TRUE(misspelt_pairs("").empty());
     EXPECT_TRUE(misspelt_pairs("cb_nodes=2;\n cb_config_list=a:1,b:2;").empty());
     EXPECT_EQ(
@@ -265,7 +265,7 @@ TEST(Hints, CollectiveBufferingSwitchesBothDirections) {
               "hint collective_buffering: 'maybe' is not understood; it is ignored");
 }
 
-TEST(Hints, KeysThatAreNotGivenStayAsTheyWere) {
+TEST(Hints, MissingKeysKeepTheirValues) {
     const Hints before =
         parse({{"cb_nodes", "3"}, {"romio_cb_write", "enable"}, {"access_style", "random"}});
     const auto [hints, warnings] =

@@ -68,7 +68,7 @@ TEST(BlockCache, ShortBlocksAreNotKept) {
     EXPECT_EQ(memory->idle_bytes(), BlockCache::kBlockMin);
 }
 
-TEST(BlockCache, ABlockOutlivesWhoKeepsIt) {
+TEST(BlockCache, ABlockOutlivesItsCache) {
     auto memory = std::make_shared<BlockCache>();
     const std::weak_ptr<BlockCache> gone = memory;
     const auto block = BlockCache::take(kMebi, memory);

@@ -59,7 +59,7 @@ TEST(Reserve, ALargeNeedLeavesTheRestForSmallOnes) {
     EXPECT_TRUE(reserve.give_back(small));
 }
 
-TEST(Reserve, WhatItDidNotGiveItDoesNotTake) {
+TEST(Reserve, RejectsForeignMemory) {
     Memory memory;
     Reserve reserve{std::span(memory.bytes)};
     int other = 0;

@@ -98,7 +98,7 @@ TEST(LockService, who_waits_and_goes_is_forgotten) {
     EXPECT_TRUE(other.acquire(kFile, kRange, false).ok());
 }
 
-TEST(LockService, who_waits_is_told_when_the_lock_is_his) {
+TEST(LockService, a_waiting_client_learns_that_it_has_the_lock) {
     const auto server = serving();
     LockClient holder(server->address());
     const auto held = holder.acquire(kFile, kRange, true);
@@ -182,7 +182,7 @@ TEST(LockService, half_a_request_asks_for_nothing) {
     EXPECT_EQ(slow.hear(), 8U);
 }
 
-TEST(LockService, when_the_server_has_gone_its_clients_are_told) {
+TEST(LockService, clients_learn_that_the_server_is_gone) {
     static std::atomic<bool> waits;
     waits = false;
     auto server = serving();

@@ -16,7 +16,7 @@
 namespace oratorio::test {
 namespace {
 
-TEST(ServedCounter, each_number_is_given_once_to_clients_and_the_server_together) {
+TEST(ServedCounter, clients_and_server_get_each_number_once) {
     constexpr std::size_t kClients = 8;
     constexpr std::size_t kTimes = 300;
     Host host;
@@ -54,7 +54,7 @@ TEST(ServedCounter, what_one_sets_all_find) {
     EXPECT_EQ(*host.counter.fetch_add(0), kMost);
 }
 
-TEST(ServedCounter, who_has_not_the_token_moves_nothing_and_harms_nobody) {
+TEST(ServedCounter, a_client_without_the_token_changes_nothing) {
     Host host;
     CounterClient good = host.client();
     EXPECT_EQ(*good.fetch_add(5), 0);
@@ -111,7 +111,7 @@ TEST(ServedCounter, who_asks_for_what_there_is_not_is_sent_away) {
     EXPECT_EQ(*host.counter.fetch_add(0), 0);
 }
 
-TEST(ServedCounter, when_the_server_has_gone_its_clients_are_told_each_time) {
+TEST(ServedCounter, clients_learn_that_the_server_is_gone_each_time) {
     Host host;
     const ServiceAddress place = host.place();
     CounterClient connected = host.client(), late = host.client();
@@ -152,7 +152,7 @@ TEST(ServedCounter, a_child_of_rank_0_does_not_keep_the_connections_alive) {
     ::waitpid(child, nullptr, 0);
 }
 
-TEST(ServedCounter, where_nobody_answers_the_error_tells_the_address_and_what_to_do) {
+TEST(ServedCounter, a_connection_error_names_the_address_and_the_remedy) {
     const auto mute = Socket::listen();
     ASSERT_TRUE(mute.ok());
     CounterClient client = client_of(at_loopback(*mute->port()), {.connect = 50ms, .reply = 50ms});
@@ -230,7 +230,7 @@ TEST(ServedCounter, an_address_that_cannot_be_reached_is_passed_over) {
     EXPECT_EQ(*host.counter.fetch_add(0), 9);
 }
 
-TEST(ServedCounter, each_address_that_is_told_leads_to_the_server) {
+TEST(ServedCounter, each_offered_address_leads_to_the_server) {
     Host host;
     const ServiceAddress& place = host.place();
     ASSERT_GT(place.count, 0U);

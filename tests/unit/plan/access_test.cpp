@@ -31,7 +31,7 @@ TEST(Summary, TilesThatInterleaveOrOverlapAreFlagged) {
     EXPECT_EQ(summarise(access, false).flags, flag_interleaved);
 }
 
-TEST(Summary, PiecesAreToldUpToAsManyAsItHasRoomFor) {
+TEST(Summary, ListsPiecesUpToItsCapacity) {
     Access access;
     access.file = {Shape::run(1), 2, 0, Layout::unbounded};
     access.memory = {Shape::run(1), 2, 0, (std::int64_t{1} << 32) + 5};

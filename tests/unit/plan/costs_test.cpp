@@ -36,14 +36,14 @@ TEST(Costs, TextHoldsEveryConstant) {
     EXPECT_NE(costs, Costs{});
 }
 
-TEST(Costs, OfNodesOfOneMachineAreThoseMeasuredBesideEachOther) {
+TEST(Costs, NodesOfOneMachineUseTheBesideConstants) {
     Costs expected = all_different();
     expected.far_message = expected.beside_message;
     expected.far_byte = expected.beside_byte;
     EXPECT_EQ(on_one_machine(all_different()), expected);
 }
 
-TEST(Costs, TextSaysWhatEachMeans) {
+TEST(Costs, TextDescribesEachConstant) {
     const std::string text = to_text({});
 #define COST(name, memory, disk, doc) \
     EXPECT_NE(text.find("# " doc "\n"), std::string::npos) << #name;
@@ -60,7 +60,7 @@ TEST(Costs, SmallAndLargeValuesSurviveTheText) {
     EXPECT_EQ(parsed(to_text(costs)).collective, 1e12) << "rounded, but not refused";
 }
 
-TEST(Costs, WhatIsNotGivenKeepsItsDefault) {
+TEST(Costs, MissingConstantsKeepTheirDefaults) {
     Costs expected;
     EXPECT_EQ(parsed(""), expected);
     expected.wake = 12.5;
@@ -69,7 +69,7 @@ TEST(Costs, WhatIsNotGivenKeepsItsDefault) {
     EXPECT_EQ(parsed("wake 12.5\nread_call 7\n"), expected);
 }
 
-TEST(Costs, AFileSystemHasItsOwnWhereNothingIsGiven) {
+TEST(Costs, FileSystemsHaveTheirOwnDefaults) {
     EXPECT_EQ(built_in_costs("TMPFS"), Costs{});
     const Costs disk = built_in_costs("UFS");
     EXPECT_LT(disk.map_read_page, Costs{}.map_read_page);  // the page cache of a disk's file system
@@ -95,7 +95,7 @@ TEST(Costs, TheLastOfEqualNamesCounts) {
 
 class RefusedLine : public testing::TestWithParam<const char*> {};
 
-TEST_P(RefusedLine, IsLeftOutAndTold) {
+TEST_P(RefusedLine, IsIgnoredAndReported) {
     const std::string line = GetParam();
     std::vector<std::string> warnings;
     Costs expected;
@@ -119,7 +119,7 @@ INSTANTIATE_TEST_SUITE_P(NoNumberToReckonWith, RefusedLine,
 INSTANTIATE_TEST_SUITE_P(UnknownName, RefusedLine,
                          testing::Values("read_calls 5", "Read_call 5", "read 5", "5 read_call"));
 
-TEST(Costs, EveryRefusedLineIsTold) {
+TEST(Costs, ReportsEveryRefusedLine) {
     std::vector<std::string> warnings{"told before"};
     EXPECT_EQ(parse_costs("one\ntwo 2\nwake -3\n", Costs{}, warnings), Costs{});
     ASSERT_EQ(warnings.size(), 4U);

@@ -106,7 +106,7 @@ TEST(Edges, AreWhereRanksHaveDataAndNowhereElse) {
     }
 }
 
-TEST(Edges, OfMoreRoundsThanBitsLeaveNobodyOut) {
+TEST(Edges, MoreRoundsThanBitsOmitNoRank) {
     for (std::uint64_t seed = 1; seed <= 5; ++seed) {
         Thin thin = draw(seed, 6, 4096);
         thin_out(thin);
@@ -192,7 +192,7 @@ TEST(Edges, ShareBitsAmongManyAggregators) {
     EXPECT_NE(few.bit(2, 95), few.bit(3, 0));
 }
 
-TEST(Edges, AloneTellTheEndWhereThatIsAskedForAndRanksSendMessages) {
+TEST(Edges, EndLocallyOnlyIfRequestedAndRanksSendMessages) {
     Summaries summaries = interleaved(8, 8, 1000);
     const auto told = [&](const char* method, bool hint) {
         FlatTerms options = all_allowed();

@@ -93,7 +93,7 @@ TEST(Estimate, MessagesWithinANodeAreWorkOfItsAggregators) {
     EXPECT_NEAR(count(&Costs::message, "list_io", 256, 64 * 256), 0, 1e-9);
 }
 
-TEST(Estimate, NodesTakeInTheirShareOfWhatCrosses) {
+TEST(Estimate, NodesReceiveTheirShareOfCrossingData) {
     constexpr int kNodes = 256;
     constexpr int kRanks = 64 * kNodes;
     const double summaries = (kRanks - 64) * double(sizeof(AccessSummary));
@@ -128,7 +128,7 @@ TEST(Estimate, AggregatorsOfAMachineContend) {
     EXPECT_NEAR(count(&Costs::contended_byte, "one_writer", 1, 64), 0, 1e-6);
 }
 
-TEST(Estimate, CallsThatContendCostWhatTheyDoSideBySide) {
+TEST(Estimate, ContendingCallsCostTheirContendedTime) {
     const double calls = (64 << 20) / 64;
     EXPECT_NEAR(count(&Costs::contended_call, "list_io", 1, 64), calls, 1) << "one after the other";
     EXPECT_NEAR(count(&Costs::contended_call, "list_io", 256, 64 * 256), calls / 256, 1);
@@ -206,7 +206,7 @@ TEST(Estimate, SmallerSubBuffersMeanMoreCalls) {
     EXPECT_NEAR(nano * find_method("one_writer")->seconds(s), 1 + 4, 1e-6);
 }
 
-TEST(Estimate, OnlyWhoHasOthersStoreForHimGoesOnBesideADevice) {
+TEST(Estimate, OnlyRanksWithOtherWritersOverlapWithADevice) {
     FlatTerms options;
     options.direct_write = true;
     const PlanInputs s = situation_of(options, Direction::write);
@@ -255,7 +255,7 @@ TEST(Estimate, StagedPartsThatInterleaveTakeACallForEachSlice) {
 
 /// A rank that accesses the file independently competes with the other ranks for the machine's
 /// cores and the file's lock.
-TEST(Estimate, ARankAloneHasTheOthersBesideIt) {
+TEST(Estimate, IndependentAccessAssumesThatOtherRanksDoTheSame) {
     const auto nano = [](double Costs::*one, Direction direction, int ranks) {
         FlatTerms options;
         options.costs = only(one);
@@ -274,7 +274,7 @@ TEST(Estimate, ARankAloneHasTheOthersBesideIt) {
     EXPECT_NEAR(nano(&Costs::contended_byte, Direction::write, 8), 8 * 4000, 1e-3) << "one lock";
 }
 
-TEST(Estimate, HolesAreReadBesideTheWritesOfOthers) {
+TEST(Estimate, HolesAreReadDuringWritesOfOthers) {
     const auto nano = [](double Costs::*one) {
         FlatTerms options;
         options.costs = only(one);

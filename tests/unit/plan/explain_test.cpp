@@ -94,7 +94,7 @@ std::vector<Named> by_name_or_hint() {
     };
 }
 
-TEST(Explain, SaysWhatTheGoldenFileHas) {
+TEST(Explain, EqualsTheGoldenFile) {
     std::string told;
     for (const auto& situations : {left_to_auto(), by_name_or_hint()}) {
         for (const Named& inputs : situations)

@@ -121,7 +121,7 @@ Plan plan_for(Rank rank, const Summaries& all, const FlatTerms& options, Directi
 
 class Only : public testing::TestWithParam<std::string> {};
 
-TEST_P(Only, ARankGoesThroughItAsThroughTheWhole) {
+TEST_P(Only, WalksLikeTheWholePlan) {
     constexpr int kRanks = 72;
     FlatTerms options = small_buffers(GetParam());
     for (const int nodes : {1, 2, 24}) {

@@ -59,7 +59,7 @@ std::vector<Rank> expected(const Drawn& drawn, const Region& region, Offset move
     return ranks;
 }
 
-TEST(Graph, FindsWhoTouchesARegionAsALookAtEveryoneDoes) {
+TEST(Graph, FindsTheSameRanksAsAFullScan) {
     test::Random random(7);
     for (int round = 0; round < 3000; ++round) {
         const Drawn drawn = draw(random, static_cast<int>(random.below(40)));

@@ -51,7 +51,7 @@ TEST(LocalAggregators, GroupsDifferByOneRankAtMost) {
     }
 }
 
-TEST(LocalAggregators, UnevenNodesWhoseRanksLieBesideEachOther) {
+TEST(LocalAggregators, UnevenNodesWithConsecutiveRanks) {
     Nodes topology;
     topology.size = 9;
     topology.node_of = std::vector{0, 1, 0, 2, 0, 1, 0, 0, 1};  // five, three and one ranks

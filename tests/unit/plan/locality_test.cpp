@@ -38,7 +38,7 @@ TEST(Locality, WhereAllRanksHaveDataEverywhereANodeKeepsItsShare) {
     }
 }
 
-TEST(Locality, WhatRanksHaveOneAfterAnotherStays) {
+TEST(Locality, ConsecutiveDataStaysOnItsNode) {
     const Summaries summaries = with_hulls(one_after_another(1 << 20));
     const Extent hull{0, kRanks << 20};
     const Locality all =

@@ -31,7 +31,7 @@ std::int64_t lines_of_strided(Bytes piece, Bytes stride) {
     return memory_lines(summary_of(once(Shape::strided(Shape::run(piece), kPieces, stride))));
 }
 
-TEST(MemoryLines, AreAsManyAsPiecesThatAreAlone) {
+TEST(MemoryLines, CountPiecesThatAreAloneInTheirLine) {
     EXPECT_EQ(lines_of_strided(8, 64), kPieces);
     EXPECT_EQ(lines_of_strided(8, 192), kPieces);
 }

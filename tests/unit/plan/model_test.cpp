@@ -45,7 +45,7 @@ struct Round {
     }
 };
 
-TEST(Model, TheSlowestOfWhatWorksAtOnceCounts) {
+TEST(Model, ConcurrentWorkTakesTheTimeOfTheSlowest) {
     const auto exchange = [](Constant one) { return Round().terms(only({one})).exchange; };
     const auto waits = [](Constant one) { return Round().terms(only({one})).waits; };
     EXPECT_DOUBLE_EQ(exchange(&Costs::send_message), 11 / 4.0) << "by four senders of a node";
@@ -63,7 +63,7 @@ TEST(Model, TheSlowestOfWhatWorksAtOnceCounts) {
     EXPECT_DOUBLE_EQ(exchange(&Costs::queue_entry), 11 * 11 / 2.0) << "all of a round may wait";
 }
 
-TEST(Model, OnlyAsManyMessagesWaitAsRanksMayHaveUnderWay) {
+TEST(Model, WaitingMessagesAreLimitedByMessagesInFlight) {
     Round round;
     EXPECT_DOUBLE_EQ(queue_depth(round.shape, 11), 11);
     round.shape.in_flight = 1;
@@ -149,7 +149,7 @@ TEST(Model, NothingIsFasterThanTheCoresOfANode) {
     EXPECT_DOUBLE_EQ(round.terms(only({&Costs::message_piece})).cores, 150) << "a device works";
 }
 
-TEST(Model, WhatNodesOfOneMachineSendEachOtherIsWorkOfTheirCores) {
+TEST(Model, MessagesBetweenNodesOfOneMachineUseTheirCores) {
     Round round;
     round.shape.cores = 0.5;
     for (NodeLoad& node : round.nodes) {

@@ -51,7 +51,7 @@ TEST(Order, ADiskDirectedRoundIsABlockInOneOfTwoBuffers) {
     EXPECT_TRUE(plan.order.ascending()) << "nobody has been asked yet";
 }
 
-TEST(Order, EachAggregatorGoesByThePlacesOfItsOwnBlocks) {
+TEST(Order, EachAggregatorSortsItsBlocksByLocation) {
     const Plan plan = plan_of_blocks();
     std::vector<DiskExtent> places;
     // The blocks lie in reverse order on the device, except that block 5 comes first.
@@ -91,7 +91,7 @@ TEST(Order, ABlockLargerThanABufferIsTakenInParts) {
     EXPECT_EQ(order.part(0, 2), 0);
 }
 
-TEST(Order, OnlySoManyRoundsAreOrdered) {
+TEST(Order, OrdersALimitedNumberOfRounds) {
     FlatTerms options;
     options.method = find_method("disk_directed");
     options.striping_unit = 4096;

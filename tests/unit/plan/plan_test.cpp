@@ -19,7 +19,7 @@ TEST(Plan, InterleavedPiecesThatTileTheHullAreCoveredAndOthersNot) {
     EXPECT_FALSE(plan_of(summaries, {}).covered);
 }
 
-TEST(Plan, IsTheSameOnAllRanksButForWhoseItIs) {
+TEST(Plan, IsTheSameOnAllRanksExceptForTheRankItself) {
     const Summaries summaries = interleaved(8, 8, 100000);
     FlatTerms options;
     options.method = find_method("two_phase");
@@ -61,7 +61,7 @@ TEST(Plan, EveryMethodCanBeForcedByNameWhereItApplies) {
     }
 }
 
-TEST(Plan, AMethodThatDoesNotApplyIsReplacedAndTheReasonIsGiven) {
+TEST(Plan, ReplacesAMethodThatDoesNotApplyAndExplains) {
     FlatTerms options;
     options.method = find_method("two_phase");
     options.atomic = true;
@@ -80,7 +80,7 @@ TEST(Plan, BuffersOfAllSlotsStayWithinTheHint) {
     EXPECT_LE(plan.message_bytes, 100000 / 8);
 }
 
-TEST(Plan, AutoTakesAsManyAggregatorsOfANodeAsLeaveAFullMessageForEachPair) {
+TEST(Plan, AutoLimitsAggregatorsPerNodeSoThatPairsHaveFullMessages) {
     constexpr int kNodes = 2;
     const auto aggregators = [](std::int64_t pieces, const FlatTerms& options, int ranks = 16) {
         return std::ssize(
@@ -195,7 +195,7 @@ TEST(Plan, LoadsAreSharedWhereACallKeepsACoreBusy) {
     EXPECT_FALSE(shared(fine));
 }
 
-TEST(Plan, WhatANodeRefusesIsNeverPlanned) {
+TEST(Plan, NeverUsesWhatANodeRefuses) {
     FlatTerms options = all_allowed();
     const auto method_where = [&](const NodeSharing& sharing) {
         const Summaries fine = interleaved(4, 8, 1000);

@@ -49,7 +49,7 @@ Pairs pairs_of(const Plan& plan, int nodes) {
     return pairs;
 }
 
-TEST(Traffic, IsWhatThePlanHasRanksSendWhereAllMeetAll) {
+TEST(Traffic, EqualsThePlanIfAllRanksExchangeData) {
     for (const int nodes : {1, 2, 4}) {
         for (const char* name : {"two_phase", "double_buffer", "cb_cyclic"}) {
             FlatTerms terms = all_allowed();
@@ -83,7 +83,7 @@ TEST(Traffic, MoreBytesCrossWithMoreNodes) {
     EXPECT_EQ(traffic_of(two_phase, situation_of(terms, 8)).near_messages, 0) << "a rank each";
 }
 
-TEST(Traffic, WhatTheHullsKeepOnANodeDoesNotCross) {
+TEST(Traffic, DataOnItsOwnNodeDoesNotCrossTheNetwork) {
     const FlatTerms terms;
     PlanInputs s = situation_of(terms, 2);
     const Traffic everywhere = traffic_of(*find_method("cb_cyclic"), s);
@@ -132,7 +132,7 @@ Summaries one_after_another(Bytes each) {
     return summaries;
 }
 
-TEST(Traffic, WhatRanksHaveOneAfterAnotherStaysOnTheirNodes) {
+TEST(Traffic, ConsecutiveDataOfRanksStaysOnTheirNodes) {
     for (const int nodes : {2, 4}) {
         FlatTerms terms;
         terms.method = find_method("two_phase");

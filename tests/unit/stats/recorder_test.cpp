@@ -46,7 +46,7 @@ TEST(Recorder, CollectiveAccessesAreNumberedByThemselves) {
     }
 }
 
-TEST(Recorder, WhatDoesNotFitIsCounted) {
+TEST(Recorder, CountsRecordsThatDoNotFit) {
     Recording all({.accesses = 2, .spans = 3, .spans_of_access = 2});
     for (int i = 0; i < 2; ++i) {
         EXPECT_FALSE(all.recorder.full());
@@ -122,7 +122,7 @@ TEST(Recorder, CountersBelongToTheAccessThatIsWorkedOn) {
     EXPECT_EQ(all.access(1).counts[Stats::row_storage_calls], 30u);
 }
 
-TEST(Recorder, WhatIsDoneForAnAccessThatIsNotKeptIsNobodys) {
+TEST(Recorder, SpansOfADroppedAccessBelongToNoAccess) {
     Recording all;
     const int number = all.begin();
     const TracedAccess dropped(all.recorder);
@@ -207,7 +207,7 @@ TEST(Track, OneActivityFollowsTheOther) {
     for (const Span& span : spans) EXPECT_EQ(span.lane, 3);
 }
 
-TEST(Track, NobodyIsToldWhereNothingIsRecorded) {
+TEST(Track, NotifiesNobodyWithoutARecorder) {
     const Stats stats;
     Track track(stats);
     track.enter(Activity::loading);

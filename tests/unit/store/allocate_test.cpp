@@ -56,7 +56,7 @@ TEST(Allocate, ByWritingNeverShrinksAlsoWhereTheFileCantBeRead) {
     EXPECT_EQ(disk.contents(), zeros_but(8, 4, std::byte{7}));
 }
 
-TEST(Allocate, ReadsNothingBeforeWhoWritesThereHasEnded) {
+TEST(Allocate, ReadsOnlyAfterConcurrentWritersHaveFinished) {
     MemoryDisk disk;
     MemoryStore other(disk);
     ASSERT_TRUE(other.lock({kMark, kMark + 1}, true, false).ok());

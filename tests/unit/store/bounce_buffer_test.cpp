@@ -42,7 +42,7 @@ class ThroughBounceBuffer : public ::testing::Test {
     BounceBuffer stage_;
 };
 
-TEST_F(ThroughBounceBuffer, WhatIsWrittenIsReadAtAllLengthsAndPlaces) {
+TEST_F(ThroughBounceBuffer, ReadsWhatItWroteAtAllLengthsAndOffsets) {
     for (const std::size_t bytes :
          {std::size_t{1}, std::size_t{63}, std::size_t{64}, std::size_t{65}, BounceBuffer::kLeast,
           BounceBuffer::kBytes + 63, BounceBuffer::kBytes + 64, 3 * BounceBuffer::kBytes + 12345}) {
@@ -71,7 +71,7 @@ TEST_F(ThroughBounceBuffer, AReadAcrossTheEndIsShortAndTouchesNothingBehind) {
     EXPECT_EQ(stage_.move(Direction::read, read, static_cast<Offset>(there), file_).result, 0);
 }
 
-TEST_F(ThroughBounceBuffer, MemoryThatNobodyMayTouchIsAnErrorAndNoSignal) {
+TEST_F(ThroughBounceBuffer, InaccessibleMemoryIsAnErrorAndNoSignal) {
     const std::size_t bytes = 4 * BounceBuffer::kBytes;
     ASSERT_EQ(::ftruncate(file_, static_cast<off_t>(bytes)), 0);
     void* const memory = ::mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -85,13 +85,13 @@ TEST_F(ThroughBounceBuffer, MemoryThatNobodyMayTouchIsAnErrorAndNoSignal) {
     ::munmap(memory, bytes);
 }
 
-TEST_F(ThroughBounceBuffer, AFailureIsToldWithItsErrno) {
+TEST_F(ThroughBounceBuffer, ReportsTheErrnoOfAFailure) {
     std::vector<std::byte> data(BounceBuffer::kLeast);
     EXPECT_EQ(stage_.move(Direction::write, data, 0, -1).error_number, EBADF);
     EXPECT_EQ(stage_.move(Direction::read, data, 0, -1).error_number, EBADF);
 }
 
-TEST_F(ThroughBounceBuffer, AWriteThatFindsNoMoreRoomTellsWhatIsThere) {
+TEST_F(ThroughBounceBuffer, AWriteToAFullDeviceReportsTheWrittenBytes) {
     constexpr std::size_t kRoom = BounceBuffer::kBytes + 1000;
     const auto end = [](int file, std::size_t room, BounceBuffer& stage) {
         const rlimit most{room, room};

@@ -78,7 +78,7 @@ TEST_F(BusError, a_fault_inside_ends_the_call_and_tells_the_address) {
     expect_default_handler();
 }
 
-TEST_F(BusError, faults_are_caught_again_and_again_and_none_is_told_without_one) {
+TEST_F(BusError, faults_are_caught_repeatedly_and_never_reported_without_one) {
     const BadPages bad;
     for (int i = 0; i < 100; ++i) {
         EXPECT_EQ(caught(bad.bytes(), [&] { touch(bad.bytes().data() + i); }),
@@ -167,7 +167,7 @@ TEST_F(BusErrorDeathTest, a_fault_elsewhere_kills_a_program_without_a_handler) {
         testing::KilledBySignal(SIGBUS), "");
 }
 
-TEST_F(BusErrorDeathTest, a_signal_somebody_sends_is_not_taken_for_a_fault) {
+TEST_F(BusErrorDeathTest, a_signal_of_another_process_is_not_treated_as_a_fault) {
     const BadPages ours;
     EXPECT_EXIT((void)caught(ours.bytes(), [] { ::raise(SIGBUS); }),
                 testing::KilledBySignal(SIGBUS), "");
@@ -180,7 +180,7 @@ TEST_F(BusErrorDeathTest, a_signal_somebody_sends_is_not_taken_for_a_fault) {
         testing::ExitedWithCode(7), "");
 }
 
-TEST_F(BusErrorDeathTest, a_handler_put_in_meanwhile_stays) {
+TEST_F(BusErrorDeathTest, a_handler_installed_later_stays) {
     const BadPages ours;
     EXPECT_EXIT(
         {

@@ -59,7 +59,7 @@ TEST_F(DescriptorStoreTest, names_that_cannot_be_files_are_bad_files) {
     EXPECT_EQ(open_posix(path() + "/below", kReadWrite).error().kind, ErrorKind::bad_file);
 }
 
-TEST_F(DescriptorStoreTest, the_created_file_has_the_asked_permissions_less_the_umask) {
+TEST_F(DescriptorStoreTest, a_new_file_has_the_requested_permissions_less_the_umask) {
     const mode_t before = ::umask(022);
     EXPECT_TRUE(open_posix(path(), {.write = true, .create = true, .permissions = 0662}).ok());
     ::umask(before);
@@ -101,7 +101,7 @@ TEST_F(DescriptorStoreTest, limits_come_from_the_system) {
     EXPECT_EQ((*store)->limits().iovecs_max, ::sysconf(_SC_IOV_MAX));
 }
 
-TEST_F(DescriptorStoreTest, an_exclusive_lock_holds_others_off_until_it_is_given_back) {
+TEST_F(DescriptorStoreTest, an_exclusive_lock_excludes_others_until_its_release) {
     auto mine = open_posix(path(), kReadWrite);
     auto theirs = open_posix(path(), kReadWrite);
     ASSERT_TRUE(mine.ok() && theirs.ok());

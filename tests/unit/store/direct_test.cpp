@@ -65,7 +65,7 @@ TEST(Direct, a_request_is_aligned_in_the_file_and_in_every_piece_of_memory) {
     EXPECT_FALSE(is_aligned({Direction::read, 0, std::span(&piece, 1)}, {}));
 }
 
-TEST(Direct, alignments_are_those_of_the_direction_asked_for) {
+TEST(Direct, alignments_are_those_of_the_requested_direction) {
     const test::TemporaryFolder folder;
     OpenMode mode = kDirect;
     mode.direct_read = false;

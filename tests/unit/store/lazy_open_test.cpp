@@ -75,7 +75,7 @@ TEST_F(LazyOpen, a_lock_is_that_of_the_opened_store) {
     EXPECT_FALSE(*other.is_locked_elsewhere({5, 6}));
 }
 
-TEST_F(LazyOpen, each_call_tries_anew_and_requests_fail_as_the_last_one) {
+TEST_F(LazyOpen, each_call_retries_and_requests_fail_like_the_last_attempt) {
     EXPECT_EQ(write(100).error.system_errno, EBADF);
     refusal_ = Error::make(ErrorKind::access, "test", EACCES);
     EXPECT_EQ(late_->prepare().error().kind, ErrorKind::access);

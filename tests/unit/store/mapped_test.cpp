@@ -95,7 +95,7 @@ TEST(Mapped, it_may_be_moved_and_assigned) {
     EXPECT_EQ(leading(*store, 10, 20, std::byte{5}), 20);
 }
 
-TEST(Mapped, a_special_file_is_told_to_be_none_that_can_be_mapped) {
+TEST(Mapped, rejects_special_files) {
     auto store = opened("/dev/zero", {.read = true});
     EXPECT_FALSE(store->limits().mappable);
     const auto mapped = store->map({0, 10}, Direction::read, Populate::no);

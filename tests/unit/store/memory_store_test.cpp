@@ -47,7 +47,7 @@ TEST(MemoryStore, a_bad_range_fails_in_its_direction_only_and_after_the_bytes_be
     EXPECT_EQ(once(store, Direction::read, 6, bytes).bytes, 8);
 }
 
-TEST(MemoryStore, faults_happen_as_often_as_asked_and_alike_for_one_seed) {
+TEST(MemoryStore, faults_have_the_requested_rate_and_repeat_for_a_seed) {
     const auto results = [](std::uint64_t seed) {
         MemoryDisk disk;
         MemoryStore store(
@@ -116,7 +116,7 @@ TEST(MemoryStore, counts_calls_and_bytes_of_all_stores_on_the_disk) {
     EXPECT_EQ(disk.counters().syncs, 1U);
 }
 
-TEST(MemoryStore, calls_fail_with_the_errno_asked_for) {
+TEST(MemoryStore, calls_fail_with_the_requested_errno) {
     MemoryDisk disk;
     MemoryStore store(disk, {.resize_errno = EDQUOT, .sync_errno = EIO, .close_errno = ENOSPC});
     EXPECT_EQ(store.resize(5, false).error().kind, ErrorKind::quota);
@@ -140,7 +140,7 @@ TEST(MemoryStore, a_lock_of_another_store_is_waited_for) {
     EXPECT_EQ(disk.counters().locks, 40U);
 }
 
-TEST(MemoryStore, part_of_a_lock_can_be_given_back) {
+TEST(MemoryStore, part_of_a_lock_can_be_released) {
     MemoryDisk disk;
     MemoryStore mine(disk);
     MemoryStore theirs(disk);

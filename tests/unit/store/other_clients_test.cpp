@@ -124,7 +124,7 @@ TEST_F(OtherClients, AFileThatWasLongerOnceIsReadToItsNewEnd) {
     EXPECT_EQ(read_at(*store, 5950, bytes).bytes, 50);
 }
 
-TEST_F(OtherClients, TheSizeIsAskedForOnlyBeforeReadsThatMayPassIt) {
+TEST_F(OtherClients, TheSizeIsRefreshedOnlyBeforeReadsThatMayPassIt) {
     client_.type = kCeph;
     client_.ends_are_known = true;
     grow(10'000, 'a');
@@ -138,7 +138,7 @@ TEST_F(OtherClients, TheSizeIsAskedForOnlyBeforeReadsThatMayPassIt) {
     EXPECT_LE(client_.asks, 3);
 }
 
-TEST_F(OtherClients, OfAFileSystemOfOneMachineTheSizeIsNotAskedFor) {
+TEST_F(OtherClients, OnALocalFileSystemTheSizeIsNotRefreshed) {
     client_.type = 0xEF53;
     client_.ends_are_known = true;
     grow(10'000, 'a');

@@ -38,7 +38,7 @@ namespace {
 
 constexpr Bytes kBlock = 1 << 20;
 
-TEST(PageCachePrefetch, TellsWhatIsWantedAndThrowsNothingAway) {
+TEST(PageCachePrefetch, AdvisesRangesAndDropsNone) {
     advised.clear();
     const auto prefetch = make_page_cache_prefetch(3);
     const std::vector<Extent> done{{0, 10}}, wanted{{100, 200}, {5000, 5001}};

@@ -95,7 +95,7 @@ TEST(Sandbox, ARequestThatFailsByARingAndByACallIsAnError) {
     EXPECT_EQ(done.error.kind, ErrorKind::buffer);
 }
 
-TEST(Sandbox, StorageIsGivenByWritingWhereAllocatingIsForbidden) {
+TEST(Sandbox, AllocatesByWritingIfFallocateIsForbidden) {
     for (const int number : {ENOSYS, EPERM, EOPNOTSUPP}) {
         test::in_sandbox([number] {
             if (!test::forbid({SYS_fallocate}, number)) return;

@@ -32,7 +32,7 @@ using Open = Result<std::unique_ptr<Store>> (*)(const std::string&, const OpenMo
     ::_exit(another.ok() ? 0 : 4);
 }
 
-TEST(StandardDescriptorsDeathTest, StayClosedWhateverStoreIsOpened) {
+TEST(StandardDescriptorsDeathTest, StayClosedForEveryStore) {
     const test::TemporaryFolder folder;
     const Open opens[] = {
         open_posix, open_uncached,

@@ -134,7 +134,7 @@ TEST(Transfer, an_interrupted_request_is_repeated_very_often_and_fails_in_the_en
     }
 }
 
-TEST(Transfer, a_store_that_says_it_moved_more_than_it_was_given_has_failed) {
+TEST(Transfer, a_store_that_reports_too_many_bytes_has_failed) {
     for (const bool later : {false, true}) {
         ScriptedStore store(later ? std::deque{moved(4), moved(7)} : std::deque{moved(11)});
         std::vector<std::byte> bytes(10);
@@ -213,7 +213,7 @@ TEST(Transfer, a_later_part_that_went_well_does_not_count_after_an_earlier_faile
     EXPECT_EQ(done.error.offset, 10);
 }
 
-TEST(Transfer, the_earliest_failure_is_the_one_told) {
+TEST(Transfer, the_failure_at_the_lowest_offset_is_reported) {
     ScriptedStore store({moved(10), fails(ENOSPC), fails(EIO)}, 3);
     std::vector<std::byte> bytes(30);
     const auto done = transfer(store, Direction::write, 0, bytes);
@@ -221,7 +221,7 @@ TEST(Transfer, the_earliest_failure_is_the_one_told) {
     EXPECT_EQ(done.error.kind, ErrorKind::no_space);
 }
 
-TEST(Transfer, nothing_more_is_asked_of_the_store_after_a_failure) {
+TEST(Transfer, no_request_follows_a_failure) {
     ScriptedStore store({moved(10), fails(EIO)});
     std::vector<std::byte> bytes(100);
     EXPECT_EQ(transfer(store, Direction::write, 0, bytes).bytes, 10);

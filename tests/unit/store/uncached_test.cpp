@@ -46,7 +46,7 @@ void keeps_ragged_bytes(Store& store, const std::string& path) {
     EXPECT_EQ(back, bytes);
 }
 
-TEST_F(UncachedTest, where_direct_io_is_refused_pages_are_used_and_the_user_is_told) {
+TEST_F(UncachedTest, uses_pages_and_warns_if_direct_io_is_refused) {
     bool forbidden = false;
     std::thread([&] {
         forbidden = forbid_direct();

@@ -71,7 +71,7 @@ TEST(External32, a_struct_is_packed_without_padding) {
 
 /// The largest amount is more than one stage of the conversion, and the elements don't divide a
 /// stage.
-TEST(External32, what_is_written_is_read_back_whatever_the_amount) {
+TEST(External32, reads_back_what_it_wrote_for_any_length) {
     for (const std::size_t count : {0U, 1U, 100U, 20'000U}) {
         const auto conversion =
             made(layout_of_records(static_cast<std::int64_t>(count)), signature_of_record());

@@ -9,7 +9,7 @@
 namespace oratorio {
 namespace {
 
-TEST(RunTable, WhatIsWrittenIsRead) {
+TEST(RunTable, ReadsWhatItWrote) {
     std::mt19937_64 random(3);
     for (int trial = 0; trial < 300; ++trial) {
         std::vector<std::byte> memory(64 * RunTableWriter::run_bytes_max);
@@ -44,7 +44,7 @@ StridedRun first_of(std::vector<int> bytes) {
     return RunTableReader(table, {5000, 6000}).next();
 }
 
-TEST(RunTable, WhatIsNotInsideIsNoRun) {
+TEST(RunTable, RejectsRunsOutsideOfTheTable) {
     EXPECT_EQ(first_of({3, 8}), (StridedRun{5003, 4, 0, 1}));
     EXPECT_EQ(first_of({0, 9, 4, 125}), (StridedRun{5000, 4, 8, 125}));
     const StridedRun none;

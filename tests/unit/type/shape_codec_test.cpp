@@ -38,7 +38,7 @@ void expect_same(const Layout& a, const Layout& b) {
     ASSERT_EQ(a.count, b.count);
 }
 
-TEST(ShapeCodec, WhatComesOutIsWhatWentIn) {
+TEST(ShapeCodec, DecodesWhatItEncoded) {
     for (const Style style : {Style::any, Style::ascending}) {
         for (std::uint64_t seed = 0; seed < 2000; ++seed) {
             TypemapGenerator generator(seed, style);
@@ -73,7 +73,7 @@ TEST(ShapeCodec, ASmallTreeIsSmallHoweverManyPiecesItHas) {
     EXPECT_LT(encoded_bytes({cube, 1 << 20, 0, Layout::unbounded}), 40);
 }
 
-TEST(ShapeCodec, AppendsToWhatIsThere) {
+TEST(ShapeCodec, AppendsToExistingBytes) {
     const Layout first{Shape::run(8), 8, 0, 1};
     const Layout second{Shape::strided(Shape::run(4), 3, 16), 48, 7, 2};
     Code code;
