@@ -89,7 +89,7 @@ def test_an_open_with_spawned_processes_without_oratorio_is_an_error(tmp_path):
 
 @needs_library
 @pytest.mark.parametrize(("program_of", "started_by"), [("mpich4", "openmpi5"), ("openmpi5", "mpich5")])
-def test_processes_that_another_mpis_launcher_has_started_are_told_of_once(program_of, started_by, tmp_path):
+def test_processes_of_another_mpis_launcher_are_reported_once(program_of, started_by, tmp_path):
     program, host = host_or_skip(program_of), host_or_skip(started_by)
     written = compile_for(program.mpicc, HERE / "written_block.c", f"written-block-{program.name}")
     for rank in range(3):

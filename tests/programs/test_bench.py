@@ -348,7 +348,7 @@ def test_a_map_of_another_case_is_refused(map_of, tmp_path):
     )
 
 
-def test_what_the_program_refuses_is_told(tmp_path):
+def test_errors_of_the_program_are_reported(tmp_path):
     """Uses a parameter that only the compiled program can reject."""
     host_or_skip("mpich5")
     done = bench(tmp_path, "tile", "--overlap-x", "64", "--ranks", "2")

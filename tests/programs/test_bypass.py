@@ -21,7 +21,7 @@ def test_names_looked_up_in_the_mpi_library_are_noticed_when_data_was_moved(name
 
 @pytest.mark.short
 @pytest.mark.parametrize("name", LIBRARY)
-def test_an_ordinary_program_is_told_nothing(name, tmp_path):
+def test_an_ordinary_program_gets_no_message(name, tmp_path):
     host = host_or_skip(name)
     program = compile_for(host.mpicc, HERE / "written_block.c", f"written-block-{name}")
     done = run_checked(host, 2, [program, tmp_path], preload=True)

@@ -71,7 +71,7 @@ def test_a_launcher_on_one_node_leaves_the_constants_between_nodes_as_they_are(p
         assert f"{name} stays as built in: all ranks are on one node" in done.stderr
 
 
-def test_what_was_measured_between_nodes_stays_when_one_node_is_calibrated(calibrated, tmp_path):
+def test_costs_between_nodes_stay_when_one_node_is_calibrated(calibrated, tmp_path):
     costs, measured, _ = calibrated
     file = tmp_path / costs_file(costs).name
     file.write_text("far_message 1234  # once\nfar_byte 0.25\nendpoint_message many\nwrite_call 1e9\n")
@@ -150,7 +150,7 @@ def test_the_library_uses_what_was_measured(calibrated, tmp_path):
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )
-def test_what_can_t_be_done_gets_one_sentence(words, says, tmp_path):
+def test_impossible_requests_get_one_sentence(words, says, tmp_path):
     done = calibrate(tmp_path, "--quick", *words)
     assert done.returncode == 2
     (line,) = done.stderr.strip().splitlines()

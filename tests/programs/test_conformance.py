@@ -39,7 +39,7 @@ def rules_of(name: str) -> list[conformance.Rule]:
 
 
 @pytest.mark.parametrize("name", HOSTS)
-def test_a_rule_that_is_wrong_crashes_or_hangs_is_told_as_such_and_the_next_ones_run(name, tmp_path):
+def test_wrong_crashed_and_hung_rules_are_reported_and_the_next_ones_run(name, tmp_path):
     ids = [rule.id for rule in rules_of(name) if rule.kind == "selftest"]
     report = run_rules(name, tmp_path, ids=ids, seconds=10)
     found = {outcome.rule.id: outcome for outcome in report.outcomes}
@@ -73,7 +73,7 @@ def test_the_command_prints_a_table_writes_json_and_fails_if_a_rule_is_broken(tm
     assert "MPICH" in told["library"]
 
 
-def test_a_launcher_that_starts_nothing_is_told(tmp_path):
+def test_a_launcher_that_starts_nothing_is_reported(tmp_path):
     host = host_or_skip("mpich5")
     with pytest.raises(conformance.ConformanceError, match="did not run"):
         conformance.run_rules(["false"], mpicc=host.mpicc, ids=["selftest-ok"], folder=tmp_path)

@@ -30,7 +30,7 @@ def test_a_program_that_works_is_found_to_work(name, tmp_path):
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_a_program_that_opens_no_file_is_told(name, tmp_path):
+def test_a_program_that_opens_no_file_is_reported(name, tmp_path):
     host = host_or_skip(name)
     words = [*launch_words(host, 1), "/bin/true"]
     done = oratorio("doctor", *words, env=environment_of(host), cwd=tmp_path)
@@ -38,7 +38,7 @@ def test_a_program_that_opens_no_file_is_told(name, tmp_path):
     assert ["was not loaded" in line for line in lines_of(done, "bad")] == [True]
 
 
-def test_the_wrong_launcher_is_told_and_nothing_is_run(tmp_path):
+def test_the_wrong_launcher_is_reported_and_nothing_runs(tmp_path):
     words = [*launch_words(host_or_skip("openmpi5"), 2), block_program(host_or_skip("mpich5")), tmp_path]
     done = oratorio("doctor", *words, env=environment_of(host_or_skip("openmpi5")), cwd=tmp_path)
     assert done.returncode == 1

@@ -69,7 +69,7 @@ def test_a_hint_file_with_a_nul_byte_keeps_no_rank_waiting(name, tmp_path):
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_a_variable_that_is_nearly_known_is_asked_about(name, tmp_path):
+def test_a_misspelt_variable_gets_a_suggestion(name, tmp_path):
     told = run_block(name, tmp_path, {"ORATORIO_METHODD": "two_phase"})
     assert told.count("ORATORIO_METHODD: unknown variable; did you mean ORATORIO_METHOD?") == 1, told
 

@@ -13,7 +13,7 @@ from oratorio_lab.clients.rig import FOLDER, RANKS, Clients, NoClientsError
 pytestmark = pytest.mark.skipif(not IS_BUILT, reason=NOT_BUILT)
 
 
-def test_a_disk_that_fails_is_told_to_every_rank_and_no_sync_lies(tmp_path):
+def test_every_rank_learns_of_a_failing_disk_and_no_sync_hides_it(tmp_path):
     host = host_or_skip("mpich5")
     program = compile_for(host.mpicc, HERE / "failing_disk.c", "failing-disk")
     words = [*mpiexec_command(host, RANKS, True), program]

@@ -14,7 +14,7 @@ TOLD = "oratorio: warning: using the MPI's own MPI-IO"
 
 @pytest.mark.short
 @pytest.mark.parametrize("name", ["mpich5", "abi", "mpich4", "openmpi5", "openmpi4"])
-def test_a_program_whose_flavour_is_missing_keeps_its_own_mpi_io(name, tmp_path):
+def test_a_program_with_a_missing_flavour_keeps_its_own_mpi_io(name, tmp_path):
     host = host_or_skip(name)
     alone = shutil.copy(preload_library(), tmp_path)
     program = compile_for(host.mpicc, HERE / "written_block.c", f"written-block-{name}")

@@ -79,7 +79,7 @@ def test_no_file_names_the_place_it_was_installed_to(prefix):
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
 @pytest.mark.parametrize("name", ["mpich4", "openmpi4"])
-def test_anybody_runs_an_installation_of_roots_and_nobody_writes_there(name, prefix, open_folder):
+def test_all_users_run_an_installation_of_root_without_writing_there(name, prefix, open_folder):
     host = host_or_skip(name)
     work = open_folder / name
     work.mkdir()

@@ -46,7 +46,7 @@ def endless(said, wrapped):
 
 
 @pytest.mark.parametrize("wrapped", [True, False])
-def test_what_hangs_elsewhere_is_tried_once(wrapped):
+def test_tests_that_hang_elsewhere_run_once(wrapped):
     tries = []
     all_in = "".join(told(rank, "enters") for rank in range(RANKS))
     for said in (all_in, ""):
@@ -77,6 +77,6 @@ def test_a_thread_that_begins_when_the_last_session_is_over_asks_mpi_nothing(nam
 
 
 @pytest.mark.parametrize("name", ["mpich5", "openmpi5"])
-def test_a_file_that_is_never_closed_is_told_once(name, tmp_path):
+def test_a_file_that_is_never_closed_is_reported_once(name, tmp_path):
     complained = run(name, tmp_path, "open")
     assert complained.count(NEVER_CLOSED) == 1, complained

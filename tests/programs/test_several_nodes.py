@@ -58,7 +58,7 @@ def test_oratorio_sees_the_nodes_and_writes_what_each_rank_gave(name, method, no
     assert words == b"".join(number.to_bytes(4, "little") for number in range(4000))
 
 
-def test_nodes_of_one_machine_are_known_and_charged_for_messages_beside_each_other(nodes, tmp_path):
+def test_nodes_of_one_machine_are_detected_and_charged_for_their_messages(nodes, tmp_path):
     """A message to another node of the same machine costs a second, and one to another machine more than 16
     minutes. The estimate for list_io, which makes two agreements, must be about two seconds."""
     host = host_or_skip("mpich5")
@@ -131,7 +131,7 @@ def test_a_job_goes_on_when_a_nodes_network_comes_back(name, method, nodes, tmp_
     assert (tmp_path / "rows.dat").read_bytes() == rows(99)
 
 
-def test_a_job_ends_when_the_host_gives_up_a_node_whose_network_has_gone(tmp_path, tmp_path_factory):
+def test_a_job_ends_when_the_host_loses_the_network_of_a_node(tmp_path, tmp_path_factory):
     # MPICH 5 is left out, because over UCX it does not give the node up: docs/user/several-nodes.md.
     host = host_or_skip("openmpi5")
     program = compile_for(host.mpicc, HERE / "many_writes.c", "many-writes-openmpi5")

@@ -17,13 +17,13 @@ def ran(name, folder, way, when, *before):
 @pytest.mark.short
 @pytest.mark.parametrize("way", ["closed", "pipe"])
 @pytest.mark.parametrize("name", ["mpich5", "openmpi5"])
-def test_a_program_that_replaces_it_is_told_at_the_original(name, way, tmp_path):
+def test_a_program_that_replaces_standard_error_gets_messages_at_the_original(name, way, tmp_path):
     assert "banana" in ran(name, tmp_path, way, "late").stderr
     if way == "closed":
         assert "oratorio" not in (tmp_path / "data").read_text()
 
 
 @pytest.mark.parametrize("before", [[], ["sh", "-c", 'exec "$0" "$@" 2>&-']])
-def test_a_program_that_has_none_when_mpi_begins_is_told_nowhere(before, tmp_path):
+def test_a_program_without_standard_error_gets_no_message(before, tmp_path):
     assert "banana" not in ran("mpich5", tmp_path, "closed", "early", *before).stderr
     assert "oratorio" not in (tmp_path / "data").read_text()

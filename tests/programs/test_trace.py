@@ -78,7 +78,7 @@ def test_a_trace_of_an_earlier_run_is_replaced(name, tmp_path):
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_a_trace_that_cannot_be_written_is_one_warning_of_each_who_would(name, tmp_path):
+def test_each_writer_warns_once_of_an_unwritable_trace(name, tmp_path):
     (tmp_path / "directory").mkdir()
     (tmp_path / "thesis").write_text("mine")
     for odd in ("/dev/full", tmp_path / "directory", tmp_path / "no" / "folder", tmp_path / "thesis"):

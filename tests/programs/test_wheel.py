@@ -78,7 +78,7 @@ def test_no_library_needs_a_newer_glibc_or_a_c_plus_plus_library(environment):
         require_only_glibc_2_28(library, MACHINE)
 
 
-def test_what_an_older_glibc_lacks_works(wheel, tmp_path):
+def test_functions_that_an_older_glibc_lacks_work(wheel, tmp_path):
     names = ("libc.so.6", "libpthread.so.0", "libdl.so.2")
     links = ["-nodefaultlibs", f"-L{PORTABLE / 'stubs'}", *(f"-l:{name}" for name in names)]
     made = tmp_path / "older.so"

@@ -104,19 +104,19 @@ CASES = [
 
 
 @pytest.mark.parametrize(("rule", "speaks", "silent"), CASES, ids=[case[0].__name__ for case in CASES])
-def test_a_rule_speaks_of_its_own_and_of_nothing_else(rule, speaks, silent):
+def test_a_rule_reports_only_its_own_finding(rule, speaks, silent):
     said = rule(speaks)
     assert said is not None and said.rule == rule.__name__
     assert said.sees and said.tries.endswith(".")
     assert rule(silent) is None
 
 
-def test_what_rules_look_for_is_what_explain_says():
+def test_rules_match_the_texts_of_explain():
     golden = (DOCS.parent / "tests/unit/plan/explain.golden").read_text()
     assert f"({advice.ASKED_BY_NAME})" in golden
 
 
-def test_every_rule_is_tried_here_and_asked_in_a_run():
+def test_every_rule_has_a_case_here():
     assert {case[0] for case in CASES} == set(advice.RULES)
 
 
@@ -126,7 +126,7 @@ def test_every_page_that_is_named_is_there():
     assert {one.page for one in said if not (DOCS / one.page).exists()} == set()
 
 
-def test_the_machine_s_limit_is_told_where_it_is_reached():
+def test_a_limit_of_the_machine_is_reported_when_reached():
     def said(share, source="f"):
         return [
             one.rule
@@ -140,14 +140,14 @@ def test_the_machine_s_limit_is_told_where_it_is_reached():
     assert advice.of_limits([Limits("UFS", "")])[0].rule == "not_calibrated"
 
 
-def test_what_is_about_more_time_comes_first():
+def test_advice_about_more_time_comes_first():
     late = at(1.0, 1.9)
     late.accesses += small(40).accesses
     rules = [one.rule for one in advice.advise(run(late), [Limits("UFS", "")])]
     assert rules == ["small_independent", "late_ranks", "not_calibrated"]
 
 
-def test_what_is_about_hardly_any_time_is_not_said():
+def test_advice_about_little_time_is_omitted():
     quick = file(*[access(0, n, 0.0001, moved=100) for n in range(40)])
     assert [one.rule for one in advice.advise(run(quick))] == ["small_independent"]
     assert advice.advise(run(quick, file(access(0, 1.0, 60.0), number=1))) == []

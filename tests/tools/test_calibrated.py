@@ -38,7 +38,7 @@ def test_a_network_counts_where_one_was_measured():
         assert machine.links.latency_us == pytest.approx((message - ends) / 1e3)
 
 
-def test_what_was_not_measured_is_said_to_be_assumed():
+def test_unmeasured_constants_are_marked_as_assumed():
     machine = machine_export.machine_of("here", BUILT_IN, {"message_byte": 0.6})
     assert machine.sources["links.memory_rate_mbs"] == "measured: message_byte"
     assert machine.sources["work.merge_ns"] == "assumed, as built in: merge_piece"

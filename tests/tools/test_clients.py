@@ -20,7 +20,7 @@ def test_a_count_that_is_not_zero_is_wrong_and_named():
         (15, "write: 0 wrong of 9, 1.0 ms\nrank 1: read: Input/output error\n", "Input/output error"),
     ],
 )
-def test_a_program_that_does_not_end_well_is_wrong_whatever_it_counted(code, output, told):
+def test_a_program_that_fails_is_wrong_regardless_of_its_counts(code, output, told):
     verdict = checks.judge_counts(code, output)
     assert not verdict.is_right
     assert told in verdict.detail

@@ -121,7 +121,7 @@ def test_words_behind_the_command_belong_to_it(call):
 
 
 @pytest.mark.parametrize("words", [["run"], ["run", "--no-such", "echo"], ["run", "no-such-command"]])
-def test_what_is_refused_ends_with_2(call, words):
+def test_rejected_requests_exit_with_2(call, words):
     done = call(*words)
     assert done.returncode == REFUSED
     assert done.stderr.startswith("oratorio: ") and done.stderr.count("\n") == 1
@@ -133,7 +133,7 @@ def compiled(folder: Path, text: str, *flags: str) -> Path:
     return folder / "a"
 
 
-def test_what_a_program_needs_is_read_from_its_file(tmp_path):
+def test_needed_libraries_are_read_from_the_program(tmp_path):
     program = compiled(
         tmp_path, "int f(void) { return 0; } int main(void) { return f(); }", "-lm", "-Wl,--no-as-needed"
     )
@@ -145,7 +145,7 @@ def test_what_a_program_needs_is_read_from_its_file(tmp_path):
     assert not Elf(compiled(tmp_path, "int main(void) { return 0; }", "-static")).interpreter()
 
 
-def test_a_damaged_file_is_told_and_nothing_is_raised(tmp_path):
+def test_a_damaged_file_is_reported_without_an_exception(tmp_path):
     whole = compiled(tmp_path, "int main(void) { return 0; }").read_bytes()
     for length in (4, 5, 60, 100, 1000, len(whole) - 64):
         (tmp_path / "cut").write_bytes(whole[:length])

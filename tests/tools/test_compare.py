@@ -52,7 +52,7 @@ def test_the_host_and_auto_are_always_compared():
         compare.arms_of("tow_phase", False)
 
 
-def test_runs_take_turns_and_nobody_is_always_the_first():
+def test_runs_take_turns_and_rotate_the_first():
     recorder = Pretended()
     compare.compare(compare.arms_of("sieve", False), ["app"], recorder, Rules(3, 60), {})
     assert recorder.order == ["host", "auto", "sieve", "auto", "sieve", "host", "sieve", "host", "auto"]
@@ -76,7 +76,7 @@ def test_a_row_has_the_median_and_the_spread():
     assert arm.typical.total == pytest.approx(0.4)
 
 
-def test_times_that_overlap_are_not_told_apart():
+def test_overlapping_times_are_not_ranked():
     host = Arm("host", walls=[2.0, 2.2])
     assert compare.against(Arm("auto", walls=[1.0, 1.0]), host) == "2.10 x"
     assert compare.against(Arm("auto", walls=[1.9, 2.1]), host) == "1.05 x, within the spread"
@@ -115,7 +115,7 @@ def test_a_method_that_did_not_run_is_a_row_with_the_reason(made, problem, faile
     assert cells == ["sieve", "", "", "", "", arm.problem]
 
 
-def test_what_failed_is_not_run_again():
+def test_failed_runs_are_not_repeated():
     recorder = Pretended(sieve=ran(1.0, exit_code=1))
     arms = compare.arms_of("sieve,naive", False)
     compare.compare(arms, ["app"], recorder, Rules(3, 60), {})
@@ -123,7 +123,7 @@ def test_what_failed_is_not_run_again():
     assert compare.best_of(arms).name != "sieve"
 
 
-def test_a_program_that_fails_by_itself_is_told_at_once(capsys):
+def test_a_program_that_fails_without_oratorio_is_reported_at_once(capsys):
     recorder = Pretended(host=ran(1.0, exit_code=1))
     with pytest.raises(compare.CompareError, match="fails without Oratorio: ended with 1: host says"):
         compare.compare(compare.arms_of(None, False), ["app"], recorder, Rules(1, 60), {})
@@ -167,7 +167,7 @@ def test_the_page_is_whole():
         ([], "a command is missing"),
     ],
 )
-def test_what_cannot_be_compared_is_refused(words, said, tmp_path):
+def test_incomparable_runs_are_rejected(words, said, tmp_path):
     done = command("compare", "-q", *words, cwd=tmp_path)
     assert done.returncode == 2
     assert said in done.stderr

@@ -20,14 +20,14 @@ def executable(file):
     ("launcher", "mpicc"),
     [("mpiexec", "mpicc"), ("mpirun", "mpicc"), ("mpiexec.mpich", "mpicc.mpich"), ("mpiexec.hydra", "mpicc")],
 )
-def test_the_compiler_is_the_one_beside_the_launcher(tmp_path, launcher, mpicc):
+def test_the_compiler_is_the_one_next_to_the_launcher(tmp_path, launcher, mpicc):
     executable(tmp_path / "mpicc")
     executable(tmp_path / "mpicc.mpich")
     path = executable(tmp_path / launcher)
     assert conformance.find_mpicc(str(path)) == tmp_path / mpicc
 
 
-def test_a_launcher_without_a_compiler_is_told(tmp_path):
+def test_a_launcher_without_a_compiler_is_reported(tmp_path):
     path = executable(tmp_path / "mpiexec")
     with pytest.raises(ConformanceError, match="name one with --mpicc"):
         conformance.find_mpicc(str(path))

@@ -40,7 +40,7 @@ def test_names_are_those_of_the_library():
         ("stripping_unit", "striping_unit"),
     ],
 )
-def test_what_was_meant_is_told(word, instead):
+def test_misspelt_names_get_a_suggestion(word, instead):
     told = hint_names.misspelt_hint(word)
     assert told == (f"hint {word} isn't known; did you mean {instead}?" if instead else "")
 
@@ -59,7 +59,7 @@ def test_what_was_meant_is_told(word, instead):
         ({"ROMIO_HINTS": "/no/such/file"}, "No such file"),
     ],
 )
-def test_what_is_wrong_in_the_environment_is_bad(environ, says):
+def test_invalid_variables_are_bad(environ, says):
     (one,) = doctor.environment(environ)
     assert one.state == BAD
     assert says in one.line
@@ -74,7 +74,7 @@ def test_what_is_wrong_in_the_environment_is_bad(environ, says):
         {"ORATORIO_METHOD": "sieve"},
     ],
 )
-def test_what_is_right_in_the_environment_is_not_bad(environ):
+def test_valid_variables_are_not_bad(environ):
     found = doctor.environment(environ)
     assert found[-1].state == OK
     assert BAD not in {one.state for one in found}
@@ -130,7 +130,7 @@ def test_a_program_that_is_not_there_is_bad(tmp_path):
     assert states(doctor.command([launcher(tmp_path, "HYDRA"), "./nothing"])) == [(BAD, "program")]
 
 
-def test_a_static_program_is_told(tmp_path):
+def test_a_static_program_is_reported(tmp_path):
     program = compiled(tmp_path, "int main(void) { return 0; }", "-static")
     found = doctor.command([launcher(tmp_path, "HYDRA"), str(program)])
     assert "linked statically" in found[-1].says and "pkg-config" in found[-1].do
@@ -162,7 +162,7 @@ def test_a_run_is_judged(made, state, says):
     assert (one.state, says in one.line) == (state, True), one.line
 
 
-def test_processes_that_run_alone_are_told_of():
+def test_processes_that_run_alone_are_reported():
     said = "x\noratorio: each process runs alone: the launcher has started 4 (PMI_SIZE)\ny"
     found = doctor.judge(run(file(*collective(2)), exit_code=0), said, 9)
     assert [(one.state, one.about) for one in found] == [(BAD, "launcher"), (OK, "run")]
@@ -199,7 +199,7 @@ def test_a_folder_that_cannot_be_used_is_bad(tmp_path):
         ("9p", NOTE, "UFS"),
     ],
 )
-def test_file_systems_are_told_apart(kind, state, says, tmp_path):
+def test_file_systems_are_distinguished(kind, state, says, tmp_path):
     listed = f"1 2 0:1 / / rw - {kind} x rw\n"
     first = machine.folder(tmp_path, {}, listed)[0]
     assert (first.state, says in first.says) == (state, True)
@@ -218,13 +218,13 @@ def test_file_systems_are_told_apart(kind, state, says, tmp_path):
         ("hostfs", "each job tests"),
     ],
 )
-def test_whether_locks_hold_between_nodes_is_told(kind, says, tmp_path):
+def test_whether_locks_hold_between_nodes_is_reported(kind, says, tmp_path):
     found = machine.folder(tmp_path, {}, f"1 2 0:1 / / rw - {kind} x rw\n")
     told = [one.says for one in found if one.about == "locks" and one.state == NOTE]
     assert [says in one for one in told] == ([True] if says else [])
 
 
-def test_the_locks_of_a_run_are_told():
+def test_the_locks_of_a_run_are_reported():
     sentence = "ocfs2: locks are visible on one node only; using the job's locks"
     told = explained.Explained(locks=[sentence])
     found = doctor.judge(run(file(*collective(1)), exit_code=0, explained=told), "", 9)
@@ -265,7 +265,7 @@ def test_limits_that_are_in_the_way_are_notes():
     assert all("64" in one.says and one.do.startswith("ulimit") for one in found)
 
 
-def test_what_the_kernel_forbids_is_told(tmp_path):
+def test_kernel_restrictions_are_reported(tmp_path):
     for name, hindering, _ in machine.KERNEL:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(hindering[-1] + "\n")

@@ -49,7 +49,7 @@ def test_a_decision_has_its_reason_its_facts_and_all_candidates():
     assert (read.access, read.method, read.times) == ("independent read", "at once", 1)
 
 
-def test_remarks_are_told_once_and_the_last_line_is_read():
+def test_remarks_appear_once_and_the_last_line_is_read():
     told = explained.read(TOLD)
     assert told.remarks == ["hint cb_nodez: did you mean cb_nodes?"]
     assert (told.version, told.saw, told.off) == ("0.2.0", (6, 2), False)
@@ -62,13 +62,13 @@ def test_lines_of_other_programs_are_remarks():
     assert (told.remarks, len(told.decisions)) == (["not JSON", "[1]"], 1)
 
 
-def test_which_locks_are_used_is_told_once_for_all_files():
+def test_the_kind_of_locks_is_reported_once_for_all_files():
     seen, lacking = ({"kind": "locks", "text": "", "sentence": name} for name in ("seen", "lacking"))
     told = explained.read(lines({**seen, "path": "/c"}, {**seen, "path": "/d"}, {**lacking, "path": "/e"}))
     assert (told.locks, told.remarks) == (["seen", "lacking"], [])
 
 
-def test_numbers_begin_anew_at_each_open():
+def test_numbers_restart_at_each_open():
     once = {**AGAIN, "times": 1}
     told = explained.read(lines(WRITE, once, WRITE, {**AGAIN, "times": 4}))
     assert [decision.times for decision in told.decisions] == [2, 5]

@@ -41,7 +41,7 @@ def test_without_a_clang_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch
         fuzz.find_compiler()
 
 
-def test_the_first_thing_that_went_wrong_is_told():
+def test_the_first_failure_is_reported():
     found = fuzz.read_log("message", LOG, 3, (Path("crash-1"),))
     assert found.executions == 12345
     assert found.failure == "fuzz: assertion failed: no byte is marked that wasn't given"

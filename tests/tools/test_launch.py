@@ -71,7 +71,7 @@ def test_open_mpi_takes_x_for_every_program_of_a_colon_list(library, launcher, p
     assert done.env == {launch.SPAWN_INHERITS: "1"}  # lets spawned processes inherit the variables of -x
 
 
-def test_what_a_user_says_of_spawned_processes_holds(library, launcher, program):
+def test_the_users_settings_apply_to_spawned_processes(library, launcher, program):
     done = prepared([launcher("openmpi"), program], environ={launch.SPAWN_INHERITS: "0"})
     assert done.env == {launch.SPAWN_INHERITS: "0"}
 
@@ -131,7 +131,7 @@ def test_a_profiler_that_the_program_is_linked_to_is_put_before_oratorio(library
     assert prepared([has], environ=named).env["LD_PRELOAD"] == f"{tmp_path}/libtool.so:{library}"
 
 
-def test_a_pnetcdf_with_a_driver_of_its_own_is_told_with_the_hint_that_brings_mpi_io_back(library, tmp_path):
+def test_a_pnetcdf_with_its_own_driver_is_reported_with_the_hint_for_mpi_io(library, tmp_path):
     has = linked_to(tmp_path, {"libpnetcdf.so.8": 'const char* ncmpi_says = "GIO_open";'})
     (warning,) = prepared([has]).warnings
     assert "not MPI-IO" in warning and "nc_driver=mpiio" in warning
@@ -141,14 +141,14 @@ def test_a_pnetcdf_with_a_driver_of_its_own_is_told_with_the_hint_that_brings_mp
 
 
 @pytest.mark.parametrize("flags", [[], ["-rdynamic"]])
-def test_a_program_with_an_mpi_inside_is_told_to_keep_its_own_mpi_io(library, tmp_path, flags):
+def test_a_program_with_an_mpi_inside_is_warned_that_it_keeps_its_own_mpi_io(library, tmp_path, flags):
     main = "int main(void) { return PMPI_File_open(); }"
     has = compiled(tmp_path, f"int PMPI_File_open(void) {{ return 0; }} {main}", *flags)
     (warning,) = prepared([has]).warnings
     assert "its files will be accessed by that MPI's own MPI-IO" in warning
 
 
-def test_a_program_that_gets_its_mpi_elsewhere_is_told_nothing(library, tmp_path):
+def test_a_program_with_another_mpi_gets_no_message(library, tmp_path):
     calls = (
         "extern int PMPI_File_open(void) __attribute__((weak)); int main(void) { return !PMPI_File_open; }"
     )
@@ -168,7 +168,7 @@ def broken_library(tmp_path, monkeypatch) -> Path:
     return folder / "liboratorio.so"
 
 
-def test_a_library_whose_path_would_break_is_reached_by_a_link(
+def test_a_library_in_a_path_that_breaks_is_loaded_through_a_link(
     broken_library, program, tmp_path, monkeypatch
 ):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
@@ -282,7 +282,7 @@ def test_a_later_program_of_a_colon_list_is_looked_at_too(library, launcher, pro
         prepared([launcher("openmpi"), "-n", "1", program, ":", *own, program])
 
 
-def test_what_a_program_is_given_is_its_own_matter(library, launcher, program):
+def test_arguments_of_the_program_are_not_interpreted(library, launcher, program):
     words = [program, "env", "LD_PRELOAD=/x.so", "-genv", "LD_PRELOAD", "/y.so"]
     assert prepared([launcher("hydra"), *words]).argv[-len(words) :] == words
 

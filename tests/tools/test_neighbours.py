@@ -64,7 +64,7 @@ def test_of_files_with_times_in_them_the_lengths_are_compared(job, tmp_path):
         trial.seen(HOST, words, tmp_path / "two", has_times=True)
 
 
-def test_who_is_known_to_go_past_mpi_io_must_do_so(job, tmp_path):
+def test_programs_known_to_bypass_mpi_io_must_do_so(job, tmp_path):
     job(b"abc", b"abc")
     assert trial.past_us(HOST, words, tmp_path / "one", "why") == "same bytes, none seen: why"
     job(b"abc", b"abc", SAW)
@@ -72,7 +72,7 @@ def test_who_is_known_to_go_past_mpi_io_must_do_so(job, tmp_path):
         trial.past_us(HOST, words, tmp_path / "two", "why")
 
 
-def test_accesses_without_mpi_finalize_are_those_that_explain_told_of():
+def test_without_mpi_finalize_the_accesses_are_those_explained():
     told = ["oratorio: a: collective write: method mmap (why)", "oratorio: a: independent read: method naive"]
     assert trial.accesses("\n".join(told)) == 2
 
@@ -81,7 +81,7 @@ def test_accesses_without_mpi_finalize_are_those_that_explain_told_of():
     ("of_debian", "of_its_project"),
     [("1:4.10.1-2", "4.10.1"), ("1.10.8+repack1-1", "1.10.8"), ("6.0.0~rc2-2", "6.0.0rc2")],
 )
-def test_a_version_is_told_as_its_project_calls_it(of_debian, of_its_project):
+def test_versions_are_printed_as_their_projects_name_them(of_debian, of_its_project):
     assert releases.upstream(of_debian) == of_its_project
 
 
@@ -107,7 +107,7 @@ def test_a_row_is_skipped_where_something_is_missing_and_wrong_where_it_is(monke
     assert not list((tmp_path / "scratch").iterdir())
 
 
-def test_what_is_written_stands_between_the_marks():
+def test_output_is_placed_between_the_marks():
     page = f"before\n{command.BEGIN}old\n{command.END}after\n"
     made = markdown.with_generated_part(page, command.BEGIN, command.END, "new\n")
     assert made == f"before\n{command.BEGIN}new\n{command.END}after\n"

@@ -48,7 +48,7 @@ def test_a_measure_is_of_all_points_that_there_are(measure, value):
      claims.spread("c"), claims.first_to_last("c"), claims.between_curves("c"),
      claims.rising("c", "d")],
 )  # fmt: skip
-def test_what_was_not_measured_has_no_value(measure):
+def test_unmeasured_constants_have_no_value(measure):
     assert measure(CURVES) is None
 
 
@@ -67,7 +67,7 @@ def test_a_claim_may_have_an_upper_end():
 
 
 @pytest.mark.parametrize("paper", PAPERS.values(), ids=PAPERS)
-def test_what_a_paper_sweeps_and_claims_is_there(paper):
+def test_sweeps_and_claims_of_a_paper_exist(paper):
     for sweep in paper.sweeps:
         assert sweep.values or sweep.over == RANKS
         assert any(is_oratorios(arm) for arm in sweep.arms)
@@ -131,7 +131,7 @@ def test_past_the_page_cache_is_measured_where_there_is_a_disk(monkeypatch):
         assert bench_paper.modes_of(PAPERS["2006"], NOWHERE) == modes
 
 
-def test_what_is_not_there_is_left_out(monkeypatch):
+def test_missing_entries_are_omitted(monkeypatch):
     monkeypatch.setattr(bench_paper, "methods", lambda: ["auto", "naive", "cb_block"])
     scale = bench_paper.Scale((4,))
     measured = bench_paper.plan(PAPERS["1995"], ("grouping", "buffering"), ("buffered",), scale, SETTINGS)

@@ -176,7 +176,7 @@ def distance(one: str, other: str) -> float:
     return math.dist(first, second)
 
 
-def test_every_method_has_a_colour_of_its_own():
+def test_every_method_has_its_own_colour():
     arms = [*methods(), *SLOTS, "host", "host_tuned", *TUNINGS, "raw"]
     assert set(arms) <= set(styles.LOOKS)
     for one, other in itertools.combinations(arms, 2):

@@ -51,7 +51,7 @@ def place(monkeypatch, tmp_path):
     return tmp_path
 
 
-def test_a_pass_is_compared_with_what_every_rank_was_told():
+def test_a_pass_is_compared_with_the_prediction_of_every_rank():
     """Each of the four ranks adds the time of the whole collective access: 4 x 9 ms. The passes took 10, 12
     and 8 ms."""
     one = bench_predict.predicted(run_of(*writes(36.0, 0.010, 0.012, 0.008)), "auto", "write")
@@ -111,7 +111,7 @@ def test_the_file_of_results_has_each_prediction(place):
     assert told["constants"] == str(place / "here-tmpfs.costs")
 
 
-def test_nothing_is_predicted_where_nobody_asks():
+def test_nothing_is_predicted_without_a_request():
     settings = Settings(HOST, ARMS, (), 3, Path("/tmp"), 60)
     assert not settings.accounts
     assert bench_predict.record([run_of(*writes(36.0, 0.010))], settings) is None

@@ -57,7 +57,7 @@ def test_the_version_is_nowhere_written_by_hand():
     assert [str(file) for file in files if __version__ in file.name + file.read_text()] == []
 
 
-def test_recipes_name_the_archive_that_lies_beside_them(filled):
+def test_recipes_name_the_archive_next_to_them(filled):
     archive = filled / f"oratorio-{__version__}.tar.gz"
     checksum = hashlib.sha256(archive.read_bytes()).hexdigest()
     texts = recipes(filled)
@@ -123,7 +123,7 @@ def spack_recipe(filled: Path, monkeypatch) -> tuple[type, list]:
 @pytest.mark.parametrize(
     ("mpi", "flavours"), [("mpich", "mpich"), ("mpich+abi", "mpich;abi"), ("openmpi", "ompi")]
 )
-def test_spack_builds_the_flavour_of_the_mpi_it_was_given(mpi, flavours, filled, monkeypatch):
+def test_spack_builds_the_flavour_of_the_selected_mpi(mpi, flavours, filled, monkeypatch):
     recipe, told = spack_recipe(filled, monkeypatch)
     assert [words for name, words, _ in told if name == "version"] == [(__version__,)]
     name, _, abi = mpi.partition("+")

@@ -47,7 +47,7 @@ def ends(program: Path) -> bool:
     return not program.exists()
 
 
-def test_a_run_by_itself_is_recorded(job, tmp_path):
+def test_a_single_run_is_recorded(job, tmp_path):
     run, said = run_recorder.Recorder(tmp_path, {}).apart(
         job(f"{WRITES}; echo out; echo err >&2; exit 3"), {}, 60
     )
@@ -68,7 +68,7 @@ def test_a_job_that_takes_too_long_is_ended_with_all_its_processes(job, tmp_path
     assert left(tmp_path) == set()
 
 
-def test_a_trace_that_the_user_asked_for_stays(job, tmp_path):
+def test_a_trace_that_the_user_requested_stays(job, tmp_path):
     recorder = run_recorder.Recorder(tmp_path, {"ORATORIO_TRACE": "mine.json", "ORATORIO_METHOD": "naive"})
     run, explained = recorder.attached(job(WRITES), {}, lambda prepared: None)
     assert (run.exit_code, run.accesses) == (0, 5)
@@ -85,7 +85,7 @@ def test_an_old_trace_is_not_taken_for_the_run_s(job, tmp_path):
     assert run.files == []
 
 
-def test_a_folder_that_takes_no_recording_is_told_before_the_job_starts(job, tmp_path):
+def test_an_unwritable_folder_is_reported_before_the_job_starts(job, tmp_path):
     with pytest.raises(run_recorder.RecordError, match="can't be written to"):
         run_recorder.Recorder(tmp_path / "none", {}).attached(job("touch started"), {}, lambda prepared: None)
     assert left(tmp_path) == set()
@@ -134,7 +134,7 @@ def in_place():
         one.wait()
 
 
-def test_a_signal_is_passed_on_and_the_job_s_code_is_told(in_place):
+def test_a_signal_is_passed_on_and_the_exit_code_is_reported(in_place):
     script = in_place(RUN_IN_OUR_PLACE)
     assert script.stdout.readline() == "up\n"
     script.send_signal(signal.SIGTERM)
@@ -193,14 +193,14 @@ def test_a_signal_is_not_lost_with_a_job_that_cannot_start(in_place):
     assert script.returncode == -signal.SIGTERM
 
 
-def test_a_job_ignores_what_whoever_started_us_ignores(in_place):
+def test_a_job_inherits_ignored_signals(in_place):
     """Starts the recorder with SIGHUP ignored, as nohup does."""
     ignored = "signal.signal(signal.SIGHUP, signal.SIG_IGN)\n"
     script = in_place(ignored + RUN_IN_OUR_PLACE, "kill -HUP $$; echo here")
     assert script.communicate(timeout=60) == ("here\n0\n", None)
 
 
-def test_a_page_that_cannot_be_written_is_told(call, tmp_path):  # noqa: F811
+def test_a_page_that_cannot_be_written_is_reported(call, tmp_path):  # noqa: F811
     done = call("run", "-q", "--report", str(tmp_path / "none/page.html"), "sh", "-c", "touch started")
     assert done.returncode == 2
     assert "name a page in another folder" in done.stderr

@@ -52,7 +52,7 @@ def read_page(text):
     return reader
 
 
-def test_the_time_of_an_access_is_all_told_and_nothing_twice():
+def test_the_parts_of_an_access_add_up_to_its_time():
     one = access(
         0, 1.0, 1.0, span("planning", 1.0, 0.3), span("waiting", 1.1, 0.1, "detail"),
         span("working", 1.3, 0.6),
@@ -64,7 +64,7 @@ def test_the_time_of_an_access_is_all_told_and_nothing_twice():
     assert spent.total == pytest.approx(1.0)
 
 
-def test_what_goes_on_beside_the_program_counts_with_what_was_worked_on():
+def test_background_accesses_count_the_time_worked_on_them():
     spent = run_facts.spent_by(access(0, 1.0, 9.0, counts={"storage_time": 0.25}, started=True))
     assert (spent.rest, spent.total) == (0.0, 0.25)
 
@@ -200,9 +200,9 @@ def test_the_page_is_whole_and_needs_nothing_else():
     assert "prefers-color-scheme: dark" in page and "width=device-width" in page
 
 
-def test_what_is_not_sure_is_told():
+def test_incomplete_recordings_are_reported():
     assert "ended with 3" in run_report.html_of(whole_run() and run(file(*collective(1)), exit_code=3), {})
-    assert "7 accesses more were too many" in run_report.html_of(run(file(*collective(1), dropped=7)), {})
+    assert "7 accesses more did not fit" in run_report.html_of(run(file(*collective(1), dropped=7)), {})
     nothing = run_report.html_of(run(), {})
     read_page(nothing)
     assert "oratorio doctor" in nothing
@@ -263,7 +263,7 @@ def test_the_command_makes_a_page_of_a_trace(tmp_path):
         (["good.json", "-o", "good.json"], "is the trace itself"),
     ],
 )
-def test_what_cannot_be_done_is_one_sentence_and_2(words, said, tmp_path):
+def test_impossible_requests_print_one_sentence_and_exit_with_2(words, said, tmp_path):
     (tmp_path / "good.json").write_text(json.dumps(two_ranks()))
     (tmp_path / "cut.json").write_text("cut")
     before = sorted(tmp_path.iterdir())

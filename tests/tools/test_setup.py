@@ -71,14 +71,14 @@ def call(root: Path, *words: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize(
     "words", [["run", "x"], ["explain", "x"], ["env"], ["--help"], ["-h"], [], ["bench", "--help"]]
 )
-def test_who_starts_a_job_or_asks_for_help_waits_for_no_lock(locked, words):
+def test_starting_a_job_or_help_waits_for_no_lock(locked, words):
     done = call(locked, *words)
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == ["-m", "oratorio", *words]
     assert done.stderr == ""
 
 
-def test_a_library_older_than_its_sources_is_used_while_somebody_builds_and_that_is_told(locked):
+def test_an_outdated_library_is_used_with_a_warning_during_another_build(locked):
     later = time.time() + 10
     os.utime(locked / "src/a.cpp", (later, later))
     done = call(locked, "run", "x")
@@ -86,7 +86,7 @@ def test_a_library_older_than_its_sources_is_used_while_somebody_builds_and_that
     assert "it is used as it is" in done.stderr
 
 
-def test_a_checkout_of_somebody_elses_takes_no_lock_and_builds_nothing(checkout):
+def test_a_checkout_of_another_user_takes_no_lock_and_builds_nothing(checkout):
     (checkout / ".oratorio/stamp-built").unlink()
     with tempfile.TemporaryDirectory() as folder:  # pytest's own folders are closed to other users
         theirs = Path(folder) / "checkout"
@@ -103,7 +103,7 @@ def test_a_checkout_of_somebody_elses_takes_no_lock_and_builds_nothing(checkout)
 
 
 @pytest.mark.parametrize("missing", ["build/lib/liboratorio.so", "build/lib/liboratorio-mpich.so"])
-def test_who_has_to_wait_is_told_at_once(locked, missing):
+def test_a_command_that_must_wait_says_so_at_once(locked, missing):
     (locked / missing).unlink()
     command = [locked / "oratorio", "run", "x"]
     waiting = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
@@ -138,7 +138,7 @@ def test_a_command_that_builds_for_itself_tells_that_it_waits(locked):
         waiting.wait()
 
 
-def test_a_command_that_builds_for_itself_is_silent_where_nobody_else_builds(checkout):
+def test_a_command_that_builds_is_silent_if_no_other_build_runs(checkout):
     assert start_building(checkout).communicate() == ("alone\n", "")
 
 
@@ -253,7 +253,7 @@ def test_few_tests_are_left_out_where_what_they_need_is_not_to_be_had(
     assert not (checkout / ".oratorio/stamp-extras").exists()
 
 
-def test_what_few_tests_need_is_installed_by_root_and_told_to_others(checkout, tools, tmp_path):
+def test_rarely_needed_packages_are_installed_by_root_and_named_to_others(checkout, tools, tmp_path):
     done = install_extras(checkout, tmp_path, 'echo "apt-get $*" >>"$CALLS"', "exit 0")
     if os.geteuid() == 0:
         assert tools.read_text().endswith("apt-get -q -y install --no-install-recommends slurmd lmod\n")
@@ -291,7 +291,7 @@ def set_up_tests(checkout: Path, **more: str) -> subprocess.CompletedProcess[str
     return subprocess.run(words, capture_output=True, text=True, timeout=60, env={**os.environ, **more})
 
 
-def test_what_takes_minutes_is_made_beside_the_build(environments):
+def test_slow_steps_run_during_the_build(environments):
     done = set_up_tests(environments)
     assert done.returncode == 0, done.stderr
     assert (environments / ".oratorio/stamp-tests").exists()
@@ -299,7 +299,7 @@ def test_what_takes_minutes_is_made_beside_the_build(environments):
     assert "h5py" not in again.stderr
 
 
-def test_what_fails_beside_the_build_is_told_in_the_end_and_made_anew_the_next_time(environments):
+def test_failures_during_the_build_are_reported_at_the_end_and_retried(environments):
     done = set_up_tests(environments, NO_COMPILER="1")
     assert done.returncode == 3
     assert "no compiler here" in done.stderr and "failed: parallel h5py" in done.stderr

@@ -181,12 +181,12 @@ def test_nodes_that_were_not_walked_are_stood_for():
         s4u.replay(walked, MACHINE)
 
 
-def test_only_as_many_messages_wait_as_ranks_may_have_under_way():
+def test_waiting_messages_are_limited_by_messages_in_flight():
     assert model.predict(replace(schedule(), in_flight=1), MACHINE).depth == 4
     assert model.predict(schedule(), MACHINE).depth == 11
 
 
-def test_a_machine_that_the_library_can_not_read_is_told(monkeypatch):
+def test_a_machine_that_the_library_can_not_read_is_reported(monkeypatch):
     monkeypatch.setattr(model, "costs", lambda _: "machine 1 1 1048576\nread_cal 1\n")
     with pytest.raises(SimulateError, match=r"no closed form of two_phase: .*read_cal 1"):
         model.predict(schedule(), MACHINE)
@@ -290,7 +290,7 @@ def test_jobs_that_do_not_fit_the_machine_are_refused():
         (["--set", "topology.taper=0.003"], "topology.taper"),
     ],
 )
-def test_what_can_not_be_done_is_told_before_anything_is_built(words, complaint, monkeypatch, capfd):
+def test_impossible_requests_are_reported_before_building(words, complaint, monkeypatch, capfd):
     monkeypatch.setattr(command, "Planner", None)
     assert command_line.call(["simulate", *words]) == 2
     assert complaint in capfd.readouterr().err
@@ -309,7 +309,7 @@ def made_map(tmp_path, case="F"):
     return file
 
 
-def test_ranks_that_do_not_fit_a_map_or_a_mesh_are_told(tmp_path):
+def test_ranks_that_do_not_fit_a_map_or_a_mesh_are_reported(tmp_path):
     workload = sim_schedule.workload_of("e3sm_f", made_map(tmp_path))
     assert plan_of(workload, 8, 2).pieces > 0, "two ranks share a process"
     with pytest.raises(SimulateError, match="6 ranks don't divide the map's 4 processes, nor these them"):
@@ -318,7 +318,7 @@ def test_ranks_that_do_not_fit_a_map_or_a_mesh_are_told(tmp_path):
         plan_of(sim_schedule.workload_of("btio", None), 8, 2)
 
 
-def test_a_map_of_another_case_or_of_none_is_told(tmp_path):
+def test_a_map_of_another_case_or_of_none_is_reported(tmp_path):
     file = made_map(tmp_path, "G")
     with pytest.raises(SimulateError, match=r"G\.nc is a map of case G, not of e3sm_f"):
         plan_of(sim_schedule.workload_of("e3sm_f", file), 4, 2)
@@ -339,7 +339,7 @@ def test_a_map_of_another_case_or_of_none_is_told(tmp_path):
         (lambda data: data["D1.lengths"].__setitem__(0, -1), "map 1 of .* outside of its 16 elements"),
     ],
 )
-def test_a_map_that_contradicts_itself_is_told(tmp_path, change, complaint):
+def test_a_map_that_contradicts_itself_is_reported(tmp_path, change, complaint):
     file = made_map(tmp_path)
     with Dataset(file, "a") as data:
         change(data)

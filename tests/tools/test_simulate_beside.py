@@ -188,7 +188,7 @@ def test_the_hints_are_a_file_of_keys_and_values(tmp_path):
     assert lines[2:] == ["cb_nodes 56", "oratorio_method two_layer"]
 
 
-def test_what_is_tried_fits_the_job():
+def test_candidates_fit_the_job():
     options = search.choices(THETA, 8, 4)
     counts = {one["oratorio_local_aggregators"] for one in options[0] if "oratorio_local_aggregators" in one}
     assert counts == {"4", "8"}

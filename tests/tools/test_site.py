@@ -64,7 +64,7 @@ def test_a_table_is_a_table(built):
 OVERVIEW = "**To use**\n- [One](one.md)"
 
 
-def test_what_leads_nowhere_is_told(tmp_path):
+def test_broken_links_are_reported(tmp_path):
     one = """# One
 
 [page](none.md)
@@ -86,7 +86,7 @@ def test_what_leads_nowhere_is_told(tmp_path):
     assert "docs/two.md: WARNING: document isn't included in any toctree" in told
 
 
-def test_links_that_sphinx_does_not_see_are_told(tmp_path):
+def test_links_that_sphinx_does_not_see_are_reported(tmp_path):
     one = """# One
 
 <a href="two.html">two</a> <a href="README.html#no">no</a> <a href="#one">itself</a> <a href="../../x">out</a>

@@ -20,7 +20,7 @@ def test_no_process_is_started_for_nothing():
     assert len(soak.commands(Path("program"), 2, 1, 8, [])) == 2
 
 
-def test_what_a_process_tells_is_kept_apart():
+def test_output_of_each_process_is_kept_apart():
     share = soak.Share()
     for line in (
         "progress 10 2\n",

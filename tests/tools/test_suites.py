@@ -52,7 +52,7 @@ def test_the_complaint_is_the_first_line_that_is_not_the_launchers():
     assert Finished(3, "", "").complaint() == "exit code 3"
 
 
-def test_what_is_written_reads_back_the_same(tmp_path):
+def test_written_files_read_back_the_same(tmp_path):
     file = tmp_path / "conformance.toml"
     runs = [run("mpich5", ALL), run("openmpi5", QUICK)]
     report.write_outcomes(OUTCOMES, runs, file)

@@ -80,7 +80,7 @@ def test_a_runner_that_breaks_without_a_failed_test_is_a_failure():
     assert len(run_one(["false"]).failures) == 1
 
 
-def test_a_part_that_runs_no_test_is_a_failure_unless_names_were_asked_for():
+def test_a_part_without_tests_is_a_failure_unless_names_were_requested():
     assert len(run_one(["true"]).failures) == 1
     assert run_one(["true"], match="name").failures == []
 
@@ -109,7 +109,7 @@ def test_a_test_that_hangs_ends_its_part_and_the_log_tells_where(logs, monkeypat
     assert "in test_a_hang" in (logs / "tools.log").read_text()
 
 
-def test_the_tests_of_machines_run_beside_the_others(tmp_path, monkeypatch):
+def test_the_tests_of_machines_run_in_parallel_with_the_others(tmp_path, monkeypatch):
     # Each command ends only when the other one has begun.
     monkeypatch.setattr(testing, "ROOT", tmp_path)
     meet = "touch $0 && until [ -e $1 ]; do sleep 0.01; done"

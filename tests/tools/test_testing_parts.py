@@ -48,7 +48,7 @@ def test_all_and_only_exclude_each_other(monkeypatch):
         assert ended.value.code == 2
 
 
-def test_names_that_are_asked_for_are_given_to_each_runner():
+def test_requested_names_reach_each_runner():
     for parts in (PARTS, SHORT):
         for name, part in parts.items():
             if part.command:

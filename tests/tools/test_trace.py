@@ -130,7 +130,7 @@ def test_the_command_prints_a_table_and_a_page(written, show):
     assert len({line.count("|") for line in rows}) == 1
 
 
-def test_what_was_dropped_is_told(written):
+def test_dropped_records_are_reported(written):
     (file,) = trace.read(written(whole([access(0, 0, 1, 1)], dropped_accesses=5, dropped_spans=9)))
     assert "5 accesses and 9 spans did not fit into the trace" in table.title_of(file)
 

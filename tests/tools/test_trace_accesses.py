@@ -166,7 +166,7 @@ def odd(content, **changes):
         (odd(job(), view={"shape": 0}), "an access differs from the format in docs/user/trace.md"),
     ],
 )
-def test_what_can_not_be_replayed_is_one_clear_error(written, content, said):
+def test_an_unreplayable_trace_is_one_clear_error(written, content, said):
     path = written(content)
     with pytest.raises(TraceError, match=said):
         accesses.collectives(the_file(path))
@@ -194,7 +194,7 @@ def test_numbers_that_are_none_are_refused(written, tmp_path):
             accesses.write(tmp_path / "numbers", file, accesses.collectives(file))
 
 
-def test_what_is_left_out_is_told(written):
+def test_omissions_are_reported(written):
     incomplete = write_of(0, 3)
     alone = access(1, 4, 9, 0.1)
     file = the_file(written(job(events=[incomplete, alone], dropped_accesses=7)))
@@ -226,7 +226,7 @@ def test_accesses_that_are_too_large_together_are_repeated_in_part(written, monk
     assert told.directions == {"write", "read"}
 
 
-def test_what_lies_before_the_first_access_is_not_repeated(written):
+def test_bytes_before_the_first_access_are_not_repeated(written):
     content = job(1)
     far = 5 * bench_trace.ALIGNMENT + 100
     for event in content["traceEvents"]:
@@ -314,7 +314,7 @@ def test_a_prediction_of_the_recorded_method_tells_how_far_off_it_is(written):
     assert {len(row) for row in rows} == {6}
 
 
-def test_what_the_library_took_the_accesses_for_is_told(written):
+def test_the_librarys_estimate_of_the_accesses_is_printed(written):
     content = job(2)
     for event in content["traceEvents"]:
         if event.get("cat") == "access":
@@ -348,7 +348,7 @@ def test_options_that_contradict_a_trace_are_refused(written, tmp_path, simulate
         assert told.count("\n") == 1, told
 
 
-def test_one_direction_is_simulated_and_the_other_told(written):
+def test_one_direction_is_simulated_and_the_other_reported(written):
     reads = [write_of(rank, 3, direction="read") for rank in range(RANKS)]
     both = written(job(events=reads))
     assert "not simulated: 1 collective reads (--direction read)" in sim_trace.job_of(both, None).told

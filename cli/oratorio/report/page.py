@@ -86,8 +86,8 @@ def _head(run: Run) -> str:
         )
     if run.dropped:
         lines.append(
-            f'<p class="bad">{_counted(run.dropped, "access", "es")} more were too many to be kept: times '
-            "and counts below are without them.</p>"
+            f'<p class="bad">{_counted(run.dropped, "access", "es")} more did not fit into the recording: '
+            "times and counts below exclude them.</p>"
         )
     return "".join(lines)
 

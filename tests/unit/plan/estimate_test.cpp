@@ -206,7 +206,7 @@ TEST(Estimate, SmallerSubBuffersMeanMoreCalls) {
     EXPECT_NEAR(nano * find_method("one_writer")->seconds(s), 1 + 4, 1e-6);
 }
 
-TEST(Estimate, OnlyRanksWithOtherWritersOverlapWithADevice) {
+TEST(Estimate, OnlyAsynchronousStoresOverlapWithADevice) {
     FlatTerms options;
     options.direct_write = true;
     const PlanInputs s = situation_of(options, Direction::write);
