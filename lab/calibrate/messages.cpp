@@ -205,8 +205,9 @@ void measure_all(Bytes bytes, int repeats) {
             measure_message(pair, beside ? "beside_message" : "far_message", repeats);
             measure_stream(pair, beside ? "beside_byte" : "far_byte", bytes, repeats);
             if (rank != 0) return;
-            if (beside) keep({"far_message", "far_byte"}, "the nodes are one machine's");
-            if (!beside) keep({"beside_message", "beside_byte"}, "each node is a machine");
+            if (beside) keep({"far_message", "far_byte"}, "the nodes are on one machine");
+            if (!beside)
+                keep({"beside_message", "beside_byte"}, "each node is a machine of its own");
         });
     } else if (rank == 0) {
         keep({"far_message", "far_byte", "beside_message", "beside_byte", "endpoint_message"},

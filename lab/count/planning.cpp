@@ -119,11 +119,11 @@ Facts count_planning(int only) {
             same("bytes kept by a node's first rank", first_of_node);
             add("bytes of all summaries, once for a node", planned.list);
             add("bytes that a node's ranks share to meet in, with these", planned.shared);
-            add("most bytes of a rank besides while it plans", planned.most);
+            add("maximum other bytes of a rank while it plans", planned.most);
             add("most bytes of a node while its ranks plan", planned.of_node());
             add("messages of a rank that isn't its node's first", 0);
             add("steps in which a node's first rank meets the others", planned.steps);
-            add("bytes of a rank for who is on which node", planned.nodes);
+            add("bytes of a rank for the map of ranks to nodes", planned.nodes);
             add("regions that a rank has data in", planned.kept[without_role].regions);
             add("milliseconds of planning, one core",
                 static_cast<std::int64_t>(planned.seconds * kMilliseconds));

@@ -34,7 +34,7 @@ class InCall {
 struct Helpers {
     bool thread = false;
     bool hook = false;        ///< the host moves operations on, wherever it waits
-    bool at_leisure = false;  ///< the thread may wait until it looks for work by itself
+    bool at_leisure = false;  ///< the thread may wait until its next check for work
     bool full = false;        ///< the thread may call MPI as well
 };
 

@@ -18,7 +18,7 @@ struct ViewArguments {
     const char* representation;
 };
 
-/// The datatypes that a view has on the MPI side, besides the View.
+/// The MPI datatypes of a view; the View itself has none.
 struct ViewTypes {
     HeldType etype;
     HeldType filetype;

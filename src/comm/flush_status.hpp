@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// FlushStatus: shares the outcome of a step that each rank takes repeatedly and by itself, such as
+// FlushStatus: shares the outcome of a step that each rank takes repeatedly and on its own, such as
 // a flush (fsync). Linux may report a write-back error to one caller only: when a file's metadata
 // couldn't be written, the first rank that flushes gets the error, and the next one finds nothing
 // left to do. Ranks that share memory report such errors to each other.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// List I/O: moves each piece of an access by itself, without data sieving: directly from or to the
+// List I/O: moves each piece of an access separately, without data sieving: directly from or to the
 // user's memory, or through a small bounce buffer.
 #include <algorithm>
 #include <memory>

@@ -61,7 +61,8 @@ struct AgreedHints {
     std::uint64_t differing = 0;  ///< ranks that brought another map
 };
 
-/// Texts that hints come from besides the program's info; read once by bind/ from the environment.
+/// Texts of hints from sources other than the program's info; bind/ reads them once from the
+/// environment.
 struct HintSources {
     std::string romio_hints_text;   ///< contents of the ROMIO_HINTS file ("key value" lines)
     std::string mpich_mpiio_hints;  ///< MPICH_MPIIO_HINTS ("pattern:key=value:key=value,...")

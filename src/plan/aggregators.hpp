@@ -24,7 +24,7 @@ inline constexpr int kEveryRank = INT_MAX;
 /// One entry of cb_config_list: at most `count` aggregators on hosts named `host`.
 struct ConfigEntry {
     std::string host;  ///< "*" = every host not named before
-    int count = 1;     ///< INT_MAX = as many as there are ranks ("host:*")
+    int count = 1;     ///< INT_MAX = all ranks of the host ("host:*")
 };
 
 /// Parses "*:2" or "hostA:1,hostB:*". A host without a number means one aggregator. Empty or

@@ -45,7 +45,7 @@ struct PlanOptions {
     int max_acc = 1;           ///< ranges accessed at once, hint oratorio_max_acc
     bool direct_read = false;  ///< bypass the page cache
     bool direct_write = false;
-    int agent_count = 0;    ///< ranks with agents; 0 = as many as would aggregate, hint
+    int agent_count = 0;    ///< ranks with agents; 0 = number of aggregators, hint
                             ///< oratorio_agents
     int agent_threads = 2;  ///< threads of each agent, hint oratorio_agent_threads
     Bytes ship_block = 0;   ///< block of an agent; 0 = the file system's, hint oratorio_ship_block

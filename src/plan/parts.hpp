@@ -106,7 +106,7 @@ struct LayersPart {
 
 /// How bytes get to and from the storage.
 enum class StorageKind {
-    contiguous,  ///< each piece by itself, one call after the other
+    contiguous,  ///< one piece per call, one call after the other
     list,  ///< list I/O: many pieces outstanding at once, without a copy if memory pieces are large
     buffered,  ///< whole regions through a collective buffer or a sieving buffer (data sieving)
     mapped,    ///< the file is mapped, and pieces are copied between memory and the mapping

@@ -196,7 +196,7 @@ Result<void> DescriptorStore::lock(Extent range, bool lock, bool exclusive) {
 }
 
 /// Changes the lock, and waits for its holder. A 9p client would sleep for 30 s before it retries,
-/// so this function tells such a client not to wait, and retries by itself.
+/// so this function tells such a client not to wait, and retries itself.
 Answer DescriptorStore::change_lock(struct flock& region) const {
     using namespace std::chrono_literals;
     const int command = kind().slow_locks ? F_OFD_SETLK : F_OFD_SETLKW;

@@ -38,7 +38,8 @@ void lie_to_client(std::span<const std::byte> input, bool with_answer) {
     if (!got) return;
     const std::span said(words);
     claim(said.size() >= 24, "a number is what somebody said");
-    claim(from_word(said.first(8)) == at_loopback(0).answer, "only who knows the answer is heard");
+    claim(from_word(said.first(8)) == at_loopback(0).answer,
+          "only clients with the answer are served");
     claim(from_word(said.subspan(8, 8)) == kServed, "a number comes with a good answer only");
     claim(static_cast<std::uint64_t>(*got) == from_word(said.subspan(16, 8)),
           "the number is the one that was said");

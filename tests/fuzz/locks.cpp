@@ -28,7 +28,7 @@ void lie_to_server(std::span<const std::byte> input, bool admitted) {
     say_to_server(server->address(), input, admitted);
     expect_served(honest);
     const auto lock = honest.acquire(kFile, {0, INT64_MAX}, true);
-    claim(lock.ok() && honest.release(*lock).ok(), "nobody holds a lock who has gone");
+    claim(lock.ok() && honest.release(*lock).ok(), "no client that left holds a lock");
 }
 
 void lie_to_client(std::span<const std::byte> input, bool with_answer) {
@@ -40,7 +40,8 @@ void lie_to_client(std::span<const std::byte> input, bool with_answer) {
     if (!lock) return;
     const std::span said(words);
     claim(said.size() >= 16, "a grant is what somebody said");
-    claim(from_word(said.first(8)) == at_loopback(0).answer, "only who knows the answer is heard");
+    claim(from_word(said.first(8)) == at_loopback(0).answer,
+          "only clients with the answer are served");
     bool granted = false;
     for (std::size_t at = 8; at + 8 <= said.size(); at += 8)
         granted = granted || from_word(said.subspan(at, 8)) == *lock;

@@ -12,7 +12,7 @@
 namespace oratorio::test {
 namespace {
 
-constexpr int kCount = 100'000;  // so much that the access cannot end when it starts
+constexpr int kCount = 100'000;  // large enough that the access cannot complete when it starts
 
 MPI_File file = MPI_FILE_NULL;
 std::string name;

@@ -16,7 +16,7 @@ namespace {
 
 constexpr int kCount = 250;
 constexpr int kOperations = 120;  // accesses under way at once
-constexpr int kLarge = 100'000;   // so much that the access cannot end when it starts
+constexpr int kLarge = 100'000;   // large enough that the access cannot complete when it starts
 
 /// The data of many accesses. Access i of a rank is kCount ints, which are interleaved with the
 /// ints of the other ranks.

@@ -79,7 +79,7 @@ void Outcomes::note_undone() {
 /// aggregator reports an error of its storage only to ranks that have data with it
 /// (docs/internals/decisions/messages.md).
 bool Outcomes::may_differ(const Step& step, ErrorKind one, ErrorKind other) const {
-    if (step.kind == Kind::get_size) return true;  // each rank asks for the size by itself
+    if (step.kind == Kind::get_size) return true;  // each rank reads the size independently
     if (step.kind == Kind::sync) return program_.setting.client != ClientKind::none;
     const auto of_storage = [](ErrorKind kind) {
         return kind == ErrorKind::none || kind == ErrorKind::io || kind == ErrorKind::no_space ||
@@ -177,7 +177,7 @@ std::string Outcomes::judge_written(const std::vector<std::byte>& contents) cons
             }
         }
         if (bytes > found + others)
-            return "count: " + std::to_string(bytes) + " bytes are told to be written, " +
+            return "count: " + std::to_string(bytes) + " bytes are reported as written, " +
                    std::to_string(found) + " can be found, in " + name;
     }
     return "";

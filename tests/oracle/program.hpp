@@ -43,7 +43,7 @@ enum class Kind {
     finish,  ///< the end of an access begun by `start`
     sync,
     size,      ///< MPI_File_set_size
-    get_size,  ///< MPI_File_get_size by one rank or more, each by itself
+    get_size,  ///< MPI_File_get_size by one rank or more, independently
     atomic,
     barrier,
     message,

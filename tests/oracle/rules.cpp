@@ -205,7 +205,7 @@ std::string Rules::check_told_size(int step, std::size_t part, Bytes size) const
     const auto query = std::ranges::find_if(
         size_queries_, [&](const Access& one) { return one.step == step && one.part == part; });
     const std::string rank = std::to_string(query->rank);
-    return check_size(*query, size, "as rank " + rank + " is told in #" + std::to_string(step));
+    return check_size(*query, size, "as rank " + rank + " got it in #" + std::to_string(step));
 }
 
 }  // namespace oratorio::oracle

@@ -213,7 +213,7 @@ TEST(Counts, InASparseGraphOnlyRanksWithDataTalkWhenTheyWrite) {
     const Stats sparse =
         run_pattern(Direction::write, far_blocks, kFarEach, true, {.method = "sparse"});
     EXPECT_EQ(sparse.rounds, 2U);
-    EXPECT_EQ(sparse.messages_sent, 2U * 3 + 3) << "and each rank is told how it has ended";
+    EXPECT_EQ(sparse.messages_sent, 2U * 3 + 3) << "and each rank gets the outcome";
     EXPECT_EQ(sparse.bytes_placed, 3U * kFarEach);
 }
 

@@ -53,7 +53,7 @@ TEST(OneRank, MovesSmallContiguousDataInTheCallThatStartsIt) {
         EXPECT_EQ(file.stats().plans, plans);
         std::vector<std::byte> large(kSmallAccess + 1, std::byte{8});
         const auto started = file.start(call_for(Direction::write, large, true));
-        EXPECT_FALSE(started->done()) << "a program may compute meanwhile";
+        EXPECT_FALSE(started->done()) << "a program may compute until then";
         EXPECT_EQ(file.finish(started).bytes, kSmallAccess + 1);
         EXPECT_EQ(file.stats().plans, plans + 1);
         EXPECT_EQ(file.stats().accesses, 5U);

@@ -80,7 +80,8 @@ TEST(Sent, IsAsCountedWithoutData) {
                 expect_as_counted(job, method);
         }
     }
-    EXPECT_TRUE(count::plan_of(job).refine_edges) << "auto asks who has data where it lies thin";
+    EXPECT_TRUE(count::plan_of(job).refine_edges)
+        << "auto queries which ranks have data if it is sparse";
     const count::Sent dense = count::count_sent(job, count::plan_of(job, "two_phase"));
     const count::Sent found = count::count_sent(job, count::thinned(job, count::plan_of(job)));
     EXPECT_LT(found.far_messages, dense.far_messages / 2);

@@ -175,7 +175,7 @@ TEST(Shipping, AFailedWriteIsAnErrorOfTheCallThatGaveTheBytes) {
                           EXPECT_EQ(done.error.system_errno, EFBIG);
                           EXPECT_EQ(done.error.rank, rank);
                       }
-                      EXPECT_EQ(kind_of(file.sync()), ErrorKind::none) << "it was told already";
+                      EXPECT_EQ(kind_of(file.sync()), ErrorKind::none) << "it was reported already";
                       std::vector<std::byte> back(100);
                       const Outcome again =
                           file.access(call_for(Direction::read, back, false, kAt, rank * kMine));

@@ -40,7 +40,7 @@ WaitPolicy before_sleep_beside_one_at_work(int cores) {
             EXPECT_EQ(kind_of(agree_on_error(ranks, {})), ErrorKind::none);
         }
         EXPECT_EQ(node.doorbell(topology.rank).policy, usual_wait_policy(topology))
-            << "as before for who comes next";
+            << "as before for the next rank";
         return before;
     });
     return seen.front();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The bytes that a test expects in a layout. They are computed once and compared as a whole,
-// because a sanitized program takes long to check each byte by itself.
+// because a sanitized program takes long to check bytes one by one.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// WatchedPrefetch: a Prefetch for tests that accepts the ranges it is asked to prefetch, or a
+// WatchedPrefetch: a Prefetch for tests that accepts the ranges it should prefetch, or a
 // random number of them, and records every range.
 #pragma once
 

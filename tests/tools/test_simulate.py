@@ -50,7 +50,7 @@ def test_each_constant_of_a_machine_says_where_it_is_from(name):
         ('kind = "dragonfly"', 'kind = "one-switch"', "topology.taper must be 1"),
         ("targets = 56", "targets = 0", "storage.targets has to be above 0"),
         ("stripe_bytes = 1048576", "stripe_bytes = 1", "storage.stripe_bytes .* less than a page"),
-        ('"storage.targets" = "paper, V"', "", "where storage.targets is from isn't told"),
+        ('"storage.targets" = "paper, V"', "", "the origin of storage.targets is missing"),
         ('"storage.targets" =', '"storage.disks" =', "sources: storage.disks is not a property"),
         ("taper = 0.5", "taper = 0.001", "topology.taper .* less bandwidth than the link of one"),
         ("nodes = 256 ", "nodes = 99999999 ", "nodes is at most 10000000"),

@@ -131,7 +131,7 @@ def _spending(run: Run) -> str:
         for process in sorted(shown)
     ]  # fmt: skip
     more = len(by_process) - len(shown)
-    note = f'<p class="soft">{more} ranks that spent less aren\'t drawn.</p>' if more > 0 else ""
+    note = f'<p class="soft">{more} ranks that spent less time are not shown.</p>' if more > 0 else ""
     rows = []
     for part in (*PARTS, "total"):
         times = {process: getattr(spent, part) for process, spent in by_process.items()}

@@ -160,7 +160,7 @@ def _contradictions(machine: Machine) -> None:
             raise SimulateError(f"sources: {key} must be a text")
     for key in sorted(known):
         if key not in machine.sources:
-            raise SimulateError(f'sources: where {key} is from isn\'t told ("assumed" will do)')
+            raise SimulateError(f'sources: the origin of {key} is missing ("assumed" is allowed)')
 
 
 def parse(text: str) -> Machine:

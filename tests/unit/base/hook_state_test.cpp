@@ -60,7 +60,7 @@ TEST_F(Hook, IsThereOnceAndUntilNothingIsLeft) {
     progress();
     EXPECT_EQ(in_host, 0) << "there was nothing";
     EXPECT_TRUE(state_.install(work, start));
-    EXPECT_EQ(in_host, 1) << "anew";
+    EXPECT_EQ(in_host, 1) << "the hook is set again";
 }
 
 TEST_F(Hook, CanBeWithdrawnAndRequestedAgain) {
@@ -81,7 +81,7 @@ TEST_F(Hook, StaysWhereWorkComesAsItGoes) {
         EXPECT_TRUE(state->install(work, start));
     };
     progress();
-    EXPECT_EQ(in_host, 1) << "who came with work was told that it is there";
+    EXPECT_EQ(in_host, 1) << "the caller with work saw that the hook is set";
     state_.withdraw(progress);
     EXPECT_EQ(in_host, 0);
 }

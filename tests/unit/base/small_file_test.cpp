@@ -27,7 +27,7 @@ TEST(SmallFile, reads_a_regular_file_and_treats_a_missing_one_as_empty) {
     EXPECT_EQ(*read_small_file(folder.file("long")), text + std::string(1, '\0') + "end");
     EXPECT_EQ(*read_small_file(folder.file("none")), "");
     EXPECT_EQ(*read_small_file(folder.file("long") + "/none"), "");
-    EXPECT_NE(*read_small_file("/proc/self/status"), "") << "its length is told as 0";
+    EXPECT_NE(*read_small_file("/proc/self/status"), "") << "its reported length is 0";
 }
 
 TEST(SmallFile, folders_pipes_and_devices_are_errors_at_once) {
@@ -65,7 +65,7 @@ TEST(SmallFile, a_pipe_takes_text_as_far_as_it_is_read) {
     const TemporaryFolder folder;
     const std::string path = folder.file("fifo");
     ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
-    EXPECT_EQ(errno_of(append_to_file(path, "lost\n")), ENXIO) << "nobody reads";
+    EXPECT_EQ(errno_of(append_to_file(path, "lost\n")), ENXIO) << "no process reads";
     const Descriptor reader(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
     const Descriptor writer(::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
     EXPECT_TRUE(append_to_file(path, "told\n").ok());

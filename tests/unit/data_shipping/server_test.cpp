@@ -247,7 +247,7 @@ TEST(AgentServer, SlowReadersOfRepliesDoNotBlockWriters) {
 
 TEST(AgentServer, WhereNoMemoryIsThereItIsAnError) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    GTEST_SKIP() << "sanitizers end a program that asks for so much memory";
+    GTEST_SKIP() << "sanitizers end a program that requests this much memory";
 #endif
     MemoryDisk disk;
     AgentServer::Options options;

@@ -106,7 +106,7 @@ TEST(Estimate, NodesReceiveTheirShareOfCrossingData) {
     EXPECT_NEAR(count(&Costs::far_byte, "list_io", kNodes, kRanks), summaries, 1e-6);
     EXPECT_NEAR(count(&Costs::endpoint_message, "two_phase", kNodes, kRanks),
                 kRanks * (1 - 1.0 / kNodes), 1e-6)
-        << "an aggregator hears from all who are elsewhere";
+        << "an aggregator gets messages from all ranks of other nodes";
 }
 
 TEST(Estimate, WritersWaitForEachOtherOnTheirNodeAlone) {
@@ -281,7 +281,7 @@ TEST(Estimate, HolesAreReadDuringWritesOfOthers) {
         options.costs.write_call = 1;
         PlanInputs s = situation_of(options, Direction::write);
         s.covered = false;
-        s.pieces = 100 * s.bytes;  // so many pieces that writing around the holes would cost more
+        s.pieces = 100 * s.bytes;  // enough pieces that writing around the holes would cost more
         s.sharing.shared_ready = true;
         return 1e9 * find_method("shared_buffer")->seconds(s) / static_cast<double>(s.bytes);
     };

@@ -101,7 +101,7 @@ TEST(Recorder, DetailsThatFollowOneAnotherCloselyAreOne) {
     EXPECT_EQ(spans[0].end, 1500);
     EXPECT_EQ(spans[2].detail, 30) << "another kind lies between";
     EXPECT_EQ(spans[3].detail, 40) << "it is far behind";
-    EXPECT_EQ(spans[5].joined, 1) << "each round is told";
+    EXPECT_EQ(spans[5].joined, 1) << "each round is recorded";
 }
 
 TEST(Recorder, CountersBelongToTheAccessThatIsWorkedOn) {
