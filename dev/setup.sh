@@ -154,7 +154,7 @@ stage_tests() {
         -d "$private/wheels" "$(grep ^mpi4py "${lists[0]}")"
     tests_key=$key
     compgen -G "$private/wheels/${h5py/==/-}*.whl" >/dev/null && return
-    say "parallel h5py for MPICH, from source (1-2 minutes), beside what follows ..."
+    say "parallel h5py for MPICH, from source (1-2 minutes), during the next steps ..."
     build_h5py >"$private/h5py.log" 2>&1 9>&- &
     h5py_job=$!
     trap 'kill "$h5py_job" 2>/dev/null || true' EXIT
@@ -239,7 +239,7 @@ mend_place() {
     local place folder
     place=$(cat "$private/place" 2>/dev/null || made_for "$root/build" || true)
     if [[ -n $place && ! $place -ef $root ]]; then
-        say "this checkout was in $place: what still leads there is made anew"
+        say "this checkout was in $place: remaking the parts that refer to the old path"
         find "$private" -mindepth 1 -maxdepth 1 ! -name wheels ! -name lock -exec rm -rf {} +
     fi
     for folder in "$root"/build*; do

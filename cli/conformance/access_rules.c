@@ -239,10 +239,11 @@ static void takes_empty_parts(Test* t) {
             "MPI_File_" #NAME " moves a derived type in memory from or to a view with holes", \
             ROUTINES " set_view", moves_data, 1, kUsual, #NAME                                \
     }
-#define COUNT(NAME, SECTION, ROUTINES)                                                           \
-    {                                                                                            \
-        SECTION, #NAME "-count", "the status of MPI_File_" #NAME " tells what was really moved", \
-            ROUTINES, tells_true_count, 1, kUsual, #NAME                                         \
+#define COUNT(NAME, SECTION, ROUTINES)                                                       \
+    {                                                                                        \
+        SECTION, #NAME "-count",                                                             \
+            "the status of MPI_File_" #NAME " counts the elements actually moved", ROUTINES, \
+            tells_true_count, 1, kUsual, #NAME                                               \
     }
 #define POINTER(NAME, SECTION, ROUTINES)                                                         \
     {                                                                                            \

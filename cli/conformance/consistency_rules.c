@@ -205,9 +205,9 @@ RULES(kConsistencyRules, {
     {"14.6.1", "atomic-overlap-collective", "overlapping collective writes in atomic mode are never mixed", "set_atomicity write_at_all read_at", atomic_collective_writes, 2, kUsual, NULL},
     {"14.6.1", "atomic-seen", "in atomic mode a write is seen by others after a barrier", "set_atomicity write_at read_at", atomic_is_seen_without_sync, 1, kUsual, NULL},
     {"14.6.1", "sync-barrier-sync", "in nonatomic mode a write is seen by others after sync, barrier, sync", "sync write_at read_at", sync_barrier_sync, 1, kUsual, NULL},
-    {"14.6.1", "sync-read-only", "MPI_File_sync works on a handle opened for reading, to see what another has written", "sync read_at", sync_of_a_reader, 1, kUsual, NULL},
-    {"14.6.1", "own-writes", "a rank reads what it has written by the same handle", "write_at read_at", reads_its_own_writes, 1, kUsual, NULL},
-    {"14.6.1", "own-collective-writes", "a rank reads what it has written collectively by the same handle", "write_at_all read_at", reads_its_own_collective_writes, 1, kUsual, NULL},
+    {"14.6.1", "sync-read-only", "MPI_File_sync works on a handle opened for reading, to see data that another rank has written", "sync read_at", sync_of_a_reader, 1, kUsual, NULL},
+    {"14.6.1", "own-writes", "a rank reads its own writes through the same handle", "write_at read_at", reads_its_own_writes, 1, kUsual, NULL},
+    {"14.6.1", "own-collective-writes", "a rank reads its own collective writes through the same handle", "write_at_all read_at", reads_its_own_collective_writes, 1, kUsual, NULL},
     {"14.6.1", "neighbours", "independent writes at once to places between each other do not disturb each other", "write set_view", neighbours_do_no_harm, 2, kUsual, NULL},
     {"14.6.7", "objects-freed", "communicator, info, etype and filetype may be freed once the routine returns", "open set_view write_all", objects_may_be_freed, 1, kUsual, NULL},
 });

@@ -180,7 +180,7 @@ static void moves_more_than_2_gib(Test* t) {
 /* clang-format off */
 RULES(kPositionRules, {
     {"14.4.3", "seek-whence", "MPI_File_seek goes to an offset from the view's start, the pointer, the file's end", "seek get_position", seeks_by_whence, 1, kUsual, NULL},
-    {"14.4.3", "seek-end-synced", "MPI_SEEK_END sees what another rank has written and synced", "seek sync", seek_end_is_of_the_file, 2, kUsual, NULL},
+    {"14.4.3", "seek-end-synced", "MPI_SEEK_END sees data that another rank has written and synced", "seek sync", seek_end_is_of_the_file, 2, kUsual, NULL},
     {"14.4.3", "pointers-individual", "each rank has a pointer of its own, also in collective reads", "seek read read_all", pointers_are_individual, 1, kUsual, NULL},
     {"14.4.1", "kinds-mixed", "blocking accesses of all kinds may be mixed on a handle", "write write_at write_all write_at_all read", mixes_access_kinds, 1, kUsual, NULL},
     {"14.4.4", "shared-left-alone", "explicit offsets and individual pointers leave the shared pointer alone", "write_at write_at_all write_all get_position_shared", explicit_leaves_shared, 1, kUsual, NULL},

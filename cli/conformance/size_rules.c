@@ -189,7 +189,7 @@ static void reserved_hints_are_harmless(Test* t) {
 
 /* clang-format off */
 RULES(kSizeRules, {
-    {"14.2.4", "set-size-truncates", "MPI_File_set_size cuts the file and keeps what is before", "set_size get_size", set_size_truncates, 1, kUsual, NULL},
+    {"14.2.4", "set-size-truncates", "MPI_File_set_size truncates the file and keeps the bytes before the new end", "set_size get_size", set_size_truncates, 1, kUsual, NULL},
     {"14.2.4", "set-size-grows", "MPI_File_set_size to more than the size makes the file that large", "set_size get_size", set_size_grows, 1, kUsual, NULL},
     {"14.2.4", "set-size-bytes", "MPI_File_set_size counts bytes from the file's start, whatever the view", "set_size set_view", set_size_in_bytes, 1, kUsual, NULL},
     {"14.2.4", "set-size-pointers", "MPI_File_set_size leaves the individual pointers alone", "set_size get_position", set_size_keeps_pointers, 1, kUsual, NULL},
@@ -200,8 +200,8 @@ RULES(kSizeRules, {
     {"14.2.7", "get-group", "MPI_File_get_group gives the group of the open, in its order", "get_group", group_is_of_open, 1, kUsual, NULL},
     {"14.2.7", "get-amode", "MPI_File_get_amode gives the access mode of the open", "get_amode", amode_is_of_open, 1, kUsual, NULL},
     {"14.2.8", "get-info", "MPI_File_get_info gives a new info that the caller frees", "get_info", info_is_new, 1, kUsual, NULL},
-    {"14.2.8", "info-unknown-open", "keys nobody knows are ignored by open and delete", "open delete", unknown_keys_at_open, 1, kUsual, NULL},
-    {"14.2.8", "info-unknown-set", "keys nobody knows are ignored by set_info and set_view", "set_info set_view", unknown_keys_later, 1, kUsual, NULL},
+    {"14.2.8", "info-unknown-open", "unknown keys are ignored by open and delete", "open delete", unknown_keys_at_open, 1, kUsual, NULL},
+    {"14.2.8", "info-unknown-set", "unknown keys are ignored by set_info and set_view", "set_info set_view", unknown_keys_later, 1, kUsual, NULL},
     {"14.2.8", "info-reserved", "reserved hints change no result", "open read_at_all", reserved_hints_are_harmless, 1, kUsual, NULL},
 });
 /* clang-format on */

@@ -121,7 +121,7 @@ RULES(kStatusRules, {
     {"14.4.1", "status-at-end", "a read at or beyond the end succeeds with a count of 0", "read_at", counts_nothing_at_end, 1, kUsual, NULL},
     {"14.4.1", "status-zero", "an access of nothing has a count of 0", "write_at read_at_all", counts_zero, 1, kUsual, NULL},
     {"14.4.1", "status-view-end", "the count at the end of file is right in a view with holes", "read_at read_at_all", counts_in_view_at_end, 1, kUsual, NULL},
-    {"14.4.1", "status-own", "in a collective read each rank is told its own count", "read_at_all", counts_per_rank, 2, kUsual, NULL},
+    {"14.4.1", "status-own", "in a collective read each rank gets its own count", "read_at_all", counts_per_rank, 2, kUsual, NULL},
     {"14.4.1", "status-ignore", "MPI_STATUS_IGNORE and MPI_STATUSES_IGNORE are accepted", "write_at_all read_at iread_at", ignores_statuses, 1, kUsual, NULL},
     {"14.6.10", "size-written", "the size is that of the highest byte written", "get_size write_at sync", size_is_last_byte_written, 1, kUsual, NULL},
     {"14.6.10", "size-nothing-written", "seeking, writing nothing and reading do not make a file larger", "get_size seek write write_at_all read_at", nothing_written_is_no_size, 1, kUsual, NULL},
