@@ -191,7 +191,7 @@ class Descriptor {
     int number_;
 };
 
-TEST(Clients, OfOcfs2SeeTheLocksOfTheirOwnNodeOnly) {
+TEST(Clients, Ocfs2ClientsSeeOnlyLocksOfTheirOwnNode) {
     Nodes nodes(ClientKind::ocfs2);
     nodes.run(open_posix, [&](Store& one, Store& two) {
         auto beside = nodes.opened(open_posix, false);
@@ -209,7 +209,7 @@ TEST(Clients, OfOcfs2SeeTheLocksOfTheirOwnNodeOnly) {
     });
 }
 
-TEST(Clients, OfCephReturnAnOddResultBehindTheSizeThatTheyKnow) {
+TEST(Clients, CephClientsReturnInvalidResultsPastTheirCachedSize) {
     Nodes nodes(ClientKind::ceph);
     nodes.run(open_posix, [&](Store&, Store& two) {
         nodes.move_to(false);
@@ -241,7 +241,7 @@ TEST(Clients, SmbClientsCannotAccessLockedBytes) {
     });
 }
 
-TEST(Clients, OfSmbAreDeniedWritesByASharedLockOfTheirOwn) {
+TEST(Clients, SmbClientsCannotWriteUnderTheirOwnSharedLock) {
     Nodes nodes(ClientKind::smb);
     nodes.run(open_uncached, [&](Store&, Store& two) {
         const Descriptor file;
@@ -255,7 +255,7 @@ TEST(Clients, OfSmbAreDeniedWritesByASharedLockOfTheirOwn) {
     });
 }
 
-TEST(Clients, OfSmbAndMooseFsKeepASizeThatOthersShrink) {
+TEST(Clients, SmbAndMooseFsClientsKeepASizeThatOthersShrink) {
     for (const auto kind : {ClientKind::smb, ClientKind::moose}) {
         Nodes nodes(kind);
         nodes.run(open_uncached, [&](Store& one, Store& two) {

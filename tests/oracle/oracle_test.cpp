@@ -145,7 +145,7 @@ TEST(Rules, AnAtomicReadSeesAWriteWhollyOrNotAtAll) {
     EXPECT_EQ(rules.check_atomic(read, found), "");
 }
 
-TEST(Rules, OfTwoAtomicWritesOneIsOverTheOther) {
+TEST(Rules, OneOfTwoAtomicWritesIsOnTopOfTheOther) {
     Small small;
     small.both(Kind::atomic, 0).on = true;
     const int one = small.access(0, 0, kWriting);
@@ -309,13 +309,13 @@ TEST(RandomPrograms, TakeNoLocksOfTheJobWhereThoseOfTheFileSystemDo) {
     EXPECT_EQ(run_seeds(50, features), 0);
 }
 
-TEST(RandomPrograms, GoOnOrFailAlikeWhereMemoryRunsOut) {
+TEST(RandomPrograms, WithoutMemorySucceedOrFailOnAllRanks) {
     Features features;
     features.scarce = true;
     run_seeds(300, features);
 }
 
-TEST(RandomPrograms, FailAlikeOnAllRanksWhereStorageFails) {
+TEST(RandomPrograms, FailOnAllRanksIfStorageFails) {
     Features features;
     features.only_faults = true;
     run_seeds(400, features);

@@ -206,7 +206,7 @@ Layout far_blocks(Rank rank) {
 constexpr Bytes kFarEach = 2048;
 
 // Half of the aggregator's buffer holds the write mask, so that the file takes 17 rounds.
-TEST(Counts, InASparseGraphOnlyRanksWithDataTalkWhenTheyWrite) {
+TEST(Counts, SparseWritesUseOnlyRanksWithData) {
     const Stats dense = run_pattern(Direction::write, far_blocks, kFarEach, true);
     EXPECT_EQ(dense.rounds, 17U);
     EXPECT_EQ(dense.messages_sent, 17U * 3);

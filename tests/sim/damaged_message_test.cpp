@@ -120,13 +120,13 @@ constexpr auto kNegative = [](MessageHead& head) { head.payload = -1; };
 constexpr auto kLongTable = [](MessageHead& head) { head.table_bytes = 1 << 30; };
 constexpr auto kNegativeTable = [](MessageHead& head) { head.table_bytes = -1; };
 
-TEST(DamagedMessage, OfAWriteIsAnErrorOnAllRanks) {
+TEST(DamagedMessage, InAWriteIsAnErrorOnAllRanks) {
     for (const Damage& damage : {of_head(kTooLong), of_head(kNegative), of_head(kLongTable),
                                  of_head(kNegativeTable), Damage(flip_table)})
         expect_agreed(ErrorKind::internal, Direction::write, {MessageKind::data}, damage);
 }
 
-TEST(DamagedMessage, OfARequestIsAnErrorOnAllRanks) {
+TEST(DamagedMessage, InARequestIsAnErrorOnAllRanks) {
     for (const Damage& damage : {of_head(kLongTable), of_head(kNegativeTable), Damage(flip_table)})
         expect_agreed(ErrorKind::internal, Direction::read, {MessageKind::data}, damage);
 }
@@ -140,17 +140,17 @@ TEST(DamagedMessage, ThatTellsWhichPiecesComeIsAnErrorOnAllRanks) {
         expect_agreed(ErrorKind::internal, Direction::read, kTable, damage);
 }
 
-TEST(DamagedMessage, OfAReplyIsAnErrorOnAllRanks) {
+TEST(DamagedMessage, InAReplyIsAnErrorOnAllRanks) {
     for (const Damage& damage : {of_head(kTooLong), of_head(kNegative)})
         expect_agreed(ErrorKind::internal, Direction::read, {MessageKind::reply}, damage);
 }
 
-TEST(DamagedMessage, ARequestIsAnsweredInItsRoundWhateverItSays) {
+TEST(DamagedMessage, EveryRequestIsAnsweredInItsRound) {
     const auto damage = of_head([](MessageHead& head) { head.round = -5; });
     expect_agreed(ErrorKind::none, Direction::read, {MessageKind::data}, damage);
 }
 
-TEST(DamagedMessage, OfARankToItsLocalAggregatorIsAnErrorOnAllRanks) {
+TEST(DamagedMessage, FromARankToItsLocalAggregatorIsAnErrorOnAllRanks) {
     constexpr Aim kMember{MessageKind::data, 1, true};
     for (const Damage& damage : {of_head(kTooLong), of_head(kNegative), of_head(kLongTable),
                                  of_head(kNegativeTable), Damage(flip_table)})
@@ -159,7 +159,7 @@ TEST(DamagedMessage, OfARankToItsLocalAggregatorIsAnErrorOnAllRanks) {
         expect_agreed(ErrorKind::internal, Direction::read, kMember, damage);
 }
 
-TEST(DamagedMessage, OfALocalAggregatorToItsRanksIsAnErrorOnAllRanks) {
+TEST(DamagedMessage, FromALocalAggregatorToItsRanksIsAnErrorOnAllRanks) {
     constexpr Aim kAnswer{MessageKind::reply, 0, true};
     for (const Damage& damage : {of_head(kTooLong), of_head(kNegative)})
         expect_agreed(ErrorKind::internal, Direction::read, kAnswer, damage);

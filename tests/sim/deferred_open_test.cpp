@@ -248,7 +248,7 @@ TEST(DeferredOpenErrors, AFileThatIsGoneIsThatCallsError) {
     EXPECT_FALSE(folder.has("data")) << "it isn't created again";
 }
 
-TEST(DeferredOpenErrors, AnotherFileOfThatNameIsNotTakenForIt) {
+TEST(DeferredOpenErrors, AnotherFileWithTheNameIsRejected) {
     const Folder folder;
     const auto replace = [&] {
         folder.make("other", "something else");

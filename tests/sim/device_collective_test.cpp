@@ -137,7 +137,7 @@ TEST_P(OnDevice, NoMethodTouchesTheMemory) {
     }
 }
 
-TEST_P(OnDevice, RanksWithAndWithoutADeviceTakePartAlike) {
+TEST_P(OnDevice, RanksWithAndWithoutADeviceWorkTogether) {
     constexpr Bytes kBytes = 10'000;
     std::byte* const out = filled(kBytes, 4);
     with_file(3, opening(), [&](File& file, Rank rank) {

@@ -43,7 +43,7 @@ TEST_P(OnDevice, ACopyThatFailsEndsTheAccessWithWhatWasWritten) {
         }
 }
 
-TEST_P(OnDevice, OfAReadOnlyWhatArrivedCounts) {
+TEST_P(OnDevice, AReadCountsOnlyBytesThatArrived) {
     std::byte* const out = filled(3 * kPiece, 2);
     for (const int late : {0, 1})
         for (const int copy : {1, 2, 3}) {

@@ -194,7 +194,7 @@ Bytes bytes_on_disk(const RankPart& part, const MemoryDisk& disk, Rank rank) {
     return there;
 }
 
-TEST_P(EngineOfMethod, AFullDiskIsTheSameErrorOnAllThatMustHearAndCountsAreTrue) {
+TEST_P(EngineOfMethod, AFullDiskIsTheSameErrorOnAllAffectedRanksWithTrueCounts) {
     int failed = 0;
     for (std::uint64_t seed = 1; seed <= 5; ++seed) {
         for (const int ranks : kRankCounts) {
@@ -225,7 +225,7 @@ TEST_P(EngineOfMethod, AFullDiskIsTheSameErrorOnAllThatMustHearAndCountsAreTrue)
     EXPECT_GT(failed, 15);
 }
 
-TEST_P(EngineOfMethod, AFailingReadReachesAllThatMustHearAndNobodyHangs) {
+TEST_P(EngineOfMethod, AFailedReadReachesAllAffectedRanksWithoutAHang) {
     for (std::uint64_t seed = 1; seed <= 5; ++seed) {
         for (const int ranks : kRankCounts) {
             Case made = make_case(seed, ranks, false);

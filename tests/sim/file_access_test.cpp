@@ -164,7 +164,7 @@ TEST(FileAccess, BadArgumentsAreRefusedAndThePointerStays) {
     EXPECT_EQ(folder.read("data"), "");
 }
 
-TEST(FileAccess, ACollectiveRefusedOnOneRankFailsAlikeOnAllRanks) {
+TEST(FileAccess, ACollectiveRejectedOnOneRankFailsOnAllRanks) {
     for (const int ranks : kRankCounts) {
         for (const Direction direction : {Direction::write, Direction::read}) {
             const Folder folder;

@@ -248,7 +248,7 @@ TEST(FileClose, AFileThatCannotBeRemovedFailsOnAllRanks) {
     }
 }
 
-TEST(FileHints, ThoseOfRankZeroHoldAndItSaysSoOnce) {
+TEST(FileHints, ThoseOfRankZeroApplyWithOneWarning) {
     const Folder folder;
     for (const int ranks : {2, 3, 4, 7, 8}) {
         std::vector<std::vector<std::string>> said(static_cast<std::size_t>(ranks));

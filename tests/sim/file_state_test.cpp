@@ -46,7 +46,7 @@ TEST(FileSize, PreallocatingNeverShrinks) {
     }
 }
 
-TEST(FileSize, PreallocatingByWritingEndsAlikeOnAllRanks) {
+TEST(FileSize, PreallocatingByWritingHasTheSameResultOnAllRanks) {
     constexpr Bytes kFits = 300'000;
     constexpr Bytes kCapacity = 400'000;
     for (const int ranks : kRankCounts) {
@@ -83,7 +83,7 @@ TEST(FileSize, ThatDiffersOrIsNegativeFailsOnAllRanksAndChangesNothing) {
     }
 }
 
-TEST(FileSize, OfAReadOnlyFileStays) {
+TEST(FileSize, DoesNotChangeForAReadOnlyFile) {
     const Folder folder;
     with_file(3, call_of(folder.make("data", "content"), kRead), [](File& file, Rank) {
         EXPECT_EQ(kind_of(file.set_size(1)), ErrorKind::read_only);
@@ -93,7 +93,7 @@ TEST(FileSize, OfAReadOnlyFileStays) {
     });
 }
 
-TEST(FileSize, OfASequentialFileCannotBeSet) {
+TEST(FileSize, CannotBeSetForASequentialFile) {
     const Folder folder;
     with_file(2, call_of(folder.make("data", "content"), {.write_only = true, .sequential = true}),
               [](File& file, Rank) {
@@ -123,7 +123,7 @@ TEST(FilePosition, SeeksFromBeginCurrentAndEnd) {
     });
 }
 
-TEST(FilePosition, NeverLiesBeforeTheViewAndStaysAfterAnError) {
+TEST(FilePosition, IsNeverBeforeTheViewAndStaysAfterAnError) {
     const Folder folder;
     with_file(1, call_of(folder.make("data", "content"), kReadWrite), [](File& file, Rank) {
         EXPECT_EQ(kind_of(file.seek(5, Whence::set)), ErrorKind::none);
@@ -207,7 +207,7 @@ TEST(FileView, EtypesAndRepresentationsMustBeTheSame) {
     }
 }
 
-TEST(FileAtomicity, IsAFlagThatAllRanksMustGiveAlike) {
+TEST(FileAtomicity, NeedsTheSameFlagOnAllRanks) {
     for (const int ranks : kRankCounts) {
         const Folder folder;
         with_file(ranks, call_of(folder.file("data"), kCreate), [&](File& file, Rank rank) {

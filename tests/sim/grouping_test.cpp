@@ -216,7 +216,7 @@ TEST(Grouping, ARankWhoseStorageFailsLetsTheNextOneIn) {
     }
 }
 
-TEST(Grouping, NoMorePiecesOfARankAreOutstandingThanTheHintSays) {
+TEST(Grouping, TheHintLimitsOutstandingPiecesPerRank) {
     const MemoryStoreOptions asynchronous{.asynchronous = true, .queue_depth = 64};
     for (const char* method : {"grouping", "list_io"}) {
         for (const int pieces : {1, 3, 0}) {

@@ -208,7 +208,7 @@ TEST(JobLocks, AtomicWritesOfSeveralNodesAreNotMixed) {
     }
 }
 
-TEST(JobLocks, WhereTheFileSystemsLocksAreSeenTheyAreUsedAndTestedOnce) {
+TEST(JobLocks, VisibleLocksOfTheFileSystemAreUsedAndTestedOnce) {
     Cluster cluster;
     cluster.locks_are_common = true;
     SimLocks job;
@@ -277,7 +277,7 @@ TEST(JobLocks, TheHintDecides) {
     }
 }
 
-TEST(JobLocks, WhereNoServiceCanBeHadAtomicModeFailsOnAllRanksAndNothingIsLost) {
+TEST(JobLocks, WithoutAServiceAtomicModeFailsOnAllRanksAndNothingIsLost) {
     Cluster cluster;
     SimLocks job;
     job.refused = EMFILE;

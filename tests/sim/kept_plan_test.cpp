@@ -135,7 +135,7 @@ bool keeps_plans(const Method* method) {
 
 class KeptPlan : public testing::TestWithParam<std::string> {};
 
-TEST_P(KeptPlan, ASecondAccessOfTheSameShapeTalksOnlyOfItsData) {
+TEST_P(KeptPlan, ASecondAccessOfTheSameShapeSendsOnlyItsData) {
     const Method* const method = find_method(GetParam());
     const bool sparse = method != nullptr && method->graph_part().is_thinned;
     const bool keeps = keeps_plans(method);

@@ -108,7 +108,7 @@ std::uint64_t to_aggregator(const Stats& stats) {
 
 // The aggregator is rank 0, which is also a local aggregator. Neither rank 0 nor the other ranks of
 // its node send it messages over the network.
-TEST(Layers, TheAggregatorHearsOfLocalAggregatorsOnly) {
+TEST(Layers, TheAggregatorGetsMessagesOfLocalAggregatorsOnly) {
     const Stats one = run_pattern(Direction::write, {"two_phase", 0, in_turn});
     EXPECT_EQ(to_aggregator(one), kRanks - 1U) << "every rank, in one layer";
     EXPECT_EQ(one.local_messages, 0U);
@@ -136,7 +136,7 @@ TEST(Layers, PiecesThatTouchAreForwardedAsOne) {
     }
 }
 
-TEST(Layers, WhereANodesShareIsDenseNoListIsSent) {
+TEST(Layers, DenseSharesOfANodeSendNoList) {
     const Stats stats = run_pattern(Direction::write, {"two_layer", 1, in_turn_on_nodes});
     EXPECT_EQ(stats.pieces_gathered, 3U * kOfNode * kPieces);
     EXPECT_EQ(stats.pieces_forwarded, 3U) << "a piece of each node";
@@ -173,7 +173,7 @@ TEST(Layers, ADenseShareIsSentFromWhereTheRanksOfTheNodePutIt) {
     EXPECT_EQ(read.bytes_shared, static_cast<std::uint64_t>(kRanks * kEach));
 }
 
-TEST(Layers, WhereSharesAreSparseTheyComeByMessages) {
+TEST(Layers, SparseSharesAreSentAsMessages) {
     const Stats shared = run_pattern(Direction::write, {"two_layer_shared", 1, in_turn});
     EXPECT_EQ(shared.local_messages, static_cast<std::uint64_t>(kRanks - kNodes));
     EXPECT_EQ(shared.pieces_forwarded, 3U * kPieces);

@@ -323,7 +323,7 @@ TEST(Memory, PiecesOfAListTakeNoneEach) {
     });
 }
 
-TEST(Memory, AHelperThreadWithoutAnyGoesOn) {
+TEST(Memory, AHelperThreadSurvivesExhaustedMemory) {
     fault = {.of_rank = true};  // the test's own thread must not fail like a helper thread
     helpers_have_none = true;
     for (const char* store : {"posix", "thread", "uring"}) {

@@ -229,7 +229,7 @@ Bytes memory_of(const std::vector<int>& node_of, Rank rank, bool with_list) {
     return NodeBoards::bytes(NodePlace(topology, list));
 }
 
-TEST(NodeListMemory, WhereOneNodeHasTooLittleEachRankHasItsOwn) {
+TEST(NodeListMemory, WithTooLittleMemoryOnOneNodeEachRankKeepsItsOwnList) {
     constexpr Bytes kMark = 64;  // length of the mark that is written behind any shared memory
     // Node 0 has more ranks than node 1, so its shared memory is larger.
     const std::vector<int> node_of{0, 0, 0, 1, 1};
@@ -248,7 +248,7 @@ TEST(NodeListMemory, WhereOneNodeHasTooLittleEachRankHasItsOwn) {
     }
 }
 
-TEST(NodeListMemory, WhereANodeHasNoneTheRanksGatherByMessages) {
+TEST(NodeListMemory, WithoutSharedMemoryRanksGatherByMessages) {
     const std::vector<int> node_of{0, 0, 0, 1, 1};
     const WithShortMemory short_memory(memory_of(node_of, 0, false));
     const Planned planned = plan_all(node_of, "two_phase", Kept::by_node);

@@ -202,7 +202,7 @@ TEST_P(OpenCounts, OneRankLearnsThatAFileIsThereAlready) {
     EXPECT_EQ(folder.read("data"), "content");
 }
 
-TEST_P(OpenCounts, WhereTheProgramPromisesCollectiveAccessOnlyAggregatorsOpenTheFile) {
+TEST_P(OpenCounts, WithPromisedCollectiveAccessOnlyAggregatorsOpenTheFile) {
     const Job job = GetParam();
     const Folder folder;
     const Counted counted =
@@ -232,7 +232,7 @@ TEST_P(OpenCounts, WhereTheProgramPromisesCollectiveAccessOnlyAggregatorsOpenThe
 
 INSTANTIATE_TEST_SUITE_P(Jobs, OpenCounts, testing::ValuesIn(kJobs), name_of);
 
-TEST(OpenErrors, WhereTheFirstOfANodeIsRefusedTheOthersDoNotAsk) {
+TEST(OpenErrors, IfTheFirstRankOfANodeFailsTheOthersDoNotTry) {
     const Folder folder;
     const Counted counted =
         count({.ranks = 12, .ranks_per_node = 4, .refused = 4}, call_of(folder.file("d"), kCreate));

@@ -325,7 +325,7 @@ TEST(SharedPointer, OrderedAccessesLieInTheOrderOfTheRanks) {
     }
 }
 
-TEST(SharedPointer, ItCountsEtypesAndAViewResetsIt) {
+TEST(SharedPointer, CountsEtypesAndIsResetByAView) {
     const Folder folder;
     with_file(3, call_of(folder.file("data"), kCreate), [&](File& file, Rank rank) {
         const auto view = View::make(0, 4, Shape::run(4), 4, true, "native");

@@ -115,7 +115,7 @@ TEST(ReadAhead, NeverAreMoreThanTwiceMaxAccOutstanding) {
     }
 }
 
-TEST(ReadAhead, WhereTheStorageTakesNoneOneRangeIsAccessedAtOnce) {
+TEST(ReadAhead, WithoutPrefetchingOneRangeIsAccessedAtATime) {
     WatchedPrefetch prefetch(0, 0);
     const Stats stats =
         run({.file = two_in_each_block(), .bytes = 2 * 200, .max_acc = 2}, prefetch);

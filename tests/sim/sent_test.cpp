@@ -115,7 +115,7 @@ void expect_as_scheduled(const count::Job& job, const Plan& plan) {
     EXPECT_EQ(sent.message_bytes, static_cast<std::uint64_t>(all.bytes)) << each;
 }
 
-TEST(Sent, OfTwoLayersIsAsScheduled) {
+TEST(Sent, TwoLayersSendTheScheduledMessages) {
     count::Job job{.nodes = count::nodes_of(kRanks, kRanks / kOfNode), .layout_of = {}};
     job.options.cb_buffer_size = 256 << 10;
     job.options.sub_buffer = 16 << 10;  // small enough that a rank's share of it fits into one
@@ -159,7 +159,7 @@ TEST(Sent, ALocalAggregatorAsksAgainWhereItsRanksWantTooManyPieces) {
 
 /// An exchange written by hand sends one message for each pair of ranks, and none from a rank to
 /// itself.
-TEST(Sent, ByHandIsAMessageForEachTwoRanksOfARow) {
+TEST(Sent, ByHandSendsOneMessagePerPairInARow) {
     constexpr count::Transposed transposed{.piece = 10, .pieces = kRanks};
     const count::Job job{
         .nodes = count::nodes_of(kRanks, kRanks / kOfNode),

@@ -167,7 +167,7 @@ TEST(SparseEnd, IsAMessageForEachPairThatSharesAnEdgeAndNoReduction) {
 
 /// Rank 0's storage is held up until all ranks that have no data with rank 0 have returned, among
 /// them aggregator 3. If they do not return, the simulation reports a deadlock.
-TEST(SparseEnd, RanksWithoutAnEdgeReturnWhileAnAggregatorIsHeldUp) {
+TEST(SparseEnd, RanksWithoutAnEdgeReturnWhileAnAggregatorIsDelayed) {
     for (const Direction direction : {Direction::write, Direction::read}) {
         for (std::uint64_t seed = 1; seed <= 20; ++seed) {
             MemoryDisk disk;
@@ -231,7 +231,7 @@ TEST(SparseEnd, AFailedReadReachesRanksWithAnEdge) {
 
 /// A rank's refusal is reported to all ranks while they plan the access, so that they agree on the
 /// outcome.
-TEST(SparseEnd, ARankThatWasRefusedIsHeardOfByAll) {
+TEST(SparseEnd, AllRanksLearnOfARejectedRank) {
     for (const Direction direction : {Direction::write, Direction::read}) {
         MemoryDisk disk;
         (void)run_parts(disk, Direction::write, sparse_terms("sparse", false));
@@ -257,7 +257,7 @@ TEST(SparseEnd, ARankThatWasRefusedIsHeardOfByAll) {
 
 /// Rank 4 has another piece of device memory. All ranks must learn this, because they take part
 /// until no rank has more.
-TEST(SparseEnd, ARankWithMoreToDoIsHeardOfByAll) {
+TEST(SparseEnd, AllRanksLearnOfARankWithMoreToDo) {
     MemoryDisk disk;
     run_ranks({.ranks = kRanks, .seed = 3}, [&](Transport& transport) {
         const Rank rank = transport.topology().rank;

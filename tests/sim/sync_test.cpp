@@ -12,7 +12,7 @@ namespace {
 
 /// If a sync were collective here, ranks would differ in their collectives or wait for ever, and
 /// the simulation would report that.
-TEST(Sync, ByOneRankAloneReturnsWhereRanksShareAKernel) {
+TEST(Sync, ByOneRankReturnsIfRanksShareAKernel) {
     const Folder folder;
     with_file(3, call_of(folder.file("data"), kCreate), [](File& file, Rank rank) {
         std::vector<std::byte> data(64, std::byte{7});

@@ -79,7 +79,7 @@ TEST(Trace, LayoutsThatDoNotFitAreCounted) {
     EXPECT_EQ(events_of(trace, "name", "oratorio_dropped")[0].at("args").at("layouts"), 4);
 }
 
-TEST(Pattern, OfRegularLayoutsIsAFewNumbers) {
+TEST(Pattern, IsShortForRegularLayouts) {
     // The shape is a block of 4 x 6 x 8 bytes in an array of 10 x 20 x 30 bytes, from (1, 2, 3) on.
     const ShapePtr rows = Shape::strided(Shape::run(8), 6, 30);
     const ShapePtr block = Shape::moved(Shape::strided(rows, 4, 600), 663);
@@ -98,7 +98,7 @@ TEST(Pattern, OfRegularLayoutsIsAFewNumbers) {
     EXPECT_EQ(pattern.level[1].stride, 30);
 }
 
-TEST(Pattern, OfOthersIsTheirSize) {
+TEST(Pattern, IsTheSizeForOtherLayouts) {
     const ShapePtr odd = Shape::blocks(Shape::run(8), {0, 10, 70});
     const Pattern pattern = pattern_of({odd, 100, 0, Layout::unbounded});
     EXPECT_EQ(pattern.levels, -1);

@@ -126,7 +126,7 @@ TEST(Trace, HasEachAccessOfEachRankOnceAndItsPhasesInIt) {
     }
 }
 
-TEST(Trace, OfEveryMethodIsSound) {
+TEST(Trace, IsValidForEveryMethod) {
     constexpr int kRanks = 4;
     for (const std::string& method : method_names()) {
         SCOPED_TRACE(method);

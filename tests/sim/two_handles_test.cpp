@@ -30,7 +30,7 @@ std::uint64_t holes_read(const std::vector<Stats>& stats) {
 
 class TwoHandles : public testing::TestWithParam<std::string> {};
 
-TEST_P(TwoHandles, OnlyTheOneThatWasAloneFillsHoles) {
+TEST_P(TwoHandles, OnlyAHandleWithoutOthersFillsHoles) {
     constexpr int kRanks = 3;
     const Folder folder;
     const std::string content(static_cast<std::size_t>(2 * kPiece * kRanks * kPieces), 'o');

@@ -50,7 +50,7 @@ TEST(DescriptorDeathTest, SocketsEventsAndSharedMemoryAre) {
     });
 }
 
-TEST(DescriptorDeathTest, WhereThereIsNoOtherItIsClosedAndTheReasonIsKept) {
+TEST(DescriptorDeathTest, WithoutAFreeNumberIsClosedAndErrnoKept) {
     EXPECT_SUCCESS_WITHOUT_STANDARD_ONES([] {
         const rlimit three{3, 3};
         ::setrlimit(RLIMIT_NOFILE, &three);

@@ -69,7 +69,7 @@ TEST(StandardError, IsWrittenTo) {
     EXPECT_EQ(contents(log), "a message\n");
 }
 
-TEST(StandardError, IsTheOneOfTheStartAlsoWhereTheProgramHasAnotherFileInItsPlace) {
+TEST(StandardError, IsTheOriginalEvenIfTheProgramReplacedIt) {
     const test::TemporaryFolder folder;
     const std::string log = folder.file("log");
     const int status = run_program(folder.file("data"), [&] {

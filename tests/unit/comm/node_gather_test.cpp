@@ -64,7 +64,7 @@ TEST(NodeGather, ARankHasTwiceTheLogarithmOfItsNodesRanksInMessages) {
     }
 }
 
-TEST(NodeGather, OnOneNodeItIsTheTransports) {
+TEST(NodeGather, OnOneNodeUsesTheTransport) {
     for (const SimCounters& one : gather_on({0, 0, 0, 0}, 3).counters) {
         EXPECT_EQ(one.messages, 0U);
         EXPECT_EQ(one.collectives, 1U);

@@ -69,7 +69,7 @@ TEST(RankMap, ReturnsItsInput) {
     }
 }
 
-TEST(RankMap, OfAMillionRanksTakesAFewSweeps) {
+TEST(RankMap, IsBuiltInAFewSweepsForAMillionRanks) {
     constexpr int kRanks = 1 << 20;
     constexpr int kEach = 64;
     RankMap by_node;

@@ -59,13 +59,13 @@ TEST(RankOrder, IsThatOfAnyPlacement) {
     for (std::uint64_t seed = 1; seed <= 200; ++seed) expect_in_order(uneven(seed));
 }
 
-TEST(RankOrder, OfAMillionRanksDealtInTurn) {
+TEST(RankOrder, HandlesAMillionRanksDealtInTurn) {
     std::vector<int> node_of;
     for (int rank = 0; rank < 1 << 20; ++rank) node_of.push_back(rank % 16384);
     expect_in_order(node_of);
 }
 
-TEST(RankOrder, OfNothingIsNothing) {
+TEST(RankOrder, IsEmptyForNoRanks) {
     put_in_rank_order({}, 0, pretended_nodes({0, 1, 0}));
 }
 

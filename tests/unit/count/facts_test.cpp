@@ -69,7 +69,7 @@ TEST(Facts, PiecesOfBtioOn16384Ranks) {
     expect_pieces_of_btio({128, 1'342'177'280, 23'552'000});
 }
 
-TEST(Facts, OneAggregatorHearsOfAllRanksOrOfLocalAggregators) {
+TEST(Facts, OneAggregatorGetsMessagesOfAllRanksOrOfLocalAggregators) {
     const Facts facts = count_senders(1024);
     EXPECT_EQ(counted(facts, "two_phase"), 1024);
     EXPECT_EQ(counted(facts, "1 local"), 16);

@@ -77,7 +77,7 @@ TEST(Schedule, OneLayerEqualsTheCountedMessages) {
     EXPECT_EQ(placed, plan.bytes);
 }
 
-TEST(Schedule, OfTwoLayersHasEachByteOnceOnEachWay) {
+TEST(Schedule, TwoLayersSendEachByteOnceInEachLayer) {
     Job job = job_of(lattice());
     job.options.local_aggregators_per_node = 2;
     const Plan plan = plan_of(job, "two_layer");
@@ -167,7 +167,7 @@ TEST(Schedule, NodesThatAreNotWalkedAreStoodFor) {
     EXPECT_EQ(stood_for, whole.bytes + whole.own) << "all nodes are alike here";
 }
 
-TEST(Schedule, PairsThatTalkAreCountedWithoutGoingThroughThem) {
+TEST(Schedule, CountsCommunicatingPairsWithoutEnumeration) {
     const Job job = job_of(lattice());
     for (const char* const method : {"two_phase", "two_layer", "cb_cyclic", "sparse"}) {
         Plan plan = plan_of(job, method);

@@ -245,7 +245,7 @@ TEST(AgentServer, SlowReadersOfRepliesDoNotBlockWriters) {
     other.join();
 }
 
-TEST(AgentServer, WhereNoMemoryIsThereItIsAnError) {
+TEST(AgentServer, WithoutMemoryStartingIsAnError) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     GTEST_SKIP() << "sanitizers end a program that requests this much memory";
 #endif
@@ -296,7 +296,7 @@ ReplyHead reply_of_liar(std::span<const std::byte> said) {
     return reply;
 }
 
-TEST(RemoteAgents, RepliesThatCannotBeRightAreAFailureOfThatCall) {
+TEST(RemoteAgents, InvalidRepliesFailTheirCall) {
     const ReplyHead replies[] = {{.number = 2, .data = 100},   // there is no such request
                                  {.number = 1, .data = 1000},  // more than was requested
                                  {.number = 1, .data = 0}};    // less than was requested

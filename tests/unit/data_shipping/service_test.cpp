@@ -116,7 +116,7 @@ TEST(Service, TellsWhereTheFileEnds) {
     EXPECT_EQ(disk.counters().reads, 2 * reads) << "something was read behind the end";
 }
 
-TEST(Service, OfAFailedWriteItTellsWhyWhereAndHowMuchIsWritten) {
+TEST(Service, AFailedWriteReportsCauseOffsetAndWrittenBytes) {
     MemoryDisk disk(32);
     MemoryStore store(disk);
     const Buffer table = table_of(kRuns);

@@ -82,19 +82,19 @@ INSTANTIATE_TEST_SUITE_P(, Copies, testing::Values(kCuda, kHip), [](const auto& 
     return std::string(given.param == kCuda ? "cuda" : "hip");
 });
 
-TEST_P(Copies, OfOnePieceAreOne) {
+TEST_P(Copies, OnePieceIsOneCopy) {
     const Layout layout{Shape::run(100'000), 100'000, 4096, 1};
     expect_gathered(layout, 1, 0);
     expect_scattered(layout, 1, 0);
 }
 
-TEST_P(Copies, OfLargeRowsAreOneStridedCopy) {
+TEST_P(Copies, LargeRowsAreOneStridedCopy) {
     const Layout layout{Shape::strided(Shape::run(1024), 500, 4096), 0, 0, 1};
     expect_gathered(layout, 1, 1);
     expect_scattered(layout, 1, 1);
 }
 
-TEST_P(Copies, OfSmallPiecesFarApartAreOneStridedCopy) {
+TEST_P(Copies, SmallPiecesFarApartAreOneStridedCopy) {
     const Layout layout{Shape::strided(Shape::run(8), 1000, 128), 0, 0, 1};
     expect_gathered(layout, 1, 1);
     expect_scattered(layout, 1, 1);
@@ -107,7 +107,7 @@ TEST_P(Copies, SmallPiecesCloseTogetherAreCopiedWithTheirGaps) {
     expect_scattered(layout, 1, 1);
 }
 
-TEST_P(Copies, OfListedPiecesCloseTogetherAreFew) {
+TEST_P(Copies, ListedPiecesCloseTogetherAreFewCopies) {
     std::vector<Offset> offsets;
     std::vector<Bytes> lengths;
     Offset at = 0;
@@ -194,7 +194,7 @@ Layout random_layout(Random& random) {
     return {shape, at + random.between(0, 50), random.between(0, 100), random.between(1, 3)};
 }
 
-TEST_P(Copies, OfAnyLayoutAreTheHostsOwnBytes) {
+TEST_P(Copies, AnyLayoutIsCopiedCorrectly) {
     for (std::uint64_t seed = 1; seed <= 100; ++seed) {
         SCOPED_TRACE("seed " + std::to_string(seed));
         Random random(seed);

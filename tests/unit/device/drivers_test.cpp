@@ -59,7 +59,7 @@ TEST_P(Drivers, OwnOnlyMemoryThatTheHostCantTouch) {
     EXPECT_FALSE(owned(nullptr));
 }
 
-TEST(Devices, OfADriverThatIsNotInitialisedAreNone) {
+TEST(Devices, AnUninitialisedDriverHasNoDevices) {
     const StandInDevice device(kCuda);
     Devices devices;
     devices.look();
@@ -68,7 +68,7 @@ TEST(Devices, OfADriverThatIsNotInitialisedAreNone) {
     EXPECT_EQ(devices.owner_of(memory, one_run(64)), nullptr);
 }
 
-TEST(Devices, OfRocm5HaveOtherNumbers) {
+TEST(Devices, Rocm5HasOtherNumbers) {
     const StandInDevice device(kHip);
     device.counts().version = 50631061;
     Devices devices;
@@ -148,7 +148,7 @@ TEST_P(Drivers, LeaveNothingBehind) {
     }
 }
 
-TEST(Devices, OfHipKeepTheProgramsLastErrorAndTakeBackOurs) {
+TEST(Devices, HipKeepsTheProgramsLastError) {
     const StandInDevice device(kHip);
     Devices devices;
     devices.look();

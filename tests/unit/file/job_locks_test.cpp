@@ -114,7 +114,7 @@ TEST(JobLocksOffer, APartOfTheJobOnOneNodeFillsHolesOnceMoreIsKnown) {
     EXPECT_TRUE(other.offer(part).fills);
 }
 
-TEST(JobLocksOffer, WhereNoServiceCanBeHadTheOfferSaysWhy) {
+TEST(JobLocksOffer, WithoutAServiceTheOfferHasTheReason) {
     Process process;
     process.job.refused = EMFILE;
     const LockOffer offer = process.offer(situation_on(kSmb));

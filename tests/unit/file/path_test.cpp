@@ -61,7 +61,7 @@ TEST(FileSystem, ClientsOfNetworkFileSystemsAndUnknownOnesAreIncoherent) {
     for (const long type : kCoherent) EXPECT_FALSE(is_incoherent(type)) << std::hex << type;
 }
 
-TEST(FileSystem, OnlyAKernelThatHasAFileToItselfHasAllItsLocks) {
+TEST(FileSystem, OnlyTheKernelOfALocalFileSystemHasAllLocks) {
     for (const long type : {0xEF53L, 0x01021994L, 0x794C7630L, 0x858458F6L, 0x2FC12FC1L})
         EXPECT_TRUE(has_locks_of_one_machine(type)) << std::hex << type;
     // Under user-mode Linux, the host's file system (hostfs) is shared with other kernels as well.

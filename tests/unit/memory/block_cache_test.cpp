@@ -43,7 +43,7 @@ TEST(BlockCache, TheShortestBlockThatWillDoIsTaken) {
     EXPECT_EQ(memory->idle_bytes(), 9 * kMebi);
 }
 
-TEST(BlockCache, NoMoreLiesIdleThanItsBound) {
+TEST(BlockCache, IdleMemoryIsBounded) {
     const auto memory = std::make_shared<BlockCache>();
     std::vector<std::shared_ptr<void>> blocks;
     for (int i = 0; i < 40; ++i)

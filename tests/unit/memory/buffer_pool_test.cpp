@@ -25,7 +25,7 @@ TEST(BufferPool, a_buffer_is_of_whole_pages_of_the_system) {
     }
 }
 
-TEST(BufferPool, who_overruns_a_buffer_ends_in_the_page_behind_it) {
+TEST(BufferPool, an_overrun_hits_the_guard_page) {
     BufferPool pool;
     const auto lease = pool.take(1);
     std::byte* const data = lease.span().data();

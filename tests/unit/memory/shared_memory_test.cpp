@@ -37,7 +37,7 @@ Bytes length_of(const std::string& name) {
     return bytes;
 }
 
-TEST(SharedMemory, what_one_writes_the_other_reads_to_the_last_byte) {
+TEST(SharedMemory, all_bytes_of_one_mapping_are_visible_in_the_other) {
     auto made = SharedMemory::create(10'000);
     ASSERT_TRUE(made.ok());
     auto attached = SharedMemory::attach(made->name(), 10'000);

@@ -85,7 +85,7 @@ TEST(LockService, a_lock_is_free_when_its_process_is_killed) {
     for (const int end : told) ::close(end);
 }
 
-TEST(LockService, who_waits_and_goes_is_forgotten) {
+TEST(LockService, a_client_that_leaves_while_it_waits_is_removed) {
     const auto server = serving();
     LockClient holder(server->address());
     const auto held = holder.acquire(kFile, kRange, false);
@@ -109,7 +109,7 @@ TEST(LockService, a_waiting_client_learns_that_it_has_the_lock) {
 }
 
 /// Two clients hold locks for which the other one waits, and request a second lock while they wait.
-TEST(LockService, who_wants_a_second_lock_while_it_waits_gives_up_its_place_first) {
+TEST(LockService, a_nested_acquire_gives_up_the_place_in_the_queue) {
     const auto server = serving();
     static LockClient* nested = nullptr;
     static std::atomic<int> turns{0};

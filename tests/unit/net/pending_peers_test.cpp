@@ -35,7 +35,7 @@ TEST(PendingPeers, silent_strangers_take_few_descriptors_and_no_place_of_a_rank)
     for (int i = 0; i < kClients; ++i) EXPECT_EQ(*clients[i]->fetch_add(1), kClients + i);
 }
 
-TEST(PendingPeers, strangers_who_talk_are_sent_away_and_move_nothing) {
+TEST(PendingPeers, invalid_peers_are_rejected_without_effect) {
     Host host;
     CounterClient first = host.client();
     EXPECT_EQ(*first.fetch_add(5), 0);
@@ -48,7 +48,7 @@ TEST(PendingPeers, strangers_who_talk_are_sent_away_and_move_nothing) {
     for (RawClient& stranger : shouting) EXPECT_TRUE(stranger.is_closed());
 }
 
-TEST(PendingPeers, of_more_connections_than_there_is_room_for_the_quietest_is_closed) {
+TEST(PendingPeers, with_too_many_connections_the_least_active_is_closed) {
     const FewDescriptors few(64);  // enough for 16 connections
     Host host;
     std::vector<RawClient> inside;
@@ -58,7 +58,7 @@ TEST(PendingPeers, of_more_connections_than_there_is_room_for_the_quietest_is_cl
     EXPECT_EQ(inside.back().hear_number(), 0U);
 }
 
-TEST(PendingPeers, a_client_who_was_taken_for_a_stranger_tries_again) {
+TEST(PendingPeers, a_client_that_was_closed_as_pending_retries) {
     const auto listener = Socket::listen();
     const ServiceAddress place = at_loopback(*listener->port());
     std::thread besieged([&] {
@@ -74,7 +74,7 @@ TEST(PendingPeers, a_client_who_was_taken_for_a_stranger_tries_again) {
     besieged.join();
 }
 
-TEST(PendingPeers, where_descriptors_run_out_a_stranger_goes_before_a_rank) {
+TEST(PendingPeers, without_descriptors_a_pending_peer_is_closed_before_a_rank) {
     Host host;
     CounterClient first = host.client();
     EXPECT_EQ(*first.fetch_add(1), 0);

@@ -42,7 +42,7 @@ TEST(ServedCounter, clients_and_server_get_each_number_once) {
     EXPECT_EQ(all, expected);
 }
 
-TEST(ServedCounter, what_one_sets_all_find) {
+TEST(ServedCounter, a_value_set_by_one_client_is_visible_to_all) {
     constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
     Host host;
     CounterClient one = host.client(), two = host.client();
@@ -103,7 +103,7 @@ TEST(ServedCounter, a_client_that_goes_in_the_middle_is_forgotten) {
     EXPECT_EQ(open_descriptors(), before);
 }
 
-TEST(ServedCounter, who_asks_for_what_there_is_not_is_sent_away) {
+TEST(ServedCounter, unknown_requests_are_rejected) {
     Host host;
     RawClient client = RawClient::admitted(host.place());
     client.say(request(77, 40));
@@ -165,7 +165,7 @@ TEST(ServedCounter, a_connection_error_names_the_address_and_the_remedy) {
                   " for the shared pointer: check firewalls or use collective calls");
 }
 
-TEST(ServedCounter, another_server_at_that_address_is_not_taken_for_it) {
+TEST(ServedCounter, another_server_at_the_same_address_is_rejected) {
     const auto listener = Socket::listen();
     ServiceAddress place = at_loopback(*listener->port());
     std::thread other([&] { let_in(*listener, place.answer + 1); });
@@ -252,7 +252,7 @@ TEST(ServedCounter, servers_have_tokens_of_their_own) {
     EXPECT_NE(one->address().token, one->address().answer);
 }
 
-TEST(ServedCounter, where_no_socket_can_be_made_there_is_no_server) {
+TEST(ServedCounter, without_sockets_there_is_no_server) {
     const NoDescriptors none;
     const auto server = CounterServer::start();
     ASSERT_FALSE(server.ok());
@@ -261,7 +261,7 @@ TEST(ServedCounter, where_no_socket_can_be_made_there_is_no_server) {
 
 /// Both sides of all connections are in this process, so that each connection takes two of its
 /// descriptors.
-TEST(ServedCounter, where_descriptors_run_out_the_quietest_client_makes_room_and_comes_back) {
+TEST(ServedCounter, without_descriptors_the_least_active_client_is_dropped_and_reconnects) {
     Host host;
     CounterClient first = host.client();
     EXPECT_EQ(*first.fetch_add(1), 0);
@@ -277,7 +277,7 @@ TEST(ServedCounter, where_descriptors_run_out_the_quietest_client_makes_room_and
 }
 
 /// The server has reserved one descriptor for the case that none is left.
-TEST(ServedCounter, where_all_descriptors_are_taken_one_client_at_a_time_is_served) {
+TEST(ServedCounter, without_free_descriptors_clients_are_served_one_at_a_time) {
     Host host;
     NoDescriptors none;
     none.give_one_back();

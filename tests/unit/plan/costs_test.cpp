@@ -80,7 +80,7 @@ TEST(Costs, FileSystemsHaveTheirOwnDefaults) {
     EXPECT_EQ(parse_costs("wake 12.5", disk, warnings), expected);
 }
 
-TEST(Costs, CommentsBlanksAndLineEndsAreNoMatter) {
+TEST(Costs, IgnoresCommentsBlanksAndLineEnds) {
     Costs expected;
     expected.wake = 3;
     expected.read_call = 2e3;

@@ -28,7 +28,7 @@ std::vector<Extent> one_after_another(Bytes each) {
     return hulls;
 }
 
-TEST(Locality, WhereAllRanksHaveDataEverywhereANodeKeepsItsShare) {
+TEST(Locality, WithInterleavedDataANodeKeepsItsShare) {
     const Summaries summaries = with_hulls(std::vector<Extent>(kRanks, {0, 1 << 20}));
     for (const int nodes : {1, 2, 4, 8}) {
         const Locality found =
@@ -68,7 +68,7 @@ TEST(Locality, RanksWithoutDataAndAccessesWithoutAnyCountForNothing) {
     EXPECT_DOUBLE_EQ(found.own, 0);
 }
 
-TEST(Locality, OfMoreRanksThanAreLookedAtIsThatOfFew) {
+TEST(Locality, ManyRanksAreEstimatedFromASample) {
     constexpr int kMany = 1 << 16;
     constexpr int kNodes = kMany / 64;
     std::vector<Rank> aggregators;

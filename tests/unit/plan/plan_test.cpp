@@ -346,7 +346,7 @@ TEST(Plan, ExplainSaysWhyACheaperMethodIsLeftOut) {
     EXPECT_NE(shared.find("by name only"), std::string::npos) << shared;
 }
 
-TEST(Plan, PlansThatDifferInTheirPlaceOnlyAreAlike) {
+TEST(Plan, PlansThatDifferOnlyInOffsetHaveTheSameFingerprint) {
     const Plan plan = plan_of(interleaved(4, 64, 5000), all_allowed());
     EXPECT_EQ(fingerprint(plan.moved(4096)), fingerprint(plan));
     EXPECT_NE(explain(plan.moved(4096)), explain(plan));

@@ -27,7 +27,7 @@ std::vector<std::byte> zeros_but(Bytes size, Offset offset, std::byte value) {
     return bytes;
 }
 
-TEST(Allocate, ByWritingKeepsTheDataAndWritesAllElse) {
+TEST(Allocate, ByWritingKeepsDataAndFillsTheRest) {
     MemoryDisk disk;
     mark(disk, kMark, std::byte{7});
     MemoryStore store(disk, {.resize_errno = EOPNOTSUPP});
@@ -46,7 +46,7 @@ TEST(Allocate, WritesNothingWhereTheFileSystemAllocates) {
     EXPECT_EQ(disk.counters().locks, 0u);
 }
 
-TEST(Allocate, ByWritingNeverShrinksAlsoWhereTheFileCantBeRead) {
+TEST(Allocate, ByWritingNeverShrinksEvenUnreadableFiles) {
     MemoryDisk disk;
     mark(disk, 4, std::byte{7});
     MemoryStore store(disk, {.mode = {.write = true}, .resize_errno = ENOSYS});
@@ -68,7 +68,7 @@ TEST(Allocate, ReadsOnlyAfterConcurrentWritersHaveFinished) {
     EXPECT_EQ(disk.contents(), zeros_but(kSize, kMark, std::byte{9}));
 }
 
-TEST(Allocate, ByWritingIsRefusedWhereOthersWriteWithoutLocks) {
+TEST(Allocate, ByWritingIsRefusedIfOthersWriteWithoutLocks) {
     MemoryDisk disk;
     mark(disk, 4, std::byte{7});
     MemoryStore store(disk, {.resize_errno = EOPNOTSUPP});

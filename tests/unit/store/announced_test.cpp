@@ -108,7 +108,7 @@ TEST_F(Announced, requests_from_anywhere_move_their_bytes) {
     EXPECT_EQ(into.of(13, 1).front(), std::byte{113}) << "nobody read into that page";
 }
 
-TEST_F(Announced, what_the_kernel_refuses_to_hold_changes_nothing) {
+TEST_F(Announced, refused_registration_changes_nothing) {
     // The kernel cannot register this memory, because it may not be accessed.
     void* const none = ::mmap(nullptr, kPage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     ASSERT_NE(none, MAP_FAILED);

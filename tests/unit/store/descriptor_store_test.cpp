@@ -126,7 +126,7 @@ TEST_F(DescriptorStoreTest, shared_locks_are_shared) {
     EXPECT_TRUE((*theirs)->lock({0, 100}, true, false).ok());
 }
 
-TEST_F(DescriptorStoreTest, remove_file_removes_and_says_why_it_can_not) {
+TEST_F(DescriptorStoreTest, remove_file_removes_or_reports_the_reason) {
     make("x");
     EXPECT_TRUE(remove_file(path()).ok());
     EXPECT_EQ(remove_file(path()).error().kind, ErrorKind::no_such_file);
@@ -146,7 +146,7 @@ TEST_F(DescriptorStoreTest, uring_says_unsupported_when_the_kernel_gives_no_ring
     EXPECT_EQ(error.system_errno, EPERM);
 }
 
-TEST_F(DescriptorStoreTest, where_uring_is_refused_posix_can_still_be_the_one_that_makes_the_file) {
+TEST_F(DescriptorStoreTest, posix_can_create_the_file_after_uring_is_refused) {
     OpenMode mode = kReadWrite;
     mode.exclusive = true;
     const std::string fresh = path() + ".fresh";

@@ -136,7 +136,7 @@ TEST(Direct, a_read_across_the_end_of_file_is_short_and_no_error) {
     EXPECT_EQ(done.error.kind, ErrorKind::none);
 }
 
-TEST(Direct, where_opening_is_refused_the_page_cache_serves_and_a_remark_says_so) {
+TEST(Direct, if_opening_is_refused_uses_the_page_cache_and_remarks_it) {
     OpenMode mode{.read = true, .direct_read = true};
     auto store = open_posix("/proc/self/status", mode);
     ASSERT_TRUE(store.ok());
@@ -155,7 +155,7 @@ int direct_descriptor() {
     return -1;
 }
 
-TEST(Direct, where_the_first_transfer_is_refused_the_page_cache_serves_and_a_remark_says_so) {
+TEST(Direct, if_the_first_transfer_is_refused_uses_the_page_cache_and_remarks_it) {
     const test::TemporaryFolder folder;
     auto store = open_posix(folder.file("data"), kDirect);
     ASSERT_TRUE(store.ok());

@@ -39,7 +39,7 @@ class LazyOpen : public testing::Test {
     std::unique_ptr<Store> late_;
 };
 
-TEST_F(LazyOpen, what_has_nothing_to_do_opens_nothing) {
+TEST_F(LazyOpen, empty_calls_do_not_open_the_file) {
     EXPECT_FALSE(late_->is_open());
     EXPECT_TRUE(late_->sync().ok());
     EXPECT_TRUE(late_->lock({0, 10}, false, true).ok());
@@ -48,7 +48,7 @@ TEST_F(LazyOpen, what_has_nothing_to_do_opens_nothing) {
     EXPECT_EQ(tries_, 0);
 }
 
-TEST_F(LazyOpen, it_is_opened_once_and_has_its_limits_then) {
+TEST_F(LazyOpen, opens_once_and_has_the_limits_of_the_file) {
     EXPECT_FALSE(late_->limits().asynchronous);
     EXPECT_TRUE(late_->prepare().ok());
     EXPECT_TRUE(late_->prepare().ok());

@@ -83,7 +83,7 @@ TEST(Mapped, extending_gives_storage_to_the_end_only) {
     EXPECT_LE(status.st_blocks * 512, 1 << 20);
 }
 
-TEST(Mapped, it_may_be_moved_and_assigned) {
+TEST(Mapped, is_movable) {
     const test::TemporaryFolder folder;
     auto store = opened(folder.file("data"));
     auto first = store->map({0, 10}, Direction::write, Populate::no);

@@ -225,7 +225,7 @@ TEST_F(OtherClients, OneHandleHasOneDescriptorOnSmb) {
     EXPECT_FALSE((*uncached)->duplicate().ok());
 }
 
-TEST_F(OtherClients, NobodyWaitsForALockInThe9pClient) {
+TEST_F(OtherClients, NoLockWaitsInsideThe9pClient) {
     client_.type = k9p;
     auto holder = opened();
     auto store = opened();

@@ -107,7 +107,7 @@ std::vector<Extent> ranges(int first, int count) {
     return all;
 }
 
-TEST_F(GpfsPrefetchTest, TellsBlocksAndWhereInThemARangeLies) {
+TEST_F(GpfsPrefetchTest, AnnouncesBlocksAndTheRangeInsideThem) {
     ASSERT_NE(library_.call(), nullptr);
     EXPECT_EQ(prefetch()->block(), kBlock);
     EXPECT_EQ(prefetch()->move_on(ranges(3, 1), ranges(5, 2), Direction::write), 2U);

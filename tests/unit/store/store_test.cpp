@@ -364,7 +364,7 @@ TEST_P(AnyStore, mapping_for_a_write_never_shrinks_and_past_the_end_there_is_not
     EXPECT_TRUE(past->guarded([] {}).ok());
 }
 
-TEST_P(AnyStore, what_is_not_open_for_it_can_not_be_mapped) {
+TEST_P(AnyStore, mapping_needs_the_matching_open_mode) {
     if (kind() == "uncached") GTEST_SKIP() << "pages are what this store is there to avoid";
     write(0, random_bytes(10, 17));
     auto writer = open({.write = true});

@@ -100,7 +100,7 @@ TEST(Transfer, a_short_transfer_is_continued_where_it_stopped) {
     EXPECT_EQ(store.offsets, (std::vector<Offset>{100, 103, 104}));
 }
 
-TEST(Transfer, what_the_store_has_moved_at_once_is_not_polled_for) {
+TEST(Transfer, requests_completed_at_submit_are_not_polled) {
     ScriptedStore store({moved(10), moved(3), moved(7), fails(EINTR), fails(ENOSPC)});
     std::vector<std::byte> bytes(10);
     const iovec memory{bytes.data(), bytes.size()};
@@ -144,7 +144,7 @@ TEST(Transfer, a_store_that_reports_too_many_bytes_has_failed) {
     }
 }
 
-TEST(Transfer, a_request_that_only_says_again_fails_in_the_end) {
+TEST(Transfer, a_request_that_always_returns_eagain_fails) {
     for (int number : {EAGAIN, ECANCELED}) {
         ScriptedStore some(std::deque<IoCompletion>(50, fails(number)));
         std::vector<std::byte> bytes(10);
@@ -245,7 +245,7 @@ TEST(Transfer, an_empty_request_finishes_at_once_and_asks_nothing) {
     EXPECT_EQ(transfer.calls(), 0U);
 }
 
-TEST(Transfer, polling_without_waiting_moves_things_on_to_the_end) {
+TEST(Transfer, polling_without_waiting_completes_all_requests) {
     MemoryDisk disk;
     MemoryStore store(disk, {.asynchronous = true, .late_percent = 95, .bytes_max = 10});
     auto bytes = pattern(1'000, 1);
@@ -257,7 +257,7 @@ TEST(Transfer, polling_without_waiting_moves_things_on_to_the_end) {
     EXPECT_EQ(disk.contents(), bytes);
 }
 
-TEST(Transfer, a_full_disk_keeps_what_fits_and_says_where_it_ended) {
+TEST(Transfer, a_full_disk_keeps_the_bytes_that_fit_and_reports_the_end) {
     for (bool asynchronous : {false, true}) {
         MemoryDisk disk(1'500);
         MemoryStore store(disk, {.asynchronous = asynchronous, .bytes_max = 400});
@@ -315,7 +315,7 @@ TEST(TransferDirect, ragged_ends_are_cut_off_when_memory_and_file_are_congruent)
     EXPECT_EQ(whole.direct, 1);
 }
 
-TEST(TransferDirect, what_can_not_be_aligned_stays_one_request) {
+TEST(TransferDirect, unalignable_requests_are_not_split) {
     EXPECT_EQ(split_of(100, {{101, 20'000}}).offsets, (Offsets{100}));
     EXPECT_EQ(split_of(100, {{100, 4'000}}).offsets, (Offsets{100}));
     EXPECT_EQ(split_of(100, {{100, 8'000}}).offsets, (Offsets{100}));  // no whole block inside
@@ -340,7 +340,7 @@ TEST(TransferDirect, a_split_at_the_largest_request_stays_aligned) {
     EXPECT_EQ(split.direct, 3);
 }
 
-TEST(TransferDirect, what_a_short_transfer_leaves_goes_where_its_alignment_says) {
+TEST(TransferDirect, the_rest_of_a_short_transfer_follows_its_alignment) {
     const Split odd = split_of(0, {{0, 16'384}}, 1 << 20, {moved(5'000)});
     EXPECT_EQ(odd.offsets, (Offsets{0, 5'000}));
     EXPECT_EQ(odd.direct, 0);

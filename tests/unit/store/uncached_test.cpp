@@ -104,7 +104,7 @@ TEST_F(UncachedTest, pieces_of_memory_are_one_request) {
     EXPECT_EQ(back, bytes);
 }
 
-TEST_F(UncachedTest, it_can_not_be_mapped) {
+TEST_F(UncachedTest, can_not_be_mapped) {
     auto store = open_uncached(path(), kReadWrite);
     ASSERT_TRUE(store.ok());
     EXPECT_FALSE((*store)->limits().mappable);

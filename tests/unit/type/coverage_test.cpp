@@ -19,7 +19,7 @@ std::uint64_t byte_by_byte(std::span<const Offset> bytes) {
     return sum;
 }
 
-TEST(Coverage, OfALayoutIsThatOfItsBytes) {
+TEST(Coverage, LayoutsAndTheirBytesHaveTheSameCoverage) {
     for (std::uint64_t seed = 0; seed < 1200; ++seed) {
         TypemapGenerator generator(seed, TypemapGenerator::Style::any);
         const auto [layout, bytes] = generator.layout(4);

@@ -94,7 +94,7 @@ TEST(Scalar, a_wide_character_is_one_utf16_unit) {
     EXPECT_FALSE(write(ScalarKind::wide_character, bytes_of(std::uint32_t{0x1f600})).fits);
 }
 
-TEST(Scalar, what_has_no_form_is_never_converted) {
+TEST(Scalar, types_without_external32_are_never_converted) {
     std::byte byte{};
     EXPECT_EQ(external32_size(ScalarKind::none), 0);
     EXPECT_FALSE(to_external32(ScalarKind::none, &byte, &byte, 0));
