@@ -30,7 +30,7 @@ void threads_give_back_at_once(Workspaces& workspaces, const std::vector<MPI_Com
         Transport& transport = *lent->workspace.workspace->transport;
         std::uint64_t met = 0;  // the ranks have met; the counter is 0 now
         CHECK(reduce(transport, std::span(&met, 1), ReduceOp::sum).ok());
-        const auto counted = transport.fetch_add(1);
+        const auto counted = transport.counter().fetch_add(1);
         CHECK(counted.ok() && *counted < transport.topology().size);
         together.arrive_and_wait();
         workspaces.give_back(std::move(lent->workspace));

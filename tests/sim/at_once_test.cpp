@@ -197,7 +197,7 @@ TEST(AtOnceNode, collectives_overlap_and_each_number_is_used_once) {
                 const auto ticket = transport.reduce(std::span(&values[i], 1), ReduceOp::sum);
                 ASSERT_TRUE(ticket.ok());
                 tickets.push_back(*ticket);
-                mine.push_back(*transport.fetch_add(1));
+                mine.push_back(*transport.counter().fetch_add(1));
             }
             for (std::size_t i = 0; i < kMany; ++i) {
                 const std::size_t next = i ^ static_cast<std::size_t>(rank % 2);

@@ -80,7 +80,7 @@ TEST(Sent, IsAsCountedWithoutData) {
                 expect_as_counted(job, method);
         }
     }
-    EXPECT_TRUE(count::plan_of(job).refine_edges)
+    EXPECT_EQ(count::plan_of(job).partners(), Partners::by_data)
         << "auto queries which ranks have data if it is sparse";
     const count::Sent dense = count::count_sent(job, count::plan_of(job, "two_phase"));
     const count::Sent found = count::count_sent(job, count::thinned(job, count::plan_of(job)));
@@ -138,7 +138,7 @@ TEST(Sent, TwoLayersSendTheScheduledMessages) {
         }
     }
     job.direction = Direction::read;
-    EXPECT_TRUE(count::plan_of(job, "two_layer").ask_contents) << "little is wanted there";
+    EXPECT_TRUE(count::plan_of(job, "two_layer").asks_contents()) << "little is wanted there";
 }
 
 /// A list that fills at most half a message says how to distribute a reply to the node's ranks.

@@ -49,7 +49,7 @@ TEST(PendingPeers, invalid_peers_are_rejected_without_effect) {
 }
 
 TEST(PendingPeers, with_too_many_connections_the_least_active_is_closed) {
-    const FewDescriptors few(64);  // enough for 16 connections
+    const ResourceLimit few(RLIMIT_NOFILE, 64);  // enough for 16 connections
     Host host;
     std::vector<RawClient> inside;
     for (int i = 0; i < 17; ++i) inside.push_back(RawClient::admitted(host.place()));

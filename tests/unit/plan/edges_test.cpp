@@ -172,15 +172,15 @@ Plan plan_of_planes(int nodes, const char* method) {
 }
 
 TEST(Edges, BetweenNodesAreLookedForWhereHullsAreMostlyHoles) {
-    EXPECT_TRUE(plan_of_planes(4, "auto").refine_edges);
+    EXPECT_EQ(plan_of_planes(4, "auto").partners(), Partners::by_data);
     EXPECT_EQ(plan_of_planes(2, "auto").partners(), Partners::by_data);
-    EXPECT_FALSE(plan_of_planes(1, "auto").refine_edges) << "a message costs little";
-    EXPECT_FALSE(plan_of_planes(4, "two_phase").refine_edges)
+    EXPECT_EQ(plan_of_planes(1, "auto").partners(), Partners::by_hull) << "a message costs little";
+    EXPECT_EQ(plan_of_planes(4, "two_phase").partners(), Partners::by_hull)
         << "by name it is what the papers compare";
     FlatTerms options;
     options.cb_write = Toggle::enable;
     const Plan few = plan_of(interleaved(8, 1 << 10, 8), options, 0, Direction::write, 4);
-    EXPECT_FALSE(few.refine_edges) << "one region to talk to";
+    EXPECT_EQ(few.partners(), Partners::by_hull) << "one region to talk to";
 }
 
 TEST(Edges, ShareBitsAmongManyAggregators) {
