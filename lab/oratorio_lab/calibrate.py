@@ -181,7 +181,7 @@ def measure_messages(sender: Sender, quick: bool) -> Found:
             found.take(line.split("\t"))
         problem = done.stderr.strip()[-300:] or f"exit code {done.returncode}"
         if done.returncode in (TIMED_OUT, KILLED):
-            problem = f"not ended after {LONGEST_SECONDS} s"
+            problem = f"still running after {LONGEST_SECONDS} s"
     except OratorioError as error:
         problem = str(error)
     for name in MESSAGE_NAMES:

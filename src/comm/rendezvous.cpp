@@ -41,7 +41,7 @@ std::size_t rendezvous_max(Transport& transport) {
 
 Result<std::int64_t> Reservation::value() const {
     if (failed == ErrorKind::none) return first;
-    return Error::make(failed, "the number that the ranks share can't be moved");
+    return Error::make(failed, "the shared file pointer can't be updated");
 }
 
 void reserve_for_all(Transport& transport, const Blocks& all) {

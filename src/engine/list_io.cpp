@@ -90,7 +90,7 @@ class ListWork final : public Work {
     WorkContext context_;
     const Access& access_;
     bool reading_;
-    int batch_max_;
+    int batch_max_ = kBatchPiecesAtOnce;
     bool in_place_ = false;
     bool sliced_ = false;  ///< batches are rounds of the plan, not stretches in data order
     std::int64_t round_ = 0;

@@ -71,8 +71,7 @@ Made make_shipped(const WorkSite& site) {
     constexpr int kLeast = 2;
     constexpr int kMost = 8;
     if (site.context.file.agents == nullptr)
-        return Error::make(ErrorKind::internal,
-                           "an access is to be shipped and there are no agents");
+        return Error::make(ErrorKind::internal, "the access needs agents, and there are none");
     Agents& agents = *site.context.file.agents;
     if (const auto own = agents.own_memory(); !own.empty())
         return make_shipped_work(site.context, site.plan, site.access, own);

@@ -182,8 +182,8 @@ Result<Offset> File::claim_ordered(const AccessCall& call, Begun& begun) {
     begun.moved = std::move(claimed->moved);
     if (begun.moved && state.messages.explains())
         state.messages.say(state.opened.path +
-                           ": ordered write of small data: the last rank to come "
-                           "wrote it all at once");
+                           ": ordered write of small data: the last rank to arrive "
+                           "wrote all of it in one call");
     return claimed->start;
 }
 

@@ -15,7 +15,7 @@ void AccessExplainer::planned(const Plan& plan) {
 }
 
 void AccessExplainer::explain_unplanned(Direction direction, bool collective) {
-    const std::string why = "one piece of the file, moved at once; there is nothing to plan";
+    const std::string why = "one piece of the file in one call; no plan is needed";
     const std::string text = std::string(collective ? "collective " : "independent ") +
                              name_of(direction) + ": " + why + "\n";
     messages_.say_done(file_.path, {text, text, unplanned_members(direction, collective, why)});

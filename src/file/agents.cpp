@@ -82,7 +82,8 @@ Result<void> FileAgents::share_memory() {
     SharedSegment segment(std::move(options));
     if (auto finished = segment.finish(transport_); !finished) return finished;
     if (segment.refused()) {
-        messages_.warn("requests to agents are sent: " + describe(segment.refusal(), ""));
+        messages_.warn("requests to agents are sent as messages: " +
+                       describe(segment.refusal(), ""));
     } else {
         memory_ = segment.take();
     }
@@ -158,8 +159,9 @@ Result<void> FileAgents::start(const OpenCall& call, const Agreed<Hints>& hints,
         return {};
     }
     const auto reached =
-        denied ? Result<void>(Error::make(ErrorKind::unsupported_operation,
-                                          "locks of this file system deny what agents do"))
+        denied ? Result<void>(Error::make(
+                     ErrorKind::unsupported_operation,
+                     "this file system's locks are mandatory and would block the agents"))
                : reach(call, *hints);
     if (reached) return {};
     agents_.reset();
@@ -170,7 +172,7 @@ Result<void> FileAgents::start(const OpenCall& call, const Agreed<Hints>& hints,
         facts.refused = true;
         return facts;
     });
-    messages_.warn("hint oratorio_method: there are no agents, another method is used: " +
+    messages_.warn("hint oratorio_method: using another method, because there are no agents: " +
                    describe(reached.error(), file_.path));
     return {};
 }

@@ -32,7 +32,7 @@ bool DeviceStaging::stage_if_of_device(AccessCall& call, PlacedAccess& placed) {
     if (messages_.explains())
         messages_.warn(file_.path + ": memory of a device (" + driver->name() +
                        "): " + (in_pieces ? "in pieces" : "each access as a whole") +
-                       " by way of the host's memory");
+                       " through bounce buffers in host memory");
     if (in_pieces)
         placed.device.emplace(std::move(memory));
     else

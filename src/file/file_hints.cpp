@@ -47,7 +47,7 @@ Result<void> FileHints::take(Transport& ranks, const HintMap& mine, const HintOr
     if (!agreed) return agreed.error();
     if (const auto differing = (**agreed).differing; differing > 0) {
         messages.warn("hints: " + std::to_string(differing) +
-                      " ranks gave other hints than rank 0; those of rank 0 hold");
+                      " ranks passed other hints than rank 0; using those of rank 0");
     }
     const auto parsed = agreed_from(
         [](const AgreedHints& told, const Hints& start) {
@@ -59,8 +59,7 @@ Result<void> FileHints::take(Transport& ranks, const HintMap& mine, const HintOr
     for (const HintWarning& warning : parsed->warnings)
         messages.warn(explain_warning(warning, origins));
     if (messages.explains() && !mine.empty())
-        messages.say(file.path + ": hints given\n" + explain_hints(mine, origins, *hints_),
-                     "hints");
+        messages.say(file.path + ": hints\n" + explain_hints(mine, origins, *hints_), "hints");
     return {};
 }
 

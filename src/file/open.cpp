@@ -357,8 +357,7 @@ Error OpenedFile::check_location() const {
     if (!there || found->number == FileNumber{} || *there == found->number) return {};
     return Error::make(
         ErrorKind::no_such_file,
-        "close: another file has the name of the one that was opened, so nothing was "
-        "deleted (MPI_MODE_DELETE_ON_CLOSE)",
+        "close: another file now has this name, so nothing was deleted (MPI_MODE_DELETE_ON_CLOSE)",
         ENOENT);
 }
 

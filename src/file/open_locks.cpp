@@ -88,10 +88,10 @@ void OpenLocks::use_job_locks(const OpenCall& call, const LockOffer& offer,
                               const LockAnswers& found) {
     job_locks_.service = call.locks->reach(offer);
     job_locks_.file = offer.file;
-    job_locks_.refused = Error::make(
-        ErrorKind::unsupported_operation,
-        "lock: this file system's locks don't hold between nodes, and rank 0 can't serve the job's",
-        offer.refused_errno);
+    job_locks_.refused = Error::make(ErrorKind::unsupported_operation,
+                                     "lock: this file system's locks don't work between nodes, and "
+                                     "rank 0 can't start the job's lock service",
+                                     offer.refused_errno);
     const auto file_system = static_cast<long>(offer.file.file_system);
     job_locks_.revalidates = found.lockable && is_incoherent(file_system) &&
                              !has_mandatory_locks(file_system) && !has_slow_locks(file_system);

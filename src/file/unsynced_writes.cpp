@@ -10,7 +10,7 @@ namespace oratorio {
 Error UnsyncedWrites::take_undelivered(Transport& ranks) {
     const UndeliveredErrors mine = std::exchange(undelivered_, {});
     if (!std::exchange(sparse_, false)) return mine.first;
-    const auto same = agree_on_equal(ranks, mine.writes, "who has heard of which failure");
+    const auto same = agree_on_equal(ranks, mine.writes, "the list of reported failures");
     if (same) return {};
     return same.error().kind == ErrorKind::not_same ? mine.first : same.error();
 }

@@ -54,9 +54,8 @@ std::string graph_text(const Plan& plan) {
 std::string layers_text(const Plan& plan) {
     return list_of(plan.layers().local_aggregators(), plan.layers().local_aggregators_in_all()) +
            ", each for at most " + number(plan.layers().group_ranks()) + " ranks of its node; " +
-           std::string(plan.layers().in_windows()
-                           ? "their ranks put their data into windows that they share"
-                           : plan.method->layers_part().what);
+           std::string(plan.layers().in_windows() ? "their ranks put data into shared windows"
+                                                  : plan.method->layers_part().what);
 }
 
 std::string line_of(const Candidate& candidate) {
@@ -126,9 +125,8 @@ void add_storage(std::vector<PlanFact>& facts, const Plan& plan) {
         add_agents(facts, shipped->agents);
     if (!plan.method->storage_part().buffered) return;
     facts.push_back(
-        {"aggregators",
-         list_of(plan.aggregators, plan.aggregators.size()) +
-             (plan.any_rank_loads() ? ", and whichever rank is free loads for them" : "")});
+        {"aggregators", list_of(plan.aggregators, plan.aggregators.size()) +
+                            (plan.any_rank_loads() ? "; any idle rank loads data for them" : "")});
     facts.push_back({"buffers", number(plan.slots) + " x " + number(plan.slot_bytes) +
                                     " bytes per aggregator, " + number(plan.rounds) + " rounds"});
 }
@@ -138,11 +136,12 @@ void add_exchange(std::vector<PlanFact>& facts, const Plan& plan) {
         facts.push_back({"requests", std::string(plan.method->request_part().what)});
     if (plan.partners() != Partners::by_hull) facts.push_back({"graph", graph_text(plan)});
     if (plan.partners() == Partners::requested)
-        facts.push_back({"end", plan.ending() == Ending::reported
-                                    ? "each rank is told by the aggregators that it has data with, "
-                                      "and waits for nobody else"
-                                    : "all ranks agree, as some rank was refused or has more to "
-                                      "do"});
+        facts.push_back(
+            {"end",
+             plan.ending() == Ending::reported
+                 ? "each rank learns the outcome from the aggregators of its data, and waits for "
+                   "no other rank"
+                 : "all ranks agree on the outcome, because some rank has an error or more work"});
     if (plan.method->schedule.asks_places)
         facts.push_back({"order", plan.order.ascending()
                                       ? "file order, because locations on the device are unknown"

@@ -109,8 +109,8 @@ DescriptorStore::DescriptorStore(OpenedFile file, const OpenMode& mode, StoreLim
     if (!mode.direct_read && !mode.direct_write) return;
     if (kind().mandatory_locks) {
         own.remark =
-            "direct I/O: its descriptor is denied what the other one has locked; the page cache is "
-            "used";
+            "direct I/O: this file system's locks would block its second descriptor; the page "
+            "cache is used";
         return;
     }
     DirectFile direct = open_direct(descriptor());

@@ -193,8 +193,8 @@ class UncachedStore final : public DescriptorStore {
         direct_ = false;
         (void)::fcntl(descriptor(), F_SETFL, ::fcntl(descriptor(), F_GETFL) & ~O_DIRECT);
         set_remark(
-            "this file system's clients have caches of their own, and it refuses direct I/O of "
-            "any bytes; each write is flushed, and pages are read anew each time");
+            "this file system's clients have their own caches, and it refuses direct I/O of "
+            "unaligned bytes; each write is flushed, and pages are read again each time");
         // If the mount has no locks, this fails, and flushing alone has to do.
         (void)lock(kPresence, true, false);
     }

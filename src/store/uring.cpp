@@ -188,7 +188,7 @@ class UringStore final : public DescriptorStore {
     /// all others.
     void give_up_ring() {
         broken_ = true;
-        set_remark("io_uring: the kernel refuses requests; they are made one by one");
+        set_remark("io_uring: the kernel refuses requests; using ordinary calls instead");
         for (const std::size_t place : unsent_) refused_.push_back(vacate(place).request);
         unsent_.clear();
     }

@@ -271,7 +271,7 @@ TEST_P(EngineOfMethod, AFailingHoleReadKeepsTheHoles) {
     }
 }
 
-TEST_P(EngineOfMethod, AFileThatARankCantOpenWhenItNeedsItIsAnErrorOfAllThatMustHear) {
+TEST_P(EngineOfMethod, AFailedLazyOpenIsAnErrorOnAllAffectedRanks) {
     bool failed = false;
     for (std::uint64_t seed = 1; seed <= 12; ++seed) {
         Case made = make_case(seed, 4, true);

@@ -148,7 +148,7 @@ def page(answer: Answer) -> str:
         beside += f"{AGAINST_LIBRARY}:\n\n{table(WRITTEN, answer.against_library())}\n"
     return (
         f"## {answer.title}\n\n{table(HEADS, answer.rows())}\n{answer.facts}\n\n{beside}"
-        f"What it hangs on (times: how many times as long {first} takes as the fastest):\n\n"
+        f"Sensitivity (times: how many times as long {first} takes as the fastest):\n\n"
         f"{table(CHANGES, answer.changed())}"
     )
 

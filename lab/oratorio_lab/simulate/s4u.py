@@ -42,9 +42,7 @@ def build(target: str = "oratorio_replay") -> Path:
         return targets.build(target, "lab/replay")
     except targets.TargetError as error:
         if any(sign in str(error) for sign in NO_SIMGRID):
-            raise SimulateError(
-                "SimGrid is needed, which isn't here: apt-get install libsimgrid-dev"
-            ) from None
+            raise SimulateError("SimGrid is not installed: apt-get install libsimgrid-dev") from None
         raise
 
 

@@ -34,7 +34,7 @@ def _bars(spans: Sequence[Span], name: str, begin: float) -> list[tuple[float, f
 def draw(file: File, out: Path) -> None:
     """Draws the ranks of one file, from the first access to the last, in milliseconds."""
     if not file.accesses:
-        raise TraceError(f"{file.path}: there is no access to be drawn")
+        raise TraceError(f"{file.path}: there is no access to draw")
     plots = pyplot()
     begin = min(access.begin for access in file.accesses)
     ranks = sorted({access.rank for access in file.accesses})[:RANKS_MOST]

@@ -200,7 +200,7 @@ TEST(Edges, EndLocallyOnlyIfRequestedAndRanksSendMessages) {
         options.sparse = hint;
         const Plan plan = plan_of(summaries, options, 0, Direction::write, 2);
         EXPECT_EQ(plan.ending() == Ending::reported,
-                  explain(plan).find("each rank is told by") != std::string::npos);
+                  explain(plan).find("waits for no other rank") != std::string::npos);
         return plan.ending() == Ending::reported;
     };
     EXPECT_TRUE(told("sparse", false));

@@ -50,7 +50,7 @@ FlatTerms draw_terms(Random& random, int ranks) {
     terms.striping_unit = random.chance(50) ? 0 : 65536;
     terms.atomic = random.chance(20);
     terms.sparse = random.chance(40);
-    terms.group = static_cast<int>(random.between(0, 5));
+    terms.group = static_cast<int>(random.between(1, 5));
     terms.group_pieces = static_cast<int>(random.between(0, 3));
     terms.max_acc = static_cast<int>(random.between(0, 3));
     terms.direct_read = random.chance(20), terms.direct_write = random.chance(20);

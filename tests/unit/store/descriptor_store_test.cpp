@@ -133,7 +133,7 @@ TEST_F(DescriptorStoreTest, remove_file_removes_or_reports_the_reason) {
     EXPECT_EQ(remove_file(folder_.path()).error().kind, ErrorKind::bad_file);
 }
 
-TEST_F(DescriptorStoreTest, uring_says_unsupported_when_the_kernel_gives_no_ring) {
+TEST_F(DescriptorStoreTest, uring_is_unsupported_without_a_ring) {
     bool forbidden = false;
     Error error;
     std::thread([&] {
