@@ -41,15 +41,10 @@ Result<Offset> etypes_of(Bytes bytes, const View& view) {
     return bytes / view.etype_size;
 }
 
-/// Records why the access is refused, unless an earlier error is recorded already.
+/// Records why the access is refused, if it is, unless an earlier error is recorded already.
 void refuse(Access& access, const Error& error) {
-    if (access.refused.kind == ErrorKind::none) access.refused = error;
-}
-
-/// Returns true if the data was moved. An access counts as not moved if the system refused to touch
-/// its memory (EFAULT), as it refuses memory of a device.
-bool has_moved(const std::optional<Outcome>& moved) {
-    return moved && moved->error.system_errno != EFAULT;
+    if (error.kind != ErrorKind::none && access.refused.kind == ErrorKind::none)
+        access.refused = error;
 }
 
 /// Places an access that begins at `start`, in etypes of the view. Refuses it if `start` is an
@@ -76,7 +71,13 @@ struct File::Begun {
     bool waits = false;  ///< the caller waits for the outcome
     TracedAccess traced;
     PlacedAccess placed;
-    std::optional<Outcome> moved;
+    Outcome& outcome;    ///< where the outcome of a moved access goes
+    bool moved = false;  ///< the access was moved: `outcome` is valid
+    /// Returns true if the data was moved. An access counts as not moved if the system refused to
+    /// touch its memory (EFAULT), as it refuses memory of a device.
+    [[nodiscard]] bool has_data_moved() const {
+        return moved && outcome.error.system_errno != EFAULT;
+    }
 };
 
 OperationContext File::State::context(const TracedAccess& traced) {
@@ -155,10 +156,9 @@ Result<Offset> File::claim(const AccessCall& call, Begun& begun) {
     if (call.at == Positioning::individual) return state.place.position;
     const PlacedAccess& placed = begun.placed;
     if (!call.collective && gathers(call, begun)) {
-        bool gathered = false;
         const auto start =
-            state.records.append(placed.access, placed.etypes, state.place.view, gathered);
-        if (gathered) begun.moved = Outcome{placed.access.bytes(), {}};
+            state.records.append(placed.access, placed.etypes, state.place.view, begun.moved);
+        if (begun.moved) begun.outcome = {placed.access.bytes(), {}};
         return start;
     }
     if (!call.collective) return state.transport.counter().fetch_add(placed.etypes);
@@ -179,7 +179,8 @@ Result<Offset> File::claim_ordered(const AccessCall& call, Begun& begun) {
                                       return state.move_now(Direction::write, offset, memory);
                                   });
     if (!claimed) return claimed.error();
-    begun.moved = std::move(claimed->moved);
+    begun.moved = claimed->moved.has_value();
+    if (begun.moved) begun.outcome = *claimed->moved;
     if (begun.moved && state.messages.explains())
         state.messages.say(state.opened.path +
                            ": ordered write of small data: the last rank to arrive "
@@ -208,22 +209,23 @@ void File::move_at_once(const AccessCall& call, Offset offset, Begun& begun) {
                       static_cast<std::size_t>(access.bytes())};
     const Transferred done = state_->move_now(access.direction, offset, std::span(&piece, 1));
     state_->explainer.moved_at_once(access.direction, call.collective);
-    Outcome& outcome = begun.moved.emplace();
-    outcome.bytes = done.bytes;
+    begun.moved = true;
+    begun.outcome.bytes = done.bytes;
     if (done.error.kind != ErrorKind::none)
-        outcome.error = done.error.on(state_->transport.topology().rank);
+        begun.outcome.error = done.error.on(state_->transport.topology().rank);
 }
 
 /// Begins a call in these steps: describe it; end what must not be overtaken by it; claim its
-/// place; find the place in the file; move the data if that can be done at once.
-File::Begun File::begin(AccessCall& call, bool waits) {
+/// place; find the place in the file; move the data if that can be done at once. REQUIRES:
+/// `outcome` is as constructed, and outlives the result.
+File::Begun File::begin(AccessCall& call, bool waits, Outcome& outcome) {
     State& state = *state_;
     if (call.collective && call.direction == Direction::write)
         state.unsynced.note(asks_for_edges(state.hints->plan));
     Begun begun{.waits = waits,
                 .traced = state.trace.begin(call, !waits),
                 .placed = describe(call),
-                .moved = {}};
+                .outcome = outcome};
     PlacedAccess& placed = begun.placed;
     if (state.records.on() && !gathers(call, begun)) {
         if (auto written = state.records.write(); !written) refuse(placed.access, written.error());
@@ -234,7 +236,7 @@ File::Begun File::begin(AccessCall& call, bool waits) {
     if (!begun.moved) {
         if (const auto offset = place_at_once(call, begun)) move_at_once(call, *offset, begun);
     }
-    if (!has_moved(begun.moved) && state.staging.stage_late(call, placed)) begun.moved.reset();
+    if (!begun.has_data_moved() && state.staging.stage_late(call, placed)) begun.moved = false;
     return begun;
 }
 
@@ -251,14 +253,15 @@ OperationPtr File::enqueue(const AccessCall& call, Begun& begun) {
                                           std::move(*placed.device))
             : std::make_shared<Operation>(context, std::move(access), call.collective,
                                           moves_data ? call.conversion : nullptr, call.buffer);
-    if (begun.moved) operation->finish(*begun.moved);
+    if (begun.moved) operation->finish(begun.outcome);
     auto& queue = call.collective ? state.queues.collective : state.queues.independent;
     if (!operation->done()) queue.push_back(operation);
     return operation;
 }
 
 OperationPtr File::start(AccessCall call) {
-    Begun begun = begin(call, false);
+    Outcome outcome;
+    Begun begun = begin(call, false, outcome);
     if (call.at == Positioning::individual) state_->place.position += begun.placed.etypes;
     return enqueue(call, begun);
 }
@@ -266,16 +269,17 @@ OperationPtr File::start(AccessCall call) {
 Outcome File::access(AccessCall call) {
     Stats& stats = state_->stats;
     const Timing timing(&stats, &Stats::access_time);
-    Begun begun = begin(call, true);
+    Outcome outcome;
+    Begun begun = begin(call, true, outcome);
     if (begun.moved) {
-        stats.count_access(begun.moved->bytes, call.direction == Direction::write);
-        begun.traced.end(begun.moved->bytes, begun.moved->error.kind);
+        stats.count_access(outcome.bytes, call.direction == Direction::write);
+        begun.traced.end(outcome.bytes, outcome.error.kind);
     } else {
-        begun.moved = finish(enqueue(call, begun));
+        outcome = finish(enqueue(call, begun));
     }
-    if (call.at == Positioning::individual && begun.moved->error.kind == ErrorKind::none)
+    if (call.at == Positioning::individual && outcome.error.kind == ErrorKind::none)
         state_->place.position += begun.placed.etypes;
-    return *std::move(begun.moved);
+    return outcome;
 }
 
 }  // namespace oratorio

@@ -229,7 +229,7 @@ class File {
     [[nodiscard]] std::optional<Offset> place_at_once(const AccessCall& call,
                                                       const Begun& begun) const;
     void move_at_once(const AccessCall& call, Offset offset, Begun& begun);
-    Begun begin(AccessCall& call, bool waits);
+    Begun begin(AccessCall& call, bool waits, Outcome& outcome);
     OperationPtr enqueue(const AccessCall& call, Begun& begun);
     std::unique_ptr<State> state_;
 };

@@ -238,6 +238,25 @@ StoreChoice store_in_use(const Answers& ranks, const Hints& hints) {
     return ranks[uncached] > 0 ? StoreChoice::uncached : store_for(hints.plan);
 }
 
+FileFindings findings_of(const Answers& ranks, const FileFacts& of_first, const Hints& hints,
+                         const Nodes& nodes) {
+    FileFindings all;
+    all.store = store_in_use(ranks, hints);
+    all.holes_readable = ranks[unreadable] == 0;
+    all.mappable = ranks[unmappable] == 0;
+    all.account = ranks[silent] == 0;
+    all.traced = ranks[untraced] == 0;
+    all.file_system = of_first.file_system;
+    all.striping = of_first.striping;
+    all.costs = of_first.costs;
+    all.number = of_first.number;
+    all.keeps_old_size = ranks[incoherent] > 0;
+    all.deferred = hints.no_independent_access && nodes.size > 1;
+    all.shown = of_first.present;
+    all.shown_for_others = all.shown && !all.deferred && nodes.nodes() < nodes.size;
+    return all;
+}
+
 /// Returns what explanations say of a lazy open.
 std::string open_on(std::uint64_t now, Rank ranks) {
     return ": open on " + std::to_string(now) + " of " + std::to_string(ranks) +
@@ -290,25 +309,10 @@ Result<void> File::State::open_stores(const OpenCall& call) {
     const auto sight = locks.look(call, opening, (*facts)->locks);
     const auto answers = agree_on_answers(transport, opening, answers_of(opening, call, sight));
     if (!answers) return answers.error();
-    opened.found = agreed_from(
-        [](const Answers& told, const FileFacts& of_first, const Hints& given, const Nodes& nodes) {
-            FileFindings all;
-            all.store = store_in_use(told, given);
-            all.holes_readable = told[unreadable] == 0;
-            all.mappable = told[unmappable] == 0;
-            all.account = told[silent] == 0;
-            all.traced = told[untraced] == 0;
-            all.file_system = of_first.file_system;
-            all.striping = of_first.striping;
-            all.costs = of_first.costs;
-            all.number = of_first.number;
-            all.keeps_old_size = told[incoherent] > 0;
-            all.deferred = given.no_independent_access && nodes.size > 1;
-            all.shown = of_first.present;
-            all.shown_for_others = all.shown && !all.deferred && nodes.nodes() < nodes.size;
-            return all;
-        },
-        *answers, *facts, hints.agreed(), nodes_of(transport));
+    opened.found =
+        agreed_from([](const Answers& told, const FileFacts& of_first, const Hints& given,
+                       const Nodes& nodes) { return findings_of(told, of_first, given, nodes); },
+                    *answers, *facts, hints.agreed(), nodes_of(transport));
     locks.choose(call, opening, locks_found(**facts, **answers, *opened.found));
     locks.tell(opened.path, messages);
     if (call.mode.append) place.position = (*facts)->size;

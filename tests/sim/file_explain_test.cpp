@@ -38,7 +38,7 @@ TEST(FileExplain, RankZeroExplainsEachCollectiveOnceAndTheTotals) {
             EXPECT_NE(said[number].find(text), std::string::npos) << text << " in " << said[number];
         };
         tells(0, "data: collective write");
-        tells(1, "data: independent write: one piece of the file, moved at once");
+        tells(1, "data: independent write: one piece of the file in one call; no plan is needed");
         tells(2, "data: collective read");
         tells(3, "data: closed; totals of all ranks\n");
         tells(3, "\n  accesses " + std::to_string(3 * ranks) + " accesses\n");

@@ -185,4 +185,4 @@ def test_a_picture_is_drawn(written, show, tmp_path):
     assert out.read_bytes().startswith(b"\x89PNG")
     code, _, complaint = show(written(whole([])), "--plot", out)
     assert code == 2
-    assert "no access to be drawn" in complaint
+    assert "no access to draw" in complaint

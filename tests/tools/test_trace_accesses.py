@@ -178,7 +178,7 @@ def test_an_unreplayable_trace_is_one_clear_error(written, content, said):
 def test_a_trace_with_a_damaged_shape_or_an_early_end_is_refused(written):
     content = job()
     content["traceEvents"][1]["args"]["bytes"] = "*"
-    with pytest.raises(TraceError, match=r"isn't as docs/user/trace.md says"):
+    with pytest.raises(TraceError, match=r"differs from the format in docs/user/trace.md"):
         bench_trace.job_of(written(content), None)
     text = json.dumps(job())
     with pytest.raises(TraceError, match="ends early"):

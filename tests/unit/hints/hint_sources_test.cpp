@@ -57,8 +57,9 @@ TEST(HintSources, ExplainsTheOriginAndUseOfEachValue) {
          {"  cb_write = disable, from ORATORIO_HINTS; stands for romio_cb_write\n",
           "  my_own = x, from ORATORIO_HINTS; unknown, ignored\n",
           "  oratorio_method = mmap, from the program's info; allowed: auto, list_io, mmap, ",
-          "  romio_cb_pfr = 0, from the program's info; known from other implementations, changes ",
-          "  romio_no_indep_rw = true, from the file of ROMIO_HINTS; allowed: true, false"})
+          "  romio_cb_pfr = 0, from the program's info; known from other implementations, has no "
+          "effect",
+          "  romio_no_indep_rw = true, from the file named by ROMIO_HINTS; allowed: true, false"})
         EXPECT_NE(told.find(line), std::string::npos) << line << " in " << told;
     ASSERT_EQ(warnings.size(), 1U);
     EXPECT_EQ(explain_warning(warnings[0], origins),

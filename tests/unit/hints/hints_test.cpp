@@ -198,7 +198,7 @@ TEST(Hints, BuffersAreNoLargerThanTheMachineCanGive) {
         const auto [hints, warnings] = parse_hints({{key, "1000000000000000000"}}, {}, kMost);
         EXPECT_EQ(report_hints(hints).at(key), std::to_string(kMost));
         const std::string sentence = "hint " + key +
-                                     ": '1000000000000000000' is more than the machine can give; "
+                                     ": '1000000000000000000' exceeds the machine's limit; "
                                      "1048576 is used";
         EXPECT_EQ(warnings, (std::vector{HintWarning{key, sentence}}));
     }
