@@ -29,7 +29,8 @@ class RankZeroCounter final : public SharedCounter {
 
     Rank rank_;
     std::unique_ptr<SharedCounter> served_;  ///< null if the number isn't served
-    Error refused_ = Error::make(ErrorKind::internal, "the counter of this transport is not shared");
+    Error refused_ =
+        Error::make(ErrorKind::internal, "the counter of this transport is not shared");
     std::int64_t own_ = 0;  ///< rank 0's number if it isn't served
     bool failed_ = false;
 };

@@ -126,9 +126,9 @@ TEST(Clients, AreRightByTheUncachedStore) {
     }
 }
 
-/// A program that reads without this library, on a node that cached a page before another node wrote
-/// there, sees the bytes once the node's handle is synced or closed. GlusterFS keeps such pages even
-/// if the file is opened again.
+/// A program that reads without this library, on a node that cached a page before another node
+/// wrote there, sees the bytes once the node's handle is synced or closed. GlusterFS keeps such
+/// pages even if the file is opened again.
 TEST(Clients, OtherProgramsOfANodeSeeTheBytesAfterSyncAndClose) {
     Nodes nodes(ClientKind::fuse);
     nodes.run(open_uncached, [&](Store& one, Store& two) {

@@ -151,8 +151,8 @@ struct Features {
     bool fresh_views = false;  ///< a view is set before each collective access, so no plan is kept
     /// Every program has handles of some of the ranks, and they may be opened first.
     bool partial_handles = false;
-    std::string method;        ///< "" or the method that every handle requests
-    int ranks = 0;             ///< number of ranks of every program; 0: drawn at random
+    std::string method;     ///< "" or the method that every handle requests
+    int ranks = 0;          ///< number of ranks of every program; 0: drawn at random
     bool routines = false;  ///< only calls for which MPI has a routine (there is no iwrite_ordered)
 };
 

@@ -86,6 +86,6 @@ def test_the_way_of_a_collective_write_names_the_file_of_each_function():
 
 def test_names_that_are_gone_are_reported():
     text = (
-        "Run::step calls Run::hop, TwoPhase, take_rounds; src/engine/run.cpp, engine/runs.cpp, file/operation"
+        "Run::step calls Run::hop, NoPhase, take_rounds; src/engine/run.cpp, engine/runs.cpp, file/operation"
     )
-    assert missing(text) == ["engine/runs.cpp", "Run::hop", "TwoPhase", "take_rounds"]
+    assert missing(text) == ["engine/runs.cpp", "Run::hop", "NoPhase", "take_rounds"]
