@@ -65,14 +65,15 @@ void the_second_makes_neither_communicator_nor_memory(MPI_Comm comm) {
         lent.workspace->transport->idle();
     const Workspace* const first = lent.workspace.get();
     const std::byte* const memory = lent.workspace->node.buffers().data();
-    lent.workspace->collectives = 17;
+    for (unsigned number = 0; number < 17; ++number)
+        CHECK(lent.workspace->numbers.next() == number);
     (void)lent.workspace->transport->counter().fetch_add(5);
     workspaces.give_back(std::move(lent));
     const int made = communicators_made;
     lent = lend(workspaces, comm);
     CHECK(communicators_made == made);
     CHECK(lent.workspace.get() == first && lent.workspace->node.buffers().data() == memory);
-    CHECK(lent.workspace->collectives == 17);
+    CHECK(lent.workspace->numbers.next() == 17);
     std::uint64_t met = 0;
     CHECK(reduce(*lent.workspace->transport, std::span(&met, 1), ReduceOp::sum).ok());
     CHECK(*lent.workspace->transport->counter().fetch_add(0) == 0);
