@@ -37,7 +37,8 @@ COMMANDS = {
         "oratorio.launch.command:add_run",
     ),
     "explain": Command(
-        "Like run, but also print on stderr how each access is done and why, and a summary at each close.",
+        "Like run, but also print on stderr how each access was done, why and how fast, "
+        "and a summary at each close.",
         "oratorio.launch.command:add_explain",
     ),
     "env": Command(

@@ -99,6 +99,7 @@ OpenCall call_of(const OpenArguments& arguments) {
     OpenCall call;
     call.sources = process().settings.hints;
     call.explain = process().settings.explain;
+    call.explain_all = process().settings.explain_all;
     call.narrate = [](const std::string& text) { narrate(text); };
     if (process().settings.explain_json) call.record = record;
     call.read_costs = read_costs;

@@ -11,6 +11,7 @@
 #include <mutex>
 #include <set>
 
+#include "base/amounts.hpp"
 #include "base/small_file.hpp"
 #include "base/standard_error.hpp"
 #include "hints/misspelt.hpp"
@@ -38,11 +39,6 @@ std::vector<std::string_view> names_of_variables() {
         if (secure_getenv(name.c_str()) != nullptr) names.push_back(text.substr(0, name.size()));
     }
     return names;
-}
-
-/// Returns "1 file", "2 files".
-std::string counted(std::uint64_t number, const std::string& what, const char* plural) {
-    return std::to_string(number) + " " + what + (number == 1 ? "" : plural);
 }
 
 bool is_on(const char* name) {
@@ -164,7 +160,7 @@ void Account::add(const File& file) {
 
 std::string Account::text() const {
     const std::lock_guard lock(mutex_);
-    return counted(accesses_, "access", "es") + " to " + counted(files_.size(), "file", "s");
+    return counted(accesses_, "access", "es") + " to " + counted(files_.size(), "file");
 }
 
 JsonMembers Account::members() const {
@@ -178,7 +174,8 @@ Settings read_environment() {
     settings.quiet = is_on("ORATORIO_QUIET");
     settings.explain = is_on("ORATORIO_EXPLAIN");
     const std::string where = environment("ORATORIO_EXPLAIN");
-    if (settings.explain && where != "1") settings.explain_path = absolute(where);
+    settings.explain_all = settings.explain && where != "1";
+    if (settings.explain && where != "1" && where != "all") settings.explain_path = absolute(where);
     settings.explain_json = settings.explain_path.ends_with(".json");
     settings.trace_path = trace_path();
     settings.print_hints = is_on("ROMIO_PRINT_HINTS");

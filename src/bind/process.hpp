@@ -29,7 +29,8 @@ namespace oratorio::bind {
 struct Settings {
     bool disabled = false;      ///< ORATORIO_DISABLE=1: the host answers every call
     bool quiet = false;         ///< ORATORIO_QUIET=1: writes to stderr only before an abort
-    bool explain = false;       ///< ORATORIO_EXPLAIN=1 or a path: explains every plan
+    bool explain = false;       ///< ORATORIO_EXPLAIN=1, all or a path: explains every access
+    bool explain_all = false;   ///< all, or a path: people get everything, not only what is short
     std::string explain_path;   ///< where explanations go; "": stderr
     bool explain_json = false;  ///< explanations are JSON lines: the path ends with .json
     std::string trace_path;     ///< ORATORIO_TRACE: file for the trace of accesses; "": no trace

@@ -31,7 +31,7 @@ void Planning::recall() {
     if (auto kept = context_.file.plans.recall(access_)) {
         plan_ = std::move(kept->plan);
         mine_ = kept->mine;
-        context_.file.observer.planned(plan_);
+        context_.observer.planned(plan_);
     } else {
         plan_ = context_.file.plans.plan(access_.direction);
         mine_ = {};
@@ -99,8 +99,8 @@ Result<Step> Planning::shared() {
     }
     const Error& refusal = context_.file.node.refusal();
     const char* const but = plan_.method->on_node() ? " isn't used: " : " sends messages: ";
-    context_.file.observer.remark("method " + std::string(plan_.method->name) + but +
-                                  describe(refusal, ""));
+    context_.observer.remark("method " + std::string(plan_.method->name) + but +
+                             describe(refusal, ""));
     return choose();
 }
 
@@ -175,7 +175,7 @@ bool Planning::keeps_plans() const {
 Step Planning::finish() {
     phase_ = Phase::done;
     context_.file.stats.plans += 1;
-    context_.file.observer.planned(plan_);
+    context_.observer.planned(plan_);
     if (!collective_) return Step::done;
     edges_ = {};
     if (keeps_plans()) context_.file.plans.keep(access_, plan_, mine_, likeness_);

@@ -256,6 +256,7 @@ bool Run::ending_done() {
     }
     if (completion_->vetoed()) {
         context_.file.plans.distrust(access_.direction);
+        context_.observer.dropped();
         again_ = true;
         pre_extend_ = {};
         maps_ = true;

@@ -26,6 +26,8 @@ class PlanObserver {
     /// Called with the plan of each access, whether it was made for the access or kept from
     /// another.
     virtual void planned(const Plan&) {}
+    /// Called if nothing was moved by the last plan: the ranks make another one.
+    virtual void dropped() {}
     virtual void remark(const std::string&) {}
 };
 
@@ -53,7 +55,6 @@ struct FileContext {
     IoThread& io_thread;
     LockPolicy& lock_policy;
     UndeliveredErrors& undelivered;
-    PlanObserver& observer;
     Agents* agents = nullptr;  ///< null: the file has no agents, so data shipping doesn't apply
 };
 
@@ -61,6 +62,7 @@ struct FileContext {
 struct RunContext {
     const FileContext& file;
     std::shared_ptr<const Agreed<PlanConfig>> config;
+    PlanObserver& observer;  ///< outlives the run
     /// Number of a collective run, equal on all ranks. It separates the messages of successive
     /// runs, so two runs on the same ranks must not have the same number. Independent runs need
     /// none.

@@ -6,6 +6,7 @@
 // on this rank.
 #include <cerrno>
 
+#include "file/access_explainer.hpp"
 #include "file/ordered.hpp"
 #include "file/placed_access.hpp"
 #include "file/state.hpp"
@@ -68,7 +69,8 @@ void place(PlacedAccess& placed, const View& view, const Result<Offset>& start) 
 
 /// A call that has begun: its access has a place, and may have been moved already.
 struct File::Begun {
-    bool waits = false;  ///< the caller waits for the outcome
+    bool waits = false;    ///< the caller waits for the outcome
+    Nanoseconds time = 0;  ///< when the call began, if this rank explains accesses
     TracedAccess traced;
     PlacedAccess placed;
     Outcome& outcome;    ///< where the outcome of a moved access goes
@@ -80,11 +82,24 @@ struct File::Begun {
     }
 };
 
-OperationContext File::State::context(const TracedAccess& traced) {
-    return {.file = *shared,
-            .config = hints.config(opened.found, transport, agents.facts()),
-            .numbers = workspace->numbers,
-            .traced = traced};
+AccessExplainer File::explainer(const AccessCall& call, const Begun& begun) {
+    State& state = *state_;
+    return {state.opened,
+            state.place.view,
+            state.messages,
+            state.trace,
+            {.begin = begun.time,
+             .asked = call.conversion ? 0 : begun.placed.access.bytes(),
+             .started = !begun.waits}};
+}
+
+OperationContext File::operation_context(const AccessCall& call, const Begun& begun) {
+    State& state = *state_;
+    return {.file = *state.shared,
+            .config = state.hints.config(state.opened.found, state.transport, state.agents.facts()),
+            .numbers = state.workspace->numbers,
+            .traced = begun.traced,
+            .observer = std::make_shared<AccessExplainer>(explainer(call, begun))};
 }
 
 /// Returns what a call asks for, before the place of its data in the file is known. Takes over the
@@ -208,11 +223,12 @@ void File::move_at_once(const AccessCall& call, Offset offset, Begun& begun) {
     const iovec piece{access.buffer + access.memory.origin,
                       static_cast<std::size_t>(access.bytes())};
     const Transferred done = state_->move_now(access.direction, offset, std::span(&piece, 1));
-    state_->explainer.moved_at_once(access.direction, call.collective);
     begun.moved = true;
     begun.outcome.bytes = done.bytes;
     if (done.error.kind != ErrorKind::none)
         begun.outcome.error = done.error.on(state_->transport.topology().rank);
+    if (state_->messages.explains() && begun.has_data_moved())
+        explainer(call, begun).moved_at_once(access.direction, call.collective, begun.outcome);
 }
 
 /// Begins a call in these steps: describe it; end what must not be overtaken by it; claim its
@@ -223,6 +239,7 @@ File::Begun File::begin(AccessCall& call, bool waits, Outcome& outcome) {
     if (call.collective && call.direction == Direction::write)
         state.unsynced.note(asks_for_edges(state.hints->plan));
     Begun begun{.waits = waits,
+                .time = state.messages.explains() ? Recorder::now() : 0,
                 .traced = state.trace.begin(call, !waits),
                 .placed = describe(call),
                 .outcome = outcome};
@@ -246,7 +263,7 @@ OperationPtr File::enqueue(const AccessCall& call, Begun& begun) {
     PlacedAccess& placed = begun.placed;
     Access& access = placed.access;
     const bool moves_data = access.memory.count > 0;
-    const OperationContext context = state.context(begun.traced);
+    const OperationContext context = operation_context(call, begun);
     auto operation =
         moves_data && placed.device
             ? std::make_shared<Operation>(context, std::move(access), call.collective,

@@ -1,38 +1,52 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// AccessExplainer: explains the accesses of an open file to the user who asked for that, and passes
-// their plans to the trace. Private to src/file.
+// AccessExplainer: explains one access to the user who asked for that, when it has ended: how it
+// was done, why, and how fast. It watches the plans that the access is done by, and passes them to
+// the trace. Private to src/file.
 #pragma once
 
 #include <string>
 
-#include "engine/run_context.hpp"
 #include "file/file_trace.hpp"
 #include "file/opened_file.hpp"
 #include "file/user_messages.hpp"
+#include "stats/recorder.hpp"
 
 namespace oratorio {
 
-class AccessExplainer final : public PlanObserver {
+/// A call whose access is explained.
+struct ExplainedCall {
+    Nanoseconds begin = 0;
+    Bytes asked = 0;       ///< data bytes of this rank; 0: unknown
+    bool started = false;  ///< nonblocking or split: the program works until the access ends
+};
+
+class AccessExplainer final : public OperationObserver {
   public:
-    /// All arguments outlive the explainer. `view` is the view in use; it may change.
+    /// All references outlive the explainer. `view` is the view of the access.
     AccessExplainer(const OpenedFile& file, const View& view, UserMessages& messages,
-                    FileTrace& trace)
-        : file_(file), view_(view), messages_(messages), trace_(trace) {}
+                    FileTrace& trace, const ExplainedCall& call)
+        : file_(file), view_(view), messages_(messages), trace_(trace), call_(call) {}
 
     void planned(const Plan& plan) override;
+    void dropped() override;
     void remark(const std::string& sentence) override { messages_.warn(sentence); }
-    /// Explains an access that needs no plan.
-    void moved_at_once(Direction direction, bool collective) {
-        if (messages_.explains()) explain_unplanned(direction, collective);
-    }
+    /// Explains the access, unless it had no plan.
+    void ended(const Outcome& outcome) override;
+    /// Explains an access of one piece that this rank moved without a plan.
+    void moved_at_once(Direction direction, bool collective, const Outcome& outcome);
 
   private:
-    void explain_unplanned(Direction direction, bool collective);
+    [[nodiscard]] Explanation explanation_of(const Plan& plan) const;
+    void tell_end(const Outcome& outcome);
 
     const OpenedFile& file_;
     const View& view_;
     UserMessages& messages_;
     FileTrace& trace_;
+    ExplainedCall call_;
+    ExplainedEnd end_;         ///< bytes: of all plans that were used
+    Explanation explanation_;  ///< of the first plan with data
+    Bytes last_ = 0;           ///< data bytes of the last plan
 };
 
 }  // namespace oratorio

@@ -16,17 +16,25 @@
 
 namespace oratorio {
 
-/// The inputs of an operation: those of each of its runs, and where its record is kept. Everything
-/// referenced outlives the operation.
+/// Observes one operation from its plan to its end.
+class OperationObserver : public PlanObserver {
+  public:
+    /// Called once, when the operation ends.
+    virtual void ended(const Outcome& outcome) = 0;
+};
+
+/// The inputs of an operation: those of each of its runs, where its record is kept, and what
+/// observes it. Everything referenced outlives the operation.
 struct OperationContext {
     const FileContext& file;
     std::shared_ptr<const Agreed<PlanConfig>> config;
     RunNumbers& numbers;
     TracedAccess traced;  ///< the access in the trace, if a trace is recorded
+    std::shared_ptr<OperationObserver> observer;  ///< never null
 
     /// Returns the inputs of the run that begins now. A collective run takes the next number.
     [[nodiscard]] RunContext next_run(bool collective) const {
-        return {file, config, collective ? numbers.next() : 0};
+        return {file, config, *observer, collective ? numbers.next() : 0};
     }
 };
 

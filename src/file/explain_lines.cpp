@@ -18,18 +18,27 @@ std::string member(std::string_view key, std::uint64_t value) {
     return quoted(key) + ":" + std::to_string(value);
 }
 
+std::string digits(double value) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.9g", value);
+    return text;
+}
+
+std::string member(std::string_view key, double value) {
+    return quoted(key) + ":" + digits(value);
+}
+
+std::string number_member(int number) {
+    return member("number", static_cast<std::uint64_t>(number));
+}
+
 std::string heading_members(Direction direction, bool collective, std::string_view why) {
     return std::string("\"collective\":") + (collective ? "true" : "false") + "," +
            member("direction", name_of(direction)) + "," + member("why", why);
 }
 
 std::string candidate_object(const Candidate& candidate) {
-    std::string seconds = "null";
-    if (candidate.applies) {
-        char digits[32];
-        std::snprintf(digits, sizeof digits, "%.9g", candidate.seconds);
-        seconds = digits;
-    }
+    const std::string seconds = candidate.applies ? digits(candidate.seconds) : "null";
     return "{" + member("method", candidate.name) + ",\"seconds\":" + seconds + "," +
            member("reason", candidate.reason) + "}";
 }
@@ -67,14 +76,35 @@ JsonMembers unplanned_members(Direction direction, bool collective, std::string_
            ",\"method\":null,\"facts\":{},\"candidates\":[]";
 }
 
-JsonMembers access_members(std::string_view path, int number, const JsonMembers& access) {
-    return member("path", path) + "," + member("number", static_cast<std::uint64_t>(number)) + "," +
-           access;
+JsonMembers access_members(std::string_view path, int number, const ExplainedEnd& end,
+                           const Explanation& explanation) {
+    constexpr double kMebi = 1 << 20;
+    const bool has_rate = end.complete() && end.seconds > 0;
+    const double rate = has_rate ? static_cast<double>(end.bytes) / kMebi / end.seconds : 0;
+    return member("path", path) + "," + number_member(number) + "," + explanation.members + "," +
+           member("bytes", static_cast<std::uint64_t>(end.bytes)) + "," +
+           member("ranks", static_cast<std::uint64_t>(end.ranks)) + "," +
+           member("took_seconds", end.seconds) +
+           ",\"mib_per_second\":" + (has_rate ? digits(rate) : "null") + "," +
+           member("advice", explanation.advice);
 }
 
-JsonMembers repeated_members(std::string_view path, int number, int times) {
-    return member("path", path) + "," + member("number", static_cast<std::uint64_t>(number)) + "," +
-           member("times", static_cast<std::uint64_t>(times));
+JsonMembers repeated_members(std::string_view path, int number, const Repeated& again) {
+    return member("path", path) + "," + number_member(number) + "," +
+           member("times", static_cast<std::uint64_t>(again.times)) + "," +
+           member("bytes", static_cast<std::uint64_t>(again.bytes)) + "," +
+           member("took_seconds", again.seconds);
+}
+
+JsonMembers account_members(std::string_view path, const Stats& sums) {
+    std::string text = member("path", path) + ",\"counters\":{";
+    std::string_view separator;
+#define COUNTER(name, unit, description)                     \
+    text.append(separator).append(member(#name, sums.name)); \
+    separator = ",";
+#include "stats/counters.def"
+#undef COUNTER
+    return text + "}";
 }
 
 JsonMembers locks_members(std::string_view path, std::string_view sentence) {

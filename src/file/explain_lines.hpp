@@ -7,12 +7,22 @@
 #include <string>
 #include <string_view>
 
+#include "file/explain_text.hpp"
 #include "plan/plan.hpp"
 
 namespace oratorio {
 
 /// The members of a JSON object after its kind and its text, as JSON; "" if there are none.
 using JsonMembers = std::string;
+
+/// One way to access data of a file.
+struct Explanation {
+    std::string fingerprint{};  ///< equal for accesses that are done alike
+    std::string full{};         ///< text with everything, heading included
+    std::string brief{};        ///< text without a heading
+    std::string advice{};       ///< what would make it faster; "" if unknown
+    JsonMembers members{};      ///< as plan_members() and unplanned_members() return them
+};
 
 /// Returns one line: an object with the kind, the text and the other members. The kind says what
 /// the text is about.
@@ -27,13 +37,16 @@ using JsonMembers = std::string;
 [[nodiscard]] JsonMembers unplanned_members(Direction direction, bool collective,
                                             std::string_view why);
 
-/// Puts the file's path and the access's number before the members of `access`, which
-/// plan_members() or unplanned_members() returned.
-[[nodiscard]] JsonMembers access_members(std::string_view path, int number,
-                                         const JsonMembers& access);
+/// Returns the members for an access that has ended.
+[[nodiscard]] JsonMembers access_members(std::string_view path, int number, const ExplainedEnd& end,
+                                         const Explanation& explanation);
 
 /// Returns the members that say how often an explained access was done again.
-[[nodiscard]] JsonMembers repeated_members(std::string_view path, int number, int times);
+[[nodiscard]] JsonMembers repeated_members(std::string_view path, int number,
+                                           const Repeated& again);
+
+/// Returns the members for what accesses took; `sums` are over all ranks.
+[[nodiscard]] JsonMembers account_members(std::string_view path, const Stats& sums);
 
 /// Returns the members for the choice of locks. `sentence` says which locks are used, and why.
 [[nodiscard]] JsonMembers locks_members(std::string_view path, std::string_view sentence);

@@ -77,9 +77,14 @@ Result<void> File::State::tell_account() {
     const auto sums = agree_on_sums(transport, stats.values());
     if (!sums) return sums.error();
     std::string text = opened.path + ": closed; totals of all ranks\n";
-    std::istringstream lines(Stats::of(**sums).report());
-    for (std::string line; std::getline(lines, line);) text += "  " + line + "\n";
-    messages.say(text, "account");
+    const Stats all = Stats::of(**sums);
+    if (messages.asks_all()) {
+        std::istringstream lines(all.report());
+        for (std::string line; std::getline(lines, line);) text += "  " + line + "\n";
+    } else {
+        text += summary_text(all, transport.topology().size);
+    }
+    messages.say(text, "account", account_members(opened.path, all));
     return {};
 }
 

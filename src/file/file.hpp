@@ -92,7 +92,8 @@ struct OpenCall {
     HintSources sources;
     Error refused;  ///< an argument error found by the caller on this rank
     bool explain = false;
-    Narrator narrate;  ///< may be empty
+    bool explain_all = false;  ///< everything about an access, not only the short explanation
+    Narrator narrate;          ///< may be empty
     /// Receives JSON lines (file/explain_lines.hpp) in place of what `narrate` would; may be empty.
     Narrator record;
     TraceCall trace;
@@ -115,6 +116,7 @@ struct OpenCall {
 /// An access of at most this many bytes takes less time to move than to wake a thread for.
 inline constexpr Bytes kSmallAccess = 64 << 10;
 
+class AccessExplainer;
 struct PlacedAccess;
 
 class File {
@@ -230,6 +232,8 @@ class File {
                                                       const Begun& begun) const;
     void move_at_once(const AccessCall& call, Offset offset, Begun& begun);
     Begun begin(AccessCall& call, bool waits, Outcome& outcome);
+    [[nodiscard]] AccessExplainer explainer(const AccessCall& call, const Begun& begun);
+    [[nodiscard]] OperationContext operation_context(const AccessCall& call, const Begun& begun);
     OperationPtr enqueue(const AccessCall& call, Begun& begun);
     std::unique_ptr<State> state_;
 };

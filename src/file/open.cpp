@@ -371,7 +371,6 @@ File::State::State(std::shared_ptr<Workspace> lent, const OpenCall& call)
       messages(call, transport.topology().rank),
       locks(transport.topology()),
       trace(stats),
-      explainer(opened, place.view, messages, trace),
       staging(call.devices, opened, hints, messages),
       flushes(transport),
       records(transport, store, stats, locks.policy()),
@@ -413,7 +412,6 @@ Result<std::unique_ptr<File>> File::open(std::shared_ptr<Workspace> workspace,
                                       .io_thread = state->io_thread,
                                       .lock_policy = state->locks.policy(),
                                       .undelivered = state->unsynced.undelivered(),
-                                      .observer = state->explainer,
                                       .agents = state->agents.get()});
     return std::unique_ptr<File>(new File(std::move(state)));
 }

@@ -149,6 +149,7 @@ void Operation::finish(Outcome outcome) {
     staging_ = {};
     context_.file.stats.count_access(outcome_.bytes, direction_ == Direction::write);
     context_.traced.end(outcome_.bytes, outcome_.error.kind);
+    context_.observer->ended(outcome_);
     done_.store(true, std::memory_order_release);
 }
 

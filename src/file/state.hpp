@@ -6,7 +6,6 @@
 #include <deque>
 
 #include "comm/flush_status.hpp"
-#include "file/access_explainer.hpp"
 #include "file/agents.hpp"
 #include "file/device_staging.hpp"
 #include "file/file.hpp"
@@ -54,7 +53,6 @@ struct File::State {
     PlanCache plans;
     IoThread io_thread;
     FileTrace trace;
-    AccessExplainer explainer;
     DeviceStaging staging;
     UnsyncedWrites unsynced;
     FlushStatus flushes;                ///< this rank's
@@ -84,7 +82,6 @@ struct File::State {
     Transferred move_now(Direction direction, Offset offset, std::span<const iovec> memory) {
         return move_range(*store, stats, locks.policy(), direction, offset, memory);
     }
-    [[nodiscard]] OperationContext context(const TracedAccess& traced);
 };
 
 /// Returns the aggregators of a large access in which all ranks take part, in rank order.

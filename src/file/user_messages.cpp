@@ -6,28 +6,41 @@
 
 namespace oratorio {
 
-void UserMessages::say_done(const std::string& path, const Access& access) {
-    if (!narrate_ && !record_) return;
-    if (const auto known = done_.find(access.fingerprint); known != done_.end()) {
-        ++known->second.again;
-        return;
-    }
+UserMessages::Done& UserMessages::done_of(const std::string& path, const Explanation& explanation) {
+    if (const auto known = done_.find(explanation.fingerprint); known != done_.end())
+        return known->second;
     if (done_.size() == kKept) tell_repeated(path);
-    done_.emplace(access.fingerprint, Done{++numbers_, 0});
-    say(path + ": " + access.text + "  number       " + std::to_string(numbers_) +
-            " of this file\n",
-        "access", access_members(path, numbers_, access.members));
+    return done_.emplace(explanation.fingerprint, Done{.number = ++numbers_}).first->second;
+}
+
+void UserMessages::tell_plan(const std::string& path, const Explanation& explanation) {
+    if (!asks_all() || knows(explanation.fingerprint)) return;
+    const Done& done = done_of(path, explanation);
+    say(path + ": " + explanation.full + "  number       " + std::to_string(done.number) +
+        " of this file\n");
+}
+
+void UserMessages::tell_end(const std::string& path, const Explanation& explanation,
+                            const ExplainedEnd& end) {
+    Done& done = done_of(path, explanation);
+    if (std::exchange(done.told, true)) return done.again.add(end);
+    std::string text = path + ": " + end_text(end, done.number);
+    if (!asks_all()) {
+        text += explanation.brief;
+    } else if (!explanation.advice.empty()) {
+        text += "  faster       " + explanation.advice + "\n";
+    }
+    say(text, "access", access_members(path, done.number, end, explanation));
 }
 
 void UserMessages::tell_repeated(const std::string& path) {
     std::vector<Done> all;
     for (const auto& [fingerprint, done] : done_)
-        if (done.again > 0) all.push_back(done);
+        if (done.again.times > 0) all.push_back(done);
     std::ranges::sort(all, {}, &Done::number);
     for (const Done& done : all)
-        say(path + ": number " + std::to_string(done.number) + " was repeated " +
-                std::to_string(done.again) + (done.again == 1 ? " time" : " times"),
-            "repeated", repeated_members(path, done.number, done.again));
+        say(path + ": " + repeated_text(done.number, done.again), "repeated",
+            repeated_members(path, done.number, done.again));
     done_.clear();
 }
 

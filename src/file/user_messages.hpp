@@ -17,12 +17,16 @@ class UserMessages {
   public:
     UserMessages() = default;
     UserMessages(const OpenCall& call, Rank rank)
-        : explains_(call.explain),
+        : explains_(rank == 0 && call.explain && (call.narrate || call.record)),
+          asks_all_(explains_ && call.explain_all && !call.record),
           narrate_(rank == 0 ? call.narrate : Narrator{}),
           record_(rank == 0 ? call.record : Narrator{}) {}
 
-    /// Returns true if the user asked for explanations, which callers make only then.
+    /// Returns true if this rank explains accesses to the user. Callers make explanations only
+    /// then.
     [[nodiscard]] bool explains() const { return explains_; }
+    /// Returns true if people asked for everything, plans when they are made included.
+    [[nodiscard]] bool asks_all() const { return asks_all_; }
 
     /// Passes an explanation on, as text or as a JSON line. Kind and members are for the JSON line
     /// (file/explain_lines.hpp).
@@ -35,28 +39,33 @@ class UserMessages {
               const JsonMembers& members = {}) {
         if (said_.insert(sentence).second) say(sentence, kind, members);
     }
-    /// One way to access data of the file, as text and as members of a JSON object.
-    struct Access {
-        std::string text;
-        std::string fingerprint;
-        JsonMembers members;
-    };
-    /// Explains an access to data of the file, under a number. An access with a `fingerprint` that
-    /// was explained before is only counted.
-    void say_done(const std::string& path, const Access& access);
+    /// Returns true if an access with this fingerprint was explained before.
+    [[nodiscard]] bool knows(const std::string& fingerprint) const {
+        return done_.contains(fingerprint);
+    }
+    /// Passes the full text on, under a number, if everything is asked for and the fingerprint is
+    /// new.
+    void tell_plan(const std::string& path, const Explanation& explanation);
+    /// Explains an access that has ended, under a number. An access with a fingerprint that was
+    /// explained before is only counted.
+    void tell_end(const std::string& path, const Explanation& explanation, const ExplainedEnd& end);
     /// Reports how often each explained access was repeated, and forgets all explanations.
     void tell_repeated(const std::string& path);
 
   private:
     struct Done {
         int number = 0;
-        int again = 0;
+        bool told = false;  ///< the first access has ended
+        Repeated again{};
     };
+    Done& done_of(const std::string& path, const Explanation& explanation);
+
     /// The most explanations remembered. When there are more, all are forgotten, and later accesses
     /// are explained in full again.
     static constexpr std::size_t kKept = 256;
 
     bool explains_ = false;
+    bool asks_all_ = false;
     Narrator narrate_;
     Narrator record_;
     std::set<std::string> said_;

@@ -91,6 +91,11 @@ void add_data(std::vector<PlanFact>& facts, const Plan& plan) {
     if (plan.direction == Direction::write)
         text += plan.covered ? ", covered once" : ", with holes or overlaps";
     facts.push_back({"data", text});
+    const AccessTotals& totals = plan.all;
+    facts.push_back({"pieces", number(totals.pieces) + " in the file, " +
+                                   number(totals.memory_pieces) + " in memory; " +
+                                   number(totals.bytes) +
+                                   " bytes, ranks with data: " + number(totals.ranks)});
 }
 
 void add_calls(std::vector<PlanFact>& facts, const OwnCalls& calls) {

@@ -70,6 +70,7 @@ OwnCalls own_calls_of(const Method& method, const PlanOptions& options) {
 Plan start_plan(const PlanInputs& s, const Choice& choice) {
     Plan plan;
     plan.method = choice.method;
+    plan.asked = s.options->method;
     plan.why = choice.why;
     plan.candidates = choice.candidates;
     plan.terms = choice.terms;
@@ -77,6 +78,7 @@ Plan start_plan(const PlanInputs& s, const Choice& choice) {
     plan.collective = s.collective;
     plan.hull = s.hull;
     plan.bytes = s.bytes;
+    plan.all = {s.bytes, s.hull.length(), s.pieces, s.memory_pieces, s.ranks_with_data};
     plan.covered = s.covered;
     plan.ranks_with_data = s.ranks_with_data;
     plan.atomic = s.options->atomic;

@@ -70,6 +70,15 @@ struct Candidate {
     std::string_view reason;  ///< why it doesn't apply, or why `auto` leaves it out; else ""
 };
 
+/// The data of all ranks that take part in an access, for explain.
+struct AccessTotals {
+    Bytes bytes = 0;
+    Bytes span = 0;  ///< bytes from the first byte in the file to the last
+    std::int64_t pieces = 0;
+    std::int64_t memory_pieces = 0;
+    int ranks = 0;  ///< ranks with data
+};
+
 /// Which rank loads a round of a read, and what of it.
 enum class Loads {
     by_aggregator,  ///< the round's aggregator, the whole region
@@ -128,7 +137,8 @@ struct Shipped {
 struct Plan {
     // What is accessed, and how the method was chosen.
     const Method* method = nullptr;
-    std::string_view why;  ///< how the method was chosen
+    const Method* asked = nullptr;  ///< the method that a hint names, which may not apply
+    std::string_view why;           ///< how the method was chosen
     SharedList<Candidate> candidates;
     CostTerms terms;  ///< estimates for a method with messages; else empty
     Direction direction = Direction::read;
@@ -136,6 +146,7 @@ struct Plan {
     bool atomic = false;      ///< each rank locks its hull around its access
     Extent hull;              ///< hull of the data of all participants
     Bytes bytes = 0;          ///< data bytes of all participants
+    AccessTotals all;         ///< of all ranks, also where each rank plans for its own data
     bool covered = false;     ///< the pieces tile the hull exactly once: no holes, no overlaps
     int ranks_with_data = 0;  ///< number of ranks that take part with data
 

@@ -113,10 +113,10 @@ def test_show_tells_the_costs_in_force_and_their_source(calibrated, tmp_path):
 
 
 def milliseconds(host, folder, costs) -> dict[str, float]:
-    """Returns candidate -> estimated cost of a small collective write, as explain prints it."""
+    """Returns candidate -> estimated cost of a small collective write, as explain --all prints it."""
     env = {**environment_of(host), "ORATORIO_COSTS": str(costs)}
     words = [*launch_words(host, 2), block_program(host), folder]
-    done = oratorio("explain", *words, env=env)
+    done = oratorio("explain", "--all", *words, env=env)
     assert done.returncode == 0, done.stderr
     return {
         name: float(cost) for name, cost in re.findall(r"^ +(\w+) +([\d.]+) ms\b", done.stderr, re.MULTILINE)

@@ -2,6 +2,7 @@
 """Tests `oratorio run` and similar commands with real launchers and C, Fortran and Python programs."""
 
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -70,9 +71,25 @@ def test_explain_tells_of_the_access(name, tmp_path):
     words = [*launch_words(host, 2), block_program(host), tmp_path]
     done = oratorio("explain", "--method", "two_phase", *words, env=environment_of(host))
     assert done.returncode == 0, done.stderr
-    assert "blocks.dat: collective write: method two_phase" in done.stderr
+    block = done.stderr.partition("blocks.dat: collective write 1: ")[2].partition("oratorio: ")[0]
+    assert re.match(r"7.81 KiB of 2 ranks in [0-9.]+ [mu]?s \([0-9.e-]+ MiB/s\)\n", block), done.stderr
+    assert block.count("\n") <= 15 and "\n  method       two_phase: " in block
+    assert "\n  faster       " in block
     told = [line for line in done.stderr.splitlines() if " saw " in line]
     assert told == [f"oratorio: Oratorio {__version__} saw 2 accesses to 1 file on rank 0"]
+
+
+@needs_library
+def test_explain_all_has_every_method_and_all_counters(tmp_path):
+    host = host_or_skip("mpich5")
+    words = [*launch_words(host, 2), block_program(host), tmp_path]
+    done = oratorio("explain", "--all", *words, env=environment_of(host))
+    assert done.returncode == 0, done.stderr
+    assert "blocks.dat: collective write: method " in done.stderr
+    found = set(re.findall(r"^    (\w+) ", done.stderr, re.MULTILINE))
+    assert found >= set(methods()) - {"auto"}
+    assert " MiB/s)" in done.stderr
+    assert re.search(r"^  bytes_moved \d+ bytes$", done.stderr, re.MULTILINE)
 
 
 @needs_library
@@ -100,9 +117,9 @@ def test_explanations_in_a_json_file_are_what_people_read(tmp_path):
     assert write.candidate(write.method).milliseconds > 0
     assert (told.version, told.saw[1], told.off, told.remarks) == (__version__, 1, False, [])
     people = oratorio("explain", *words, env=environment_of(host)).stderr.splitlines()
-    heading = f"{tmp_path}/blocks.dat: collective write: method {write.method} ({write.why})"
-    assert heading in explained.text_of(file.read_text())
-    assert any(line.endswith(heading) for line in people)
+    for line in (f"{tmp_path}/blocks.dat: collective write 1: 7.81 KiB", f"  why          {write.why}"):
+        assert line in explained.text_of(file.read_text())
+        assert any(line in said for said in people)
 
 
 @needs_library
@@ -135,7 +152,7 @@ def test_run_works_where_its_own_path_would_break_ld_preload(name, tmp_path):
     environ = {**environment_of(host), "XDG_CACHE_HOME": str(tmp_path / "cache")}
     done = oratorio("explain", *words, env=environ, root=elsewhere)
     assert done.returncode == 0, done.stderr
-    assert "blocks.dat: collective write: method" in done.stderr
+    assert "blocks.dat: collective write 1: " in done.stderr
     assert "cannot be preloaded" not in done.stderr
 
 

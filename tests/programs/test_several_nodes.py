@@ -50,7 +50,7 @@ def broken_rules(host: Host, ranks: int, folder, env=None, **chosen) -> list[str
 def test_oratorio_sees_the_nodes_and_writes_what_each_rank_gave(name, method, nodes, tmp_path):
     host = host_or_skip(name)
     program = compile_for(host.mpicc, HERE / "written_block.c", f"written-block-{name}")
-    env = {"ORATORIO_EXPLAIN": "1", "ORATORIO_HINTS": f"oratorio_method={method}"}
+    env = {"ORATORIO_EXPLAIN": "all", "ORATORIO_HINTS": f"oratorio_method={method}"}
     job = nodes.host(host, 2)
     done = run_checked(job, 4, [program, tmp_path], preload=True, env=env, cwd=tmp_path, timeout_seconds=60)
     assert "does not apply: the ranks are on several nodes" in done.stderr
@@ -67,7 +67,7 @@ def test_nodes_of_one_machine_are_detected_and_charged_for_their_messages(nodes,
     costs.mkdir()
     for file_system in ("UFS", "TMPFS", "XFS"):
         (costs / f"{file_system}.costs").write_text("beside_message 1e9\nfar_message 1e12\n")
-    env = {"ORATORIO_EXPLAIN": "1", "ORATORIO_COSTS": str(costs)}
+    env = {"ORATORIO_EXPLAIN": "all", "ORATORIO_COSTS": str(costs)}
     job = nodes.host(host, 2)
     done = run_checked(job, 4, [program, tmp_path], preload=True, env=env, cwd=tmp_path, timeout_seconds=60)
     estimated = [float(ms) for ms in re.findall(r"list_io +([0-9.]+) ms", done.stderr)]

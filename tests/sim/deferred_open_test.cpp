@@ -322,7 +322,7 @@ TEST(DeferredOpen, ExplainSaysHowManyRanksOpenedTheFile) {
     const Folder folder;
     OpenCall call = call_of(folder.file("data"), kCreate, promised_with({{"cb_nodes", "2"}}));
     std::string said;
-    call.explain = true;
+    call.explain = call.explain_all = true;
     call.narrate = [&](const std::string& text) { said += text; };
     on_file({8, 4}, call, [](File& file, Rank rank) {
         auto data = bytes_of(rank, 10);

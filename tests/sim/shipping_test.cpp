@@ -42,7 +42,7 @@ Told write_and_read(const HintMap& hints, int ranks, bool collective) {
     const Folder folder;
     Told told;
     OpenCall call = call_of(folder.file("data"), kCreate, hints);
-    call.explain = true;
+    call.explain = call.explain_all = true;
     call.narrate = [&](const std::string& text) { told.said.push_back(text); };
     with_file(ranks, call, [&](File& file, Rank rank) {
         EXPECT_EQ(kind_of(file.set_view(view_of(rank, ranks), {})), ErrorKind::none);
@@ -224,7 +224,7 @@ TEST(Shipping, AHintThatComesAfterOpenFindsNoAgents) {
     const Folder folder;
     std::vector<std::string> said;
     OpenCall call = call_of(folder.file("data"), kCreate);
-    call.explain = true;
+    call.explain = call.explain_all = true;
     call.narrate = [&](const std::string& text) { said.push_back(text); };
     with_file(2, call, [](File& file, Rank rank) {
         EXPECT_EQ(kind_of(file.set_hints(shipped("data_shipping"))), ErrorKind::none);

@@ -24,6 +24,7 @@ struct RankFile {
           node(options.shares_memory ? NodeMemory()
                                      : NodeMemory(Error::make(ErrorKind::unsupported_operation,
                                                               "memory isn't shared"))),
+          observer(options.observer != nullptr ? *options.observer : ignoring),
           agents(agents_for(store, terms.agents)),
           shared{.transport = transport,
                  .store = store,
@@ -34,13 +35,12 @@ struct RankFile {
                  .io_thread = io_thread,
                  .lock_policy = lock_policy,
                  .undelivered = undelivered,
-                 .observer = options.observer != nullptr ? *options.observer : ignoring,
                  .agents = agents.get()} {}
     RankFile(const RankFile&) = delete;
     RankFile& operator=(const RankFile&) = delete;
 
     /// Returns the inputs of the next run. Runs are numbered from 0.
-    [[nodiscard]] RunContext next_run() { return {shared, config, begun++}; }
+    [[nodiscard]] RunContext next_run() { return {shared, config, observer, begun++}; }
     /// Accesses the file, and returns when that is done.
     Outcome access(const Access& access, bool collective = true) {
         return run_access(next_run(), access, collective);
@@ -54,6 +54,7 @@ struct RankFile {
     LockPolicy lock_policy;
     UndeliveredErrors undelivered;
     PlanObserver ignoring;
+    PlanObserver& observer;
     std::unique_ptr<InlineAgents> agents;  ///< null: no agents
     FileContext shared;
     unsigned begun = 0;  ///< number of runs so far

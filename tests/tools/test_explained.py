@@ -17,16 +17,27 @@ WRITE = {
         {"method": "two_phase", "seconds": 2.5e-4, "reason": ""},
         {"method": "data_shipping", "seconds": None, "reason": "there are no agents"},
     ],
+    "bytes": 1 << 20, "ranks": 2, "took_seconds": 0.25, "mib_per_second": 4.0, "advice": "larger pieces",
 }  # fmt: skip
 READ = {
     "kind": "access", "text": "read\n", "path": PATH, "number": 2, "collective": False, "direction": "read",
     "method": None, "why": "there is nothing to plan", "facts": {}, "candidates": [],
 }  # fmt: skip
-AGAIN = {"kind": "repeated", "text": "again", "path": PATH, "number": 1, "times": 3}
+AGAIN = {
+    "kind": "repeated",
+    "text": "again",
+    "path": PATH,
+    "number": 1,
+    "times": 3,
+    "bytes": 3 << 20,
+    "took_seconds": 1,
+}
 MISSPELT = {"kind": "remark", "text": "hint cb_nodez: did you mean cb_nodes?"}
 END = {"kind": "end", "text": "the end", "version": "0.2.0", "accesses": 6, "files": 2}
 HINTS = {"kind": "hints", "text": f"{PATH}: hints"}
-ACCOUNT = {"kind": "account", "text": f"{PATH}: closed; totals"}
+ACCOUNT = {
+    "kind": "account", "text": f"{PATH}: closed; totals", "path": PATH, "counters": {"opens": 2},
+}  # fmt: skip
 
 
 def lines(*objects):

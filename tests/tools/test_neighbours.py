@@ -73,7 +73,7 @@ def test_programs_known_to_bypass_mpi_io_must_do_so(job, tmp_path):
 
 
 def test_without_mpi_finalize_the_accesses_are_those_explained():
-    told = ["oratorio: a: collective write: method mmap (why)", "oratorio: a: independent read: method naive"]
+    told = ["oratorio: a: collective write 1: 9 bytes of 2 ranks", "oratorio: a: independent read 2: 9 bytes"]
     assert trial.accesses("\n".join(told)) == 2
 
 

@@ -33,11 +33,16 @@ def add_run(parser: Parser) -> None:
         help="After the command has ended, write a page about its file access.",
     )  # fmt: skip
     _add_launch(parser)
+    parser.set_defaults(all=False)
 
 
 def add_explain(parser: Parser) -> None:
     """Adds the options of `explain`."""
     add_method_and_hints(parser)
+    parser.add_argument(
+        "--all", action="store_true",
+        help="Print everything: each plan before its access, all candidates, all counters.",
+    )  # fmt: skip
     _add_launch(parser)
     parser.set_defaults(explain=True, report=None)
 
@@ -68,6 +73,8 @@ def run(options: argparse.Namespace) -> int:
     variables = launch.oratorio_variables(
         options.method, options.hints, options.explain and not is_recorded, os.environ
     )
+    if options.all:
+        variables["ORATORIO_EXPLAIN"] = "all"
     tell = (lambda _: None) if options.quiet else _tell
     if is_recorded:
         from oratorio.report import command as report  # noqa: PLC0415  loaded only for users of --report

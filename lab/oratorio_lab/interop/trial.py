@@ -93,7 +93,7 @@ def accesses(said: str) -> int:
     return (
         int(found[1])
         if found
-        else len(re.findall(r": (?:collective|independent) (?:write|read): method", said))
+        else len(re.findall(r": (?:collective|independent) (?:write|read) \d+: ", said))
     )
 
 

@@ -35,10 +35,21 @@ TEST(ExplainLines, ALineHasItsKindItsTextAndMore) {
 }
 
 TEST(ExplainLines, APlanHasItsMethodItsFactsAndItsCandidates) {
-    const JsonMembers members = access_members("/f", 3, plan_members(made_plan(), "external32"));
+    const Explanation explanation{.fingerprint = "x",
+                                  .full = "",
+                                  .brief = "",
+                                  .advice = "less",
+                                  .members = plan_members(made_plan(), "external32")};
+    const ExplainedEnd end{.bytes = 1 << 20, .ranks = 2, .seconds = 0.25};
+    const JsonMembers members = access_members("/f", 3, end, explanation);
     const Json told = Json::parse(explain_line("text", "access", members));
     EXPECT_EQ(told["path"], "/f");
     EXPECT_EQ(told["number"], 3);
+    EXPECT_EQ(told["bytes"], 1 << 20);
+    EXPECT_EQ(told["ranks"], 2);
+    EXPECT_EQ(told["took_seconds"], 0.25);
+    EXPECT_EQ(told["mib_per_second"], 4);
+    EXPECT_EQ(told["advice"], "less");
     EXPECT_EQ(told["method"], "list_io");
     EXPECT_EQ(told["why"], "the \"cheapest\"");
     EXPECT_EQ(told["collective"], true);
@@ -57,9 +68,24 @@ TEST(ExplainLines, AnAccessWithoutAPlanHasTheSameMembers) {
     EXPECT_EQ(other["method"], nullptr);
 }
 
+TEST(ExplainLines, AFailedOrShortAccessHasNoRate) {
+    ExplainedEnd end{.bytes = 1 << 20, .seconds = 0.25, .cut_short = true};
+    const Explanation none{.members = "\"method\":null"};
+    const auto rate = [&] {
+        return Json::parse("{" + access_members("/f", 1, end, none) + "}")["mib_per_second"];
+    };
+    EXPECT_EQ(rate(), nullptr);
+    end.cut_short = false;
+    EXPECT_EQ(rate(), 4);
+    end.error = Error::make(ErrorKind::io, "");
+    EXPECT_EQ(rate(), nullptr);
+}
+
 TEST(ExplainLines, RepetitionsAndTheEndAreNumbers) {
-    EXPECT_EQ(Json::parse("{" + repeated_members("/f", 1, 4) + "}"),
-              (Json{{"path", "/f"}, {"number", 1}, {"times", 4}}));
+    const Repeated again{.times = 4, .bytes = 64, .seconds = 0.5};
+    EXPECT_EQ(
+        Json::parse("{" + repeated_members("/f", 1, again) + "}"),
+        (Json{{"path", "/f"}, {"number", 1}, {"times", 4}, {"bytes", 64}, {"took_seconds", 0.5}}));
     EXPECT_EQ(Json::parse("{" + end_members("0.2.0", 6, 2) + "}"),
               (Json{{"version", "0.2.0"}, {"accesses", 6}, {"files", 2}}));
 }

@@ -8,6 +8,7 @@
 #include <functional>
 #include <sstream>
 
+#include "plan/brief.hpp"
 #include "plan/methods.hpp"
 #include "unit/plan/plan_support.hpp"
 
@@ -98,7 +99,8 @@ TEST(Explain, EqualsTheGoldenFile) {
     std::string told;
     for (const auto& situations : {left_to_auto(), by_name_or_hint()}) {
         for (const Named& inputs : situations)
-            told += "## " + inputs.name + "\n" + explain(inputs.plan()) + "\n";
+            told += "## " + inputs.name + "\n" + explain_briefly(inputs.plan()) + "\n" +
+                    explain(inputs.plan()) + "\n";
     }
     if (std::getenv("ORATORIO_UPDATE") != nullptr) std::ofstream(kGolden) << told;
     std::stringstream golden;

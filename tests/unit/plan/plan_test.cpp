@@ -323,6 +323,7 @@ TEST(Plan, ExplainTellsMethodDomainsBuffersAndCandidates) {
               "  what         two_phase with CYCLIC(n) file domains\n"
               "  file range   [0, 3200000)\n"
               "  data         3200000 bytes of all ranks, covered once\n"
+              "  pieces       400000 in the file, 4 in memory; 3200000 bytes, ranks with data: 4\n"
               "  file domains cyclic(65536)\n"
               "  storage      buffered\n"
               "  aggregators  0 2\n"

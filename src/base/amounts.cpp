@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "base/amounts.hpp"
+
+#include <array>
+#include <cstdio>
+
+namespace oratorio {
+
+namespace {
+
+/// Formats a number that isn't negative with three digits, or with all digits before the point.
+std::string three_digits(double value) {
+    char text[32];
+    std::snprintf(text, sizeof text, value >= 99.95 ? "%.0f" : "%.3g", value);
+    return text;
+}
+
+}  // namespace
+
+std::string bytes_text(double bytes) {
+    constexpr std::array<const char*, 6> kUnits{"bytes", "KiB", "MiB", "GiB", "TiB", "PiB"};
+    std::size_t unit = 0;
+    for (; bytes >= 1024 && unit + 1 < kUnits.size(); ++unit) bytes /= 1024;
+    return three_digits(bytes) + " " + kUnits[unit];
+}
+
+std::string seconds_text(double seconds) {
+    if (seconds >= 1) return three_digits(seconds) + " s";
+    if (seconds >= 1e-3) return three_digits(seconds * 1e3) + " ms";
+    return three_digits(seconds * 1e6) + " us";
+}
+
+std::string rate_text(double bytes, double seconds) {
+    if (seconds <= 0) return "";
+    constexpr double kMebi = 1 << 20;
+    return three_digits(bytes / kMebi / seconds) + " MiB/s";
+}
+
+std::string counted(std::uint64_t number, const std::string& noun, const char* plural) {
+    return std::to_string(number) + " " + noun + (number == 1 ? "" : plural);
+}
+
+}  // namespace oratorio

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The short explanation of a plan, for people: the method and why, how the access is done, the best
+// alternatives, and what would make it faster. plan.hpp has explain(), which prints everything.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "plan/plan.hpp"
+
+namespace oratorio {
+
+/// The most alternatives in a short explanation.
+inline constexpr std::size_t kAlternatives = 3;
+
+/// Returns the rows of the short explanation, without a heading. At most 9 lines. Deterministic.
+[[nodiscard]] std::string explain_briefly(const Plan& plan);
+
+/// Returns the candidates that the method of the plan competes with: those with the lowest
+/// estimates, then those that do not apply; at most kAlternatives. Of several with the same
+/// estimate to 1 %, the plan's method included, only the first is returned.
+[[nodiscard]] std::vector<Candidate> alternatives(const Plan& plan);
+
+/// Returns one sentence, without a full stop, about what would make an access like this one faster,
+/// as far as its plan shows. It is never empty.
+[[nodiscard]] std::string advice_on(const Plan& plan);
+
+}  // namespace oratorio
