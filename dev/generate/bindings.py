@@ -256,8 +256,8 @@ def docs(procedures):
     lines += [f"| `{p.name}` | {'yes' if p.name in twins else ''} | {KINDS[p.kind]} |" for p in rows]
     lines += [
         "",
-        "Beside the chapter it owns what begins and ends MPI and completes requests, so that operations under way move on and a failed one",
-        "reaches its file's error handler; with no request of ours these calls go to the host at once:",
+        "Oratorio also intercepts the calls that begin and end MPI and that complete requests, so that outstanding operations progress"
+        " and a failed one reaches its file's error handler; calls without a request of Oratorio go to the host directly:",
         "",
         ", ".join(f"`{p.name}`" for p in procedures if p.kind == "beside") + ".",
     ]

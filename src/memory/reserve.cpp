@@ -153,10 +153,19 @@ void* operator new(std::size_t bytes) {
     throw std::bad_alloc();
 }
 
+// Serves std::stable_sort and others that can do without memory. The reserve isn't for them.
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
+    return std::malloc(bytes == 0 ? 1 : bytes);
+}
+
 void operator delete(void* memory) noexcept {
     if (memory != nullptr && !oratorio::reserve().give_back(memory)) std::free(memory);
 }
 
 void operator delete(void* memory, std::size_t) noexcept {
+    operator delete(memory);
+}
+
+void operator delete(void* memory, const std::nothrow_t&) noexcept {
     operator delete(memory);
 }

@@ -3,9 +3,11 @@
 // taken again after they have been returned.
 #include "memory/reserve.hpp"
 
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <new>
 #include <vector>
 
 #include "support/random.hpp"
@@ -85,6 +87,29 @@ TEST(Reserve, RoomThatTheSystemDoesNotGiveIsRefused) {
     Reserve reserve{std::span(memory.bytes)};
     EXPECT_FALSE(reserve.make_room(std::size_t{1} << 60));
     EXPECT_EQ(ready_for_collective(8).kind, ErrorKind::none);
+}
+
+/// Returns the program or library that defines a function.
+template <class Function>
+std::string definer_of(Function* function) {
+    Dl_info info{};
+    if (dladdr(reinterpret_cast<void*>(function), &info) == 0) return "unknown";
+    return info.dli_fname;
+}
+
+// Memory from another library's new must not reach our delete. std::stable_sort uses the form that
+// does not throw.
+TEST(OperatorNew, AllFormsForOneObjectComeFromTheSameLibrary) {
+    using New = void*(std::size_t);
+    using NewOrNull = void*(std::size_t, const std::nothrow_t&) noexcept;
+    using Delete = void(void*) noexcept;
+    using SizedDelete = void(void*, std::size_t) noexcept;
+    using DeleteAfterThrow = void(void*, const std::nothrow_t&) noexcept;
+    const std::string ours = definer_of<New>(&operator new);
+    EXPECT_EQ(definer_of<NewOrNull>(&operator new), ours);
+    EXPECT_EQ(definer_of<Delete>(&operator delete), ours);
+    EXPECT_EQ(definer_of<SizedDelete>(&operator delete), ours);
+    EXPECT_EQ(definer_of<DeleteAfterThrow>(&operator delete), ours);
 }
 
 }  // namespace
