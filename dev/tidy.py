@@ -8,6 +8,8 @@
 - Descriptors of src/ are made as a Descriptor or a Socket, which are never 0, 1 or 2; no streams are opened.
 - Messages of src/ go through base/standard_error.
 - Only the tables of parts (KIND_TABLES) ask which part a method has; other code asks for the part's facts.
+- No two types of the library have the same qualified name (one definition rule: the linker keeps the members
+  of one of them for both).
 - A TODO names the issue it belongs to: TODO(#12).
 - Comments, and subjects of commits since 2026-11-26, avoid what wording.py lists.
 """
@@ -94,6 +96,10 @@ SUBJECTS_SINCE = "2026-11-26T22:00"
 TODO = re.compile(r"\b(TODO|FIXME|XXX)\b(?!\(#\d+\))")
 TYPE_OR_NAMESPACE = re.compile(r"\b(namespace|class|struct|union|enum|extern)\b")
 # The text that may stand between a function's parameters and its body.
+NAMESPACE = re.compile(r"(?:inline )?namespace ?([\w:]*) ?\{")
+TYPE = re.compile(
+    r"(?:class|struct|union|enum(?: class)?)\b(?: \[\[\w+\]\])? (\w+)(?: final)?(?: ?: [^;]*)? ?\{"
+)
 FUNCTION_HEAD = re.compile(
     r"\)\s*((const|noexcept(\([^)]*\))?|override|final|mutable|&{1,2})\s*)*"
     r"(->[^;{}=]+|requires[^;{}]+|:[^:].*)?\s*$",
@@ -330,6 +336,28 @@ def recent_subjects() -> list[str]:
         return []
 
 
+def types_of(text: str) -> Iterator[tuple[int, str]]:
+    """Returns the line and the qualified name of each type that a file defines in a namespace with a name."""
+    namespaces: list[str] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        if opened := NAMESPACE.match(line):
+            namespaces.append(opened[1])
+        elif line.startswith("}  // namespace"):
+            namespaces.pop()
+        elif (found := TYPE.match(line)) and all(namespaces):
+            yield number, "::".join([*namespaces, found[1]])
+
+
+def check_types(files: list[tuple[Path, str]]) -> Iterator[Complaint]:
+    """Complains about types with the same qualified name."""
+    first: dict[str, Path] = {}
+    for file, text in files:
+        for line, name in types_of(text):
+            other = first.setdefault(name, file)
+            if other != file:
+                yield Complaint(file, line, f"{name} is also defined in {other}: rename one of them")
+
+
 def check(file: Path, text: str) -> list[Complaint]:
     """Returns all complaints about one file, given relative to the root."""
     found = [*check_sizes(file, text), *check_todos(file, text)]
@@ -356,6 +384,10 @@ def main() -> int:
         if file.suffix in SUFFIXES and file.is_file()
         for complaint in check_whole(file.relative_to(ROOT), file.read_text())
     ]
+    library = [
+        (file.relative_to(ROOT), file.read_text()) for file in sorted((ROOT / "src").rglob("*.[ch]pp"))
+    ]
+    complaints += check_types(library)
     complaints += check_subjects(recent_subjects())
     for complaint in complaints:
         print(complaint)

@@ -61,7 +61,7 @@ int flags_of(const OpenMode& mode) {
 
 }  // namespace
 
-Result<OpenedFile> open_descriptor(const std::string& path, const OpenMode& mode, int more) {
+Result<OpenedDescriptor> open_descriptor(const std::string& path, const OpenMode& mode, int more) {
     const int flags = flags_of(mode) | more;
     Descriptor file(-1);
     const auto open = [&] {
@@ -77,12 +77,12 @@ Result<OpenedFile> open_descriptor(const std::string& path, const OpenMode& mode
         answer = uninterrupted(open);
     if (answer.error_number == ESTALE) answer.error_number = ENOENT;  // another client removed it
     if (answer.failed()) return Error::of_errno("open", answer.error_number);
-    if (mode.known) return OpenedFile{std::move(file), *mode.known};
+    if (mode.known) return OpenedDescriptor{std::move(file), *mode.known};
     struct stat status {};
     if (::fstat(file.number(), &status) != 0) return Error::of_errno("open: fstat");
     if (S_ISDIR(status.st_mode)) return Error::make(ErrorKind::bad_file, "open", EISDIR);
     const int number = file.number();
-    OpenedFile opened{std::move(file)};
+    OpenedDescriptor opened{std::move(file)};
     opened.kind.file_system = file_system_of(number);
     opened.kind.one_machine = has_locks_of_one_machine(opened.kind.file_system);
     opened.kind.mandatory_locks = has_mandatory_locks(opened.kind.file_system);
@@ -93,7 +93,7 @@ Result<OpenedFile> open_descriptor(const std::string& path, const OpenMode& mode
     return opened;
 }
 
-DescriptorStore::DescriptorStore(OpenedFile file, const OpenMode& mode, StoreLimits limits)
+DescriptorStore::DescriptorStore(OpenedDescriptor file, const OpenMode& mode, StoreLimits limits)
     : file_(std::move(file)),
       mode_(mode),
       facts_{std::move(limits), file.kind, file.identity, &extents_, nullptr},
@@ -130,10 +130,10 @@ bool DescriptorStore::goes_direct(const IoRequest& request) const {
     return is_aligned(request, limits().direct(request.direction));
 }
 
-Result<OpenedFile> DescriptorStore::duplicate_file() const {
+Result<OpenedDescriptor> DescriptorStore::duplicate_file() const {
     Descriptor another(::fcntl(descriptor(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
     if (another.number() < 0) return Error::of_errno("duplicating the file's descriptor");
-    return OpenedFile{std::move(another), kind(), number()};
+    return OpenedDescriptor{std::move(another), kind(), number()};
 }
 
 void DescriptorStore::give_up_direct() {

@@ -15,14 +15,15 @@
 namespace oratorio {
 
 /// An open descriptor, and the properties found for its file.
-struct OpenedFile : Descriptor {
+struct OpenedDescriptor : Descriptor {
     FileKind kind = {};
     FileNumber identity = {};
 };
 
 /// Opens `path`, with `more` added to the flags of open(2). Refuses a directory as bad_file. If
 /// mode.known is set, makes no other system call.
-Result<OpenedFile> open_descriptor(const std::string& path, const OpenMode& mode, int more = 0);
+Result<OpenedDescriptor> open_descriptor(const std::string& path, const OpenMode& mode,
+                                         int more = 0);
 
 /// Returns the completion of a request from its system call's answer.
 [[nodiscard]] inline IoCompletion completion_of(const IoRequest& request, const Answer& moved) {
@@ -30,14 +31,14 @@ Result<OpenedFile> open_descriptor(const std::string& path, const OpenMode& mode
 }
 
 /// Makes a posix store of an open file.
-std::unique_ptr<Store> make_posix(OpenedFile file, const OpenMode& mode);
+std::unique_ptr<Store> make_posix(OpenedDescriptor file, const OpenMode& mode);
 
 class DescriptorStore : public Store {
   public:
     /// `mode` is how `file` was opened. `limits` are those of the calls that move bytes; the
     /// constructor adds those of the file. If direct I/O is requested and refused, limits().remark
     /// says so.
-    DescriptorStore(OpenedFile file, const OpenMode& mode, StoreLimits limits = {});
+    DescriptorStore(OpenedDescriptor file, const OpenMode& mode, StoreLimits limits = {});
     [[nodiscard]] const StoreFacts& facts() const final { return facts_; }
     Result<Bytes> size() override;
     Result<void> resize(Bytes bytes, bool allocate) override;
@@ -58,7 +59,7 @@ class DescriptorStore : public Store {
     /// Returns how the file is used now.
     [[nodiscard]] const OpenMode& mode() const { return mode_; }
     /// Returns another descriptor of the same open file, which shares its locks.
-    [[nodiscard]] Result<OpenedFile> duplicate_file() const;
+    [[nodiscard]] Result<OpenedDescriptor> duplicate_file() const;
     /// Adds a message for the user to limits(), in place of an earlier one.
     void set_remark(std::string_view remark) { facts_.limits.remark = remark; }
     /// Adapts facts() to a store whose data never stays in the page cache: no mapping, no prefetch,

@@ -48,7 +48,7 @@ class PosixStore final : public DescriptorStore {
 
 }  // namespace
 
-std::unique_ptr<Store> make_posix(OpenedFile file, const OpenMode& mode) {
+std::unique_ptr<Store> make_posix(OpenedDescriptor file, const OpenMode& mode) {
     return std::make_unique<PosixStore>(std::move(file), mode);
 }
 

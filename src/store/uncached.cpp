@@ -38,7 +38,7 @@ OpenMode plain(OpenMode mode) {
 
 class UncachedStore final : public DescriptorStore {
   public:
-    UncachedStore(OpenedFile file, const OpenMode& mode, bool direct)
+    UncachedStore(OpenedDescriptor file, const OpenMode& mode, bool direct)
         : DescriptorStore(std::move(file), plain(mode), {.bytes_max = kGatheredMax}),
           sends_at_once_(kind().file_system == NFS_SUPER_MAGIC) {
         leave_page_cache();

@@ -64,7 +64,8 @@ class Ring {
 
 class UringStore final : public DescriptorStore {
   public:
-    UringStore(OpenedFile file, const OpenMode& mode, int queue_depth, std::unique_ptr<Ring> ring)
+    UringStore(OpenedDescriptor file, const OpenMode& mode, int queue_depth,
+               std::unique_ptr<Ring> ring)
         : DescriptorStore(std::move(file), mode,
                           {.queue_depth = queue_depth, .asynchronous = true}),
           ring_(std::move(ring)) {

@@ -183,6 +183,19 @@ def test_an_abstract_class_with_nine_virtuals_is_refused():
     assert complaints("src/base/a.hpp", "class Store {\n" + body + "};\n") == []
 
 
+def test_two_types_with_one_name_are_refused():
+    one = "namespace oratorio {\nstruct Opened {\n};\n}  // namespace oratorio\n"
+    hidden = (
+        "namespace oratorio {\nnamespace {\nstruct Opened {\n};\n}  // namespace\n}  // namespace oratorio\n"
+    )
+    other = one.replace("oratorio", "oratorio::test")
+    final = one.replace("struct Opened", "class Opened final : public Base")
+    files = [(Path(f"src/{name}.hpp"), text) for name, text in zip("abc", (one, hidden, other), strict=True)]
+    assert not list(tidy.check_types(files))
+    (complaint,) = tidy.check_types([*files, (Path("src/d.hpp"), final)])
+    assert "oratorio::Opened is also defined in src/a.hpp" in complaint.text
+
+
 def test_a_source_without_its_license_is_refused():
     named = "// SPDX-License-Identifier: BSD-3-Clause\n"
     told = ["the first line (after #!) is a comment: SPDX-License-Identifier: BSD-3-Clause"]
