@@ -129,10 +129,10 @@ class Job {
         LockPolicy lock_policy;
         UndeliveredErrors undelivered;
         PlanObserver observer;
-        const FileContext file{transport, store,     stats,       buffers,     node,
-                               plans,     io_thread, lock_policy, undelivered, observer};
+        const FileContext file{transport, store,     stats,       buffers,    node,
+                               plans,     io_thread, lock_policy, undelivered};
         MPI_Barrier(MPI_COMM_WORLD);
-        const Outcome outcome = run_access({file, terms_}, access, true);
+        const Outcome outcome = run_access({file, terms_, observer}, access, true);
         if (outcome.error.kind != ErrorKind::none) failure_ = outcome.error.what;
     }
 
