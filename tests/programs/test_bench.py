@@ -313,7 +313,7 @@ def test_a_figure_is_not_drawn_past_the_page_cache_of_a_folder_in_memory():
         (("tile", "--arms", "host_mine"), "arm host_mine has no hints"),
         (("tile", "--hint", "cb_nodes"), "a hint is [ARM:]key=value, not cb_nodes"),
         (("tile", "--hint", "sieve:a=b"), "a hint for an arm that is not run: sieve"),
-        (("tile", "--mpi", "nompi"), "no MPI named nompi here"),
+        (("tile", "--mpi", "nompi"), "there is no MPI named nompi on this machine"),
         (("suite", "--workloads", "tiles"), "no workload tiles; there are coll_perf, "),
         (("paper", "1999"), "no paper 1999; there are 1995, 2001, 2006, 2014, 2019"),
         (("paper", "2006", "--figures", "tiles"), "--figures names 1-coll_perf, 2-tile, 3-flash, not tiles"),

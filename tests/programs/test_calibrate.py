@@ -144,7 +144,7 @@ def test_the_library_uses_what_was_measured(calibrated, tmp_path):
         (("--dir", "/proc"), "/proc can't be written to: "),
         (("--dir", "/nowhere"), "/nowhere is not a folder"),
         (("--dir", "/nowhere", "--show"), "/nowhere is not a folder"),
-        (("--mpi", "nompi"), "no MPI named nompi here"),
+        (("--mpi", "nompi"), "there is no MPI named nompi on this machine"),
         (("nompiexec", "-n", "2"), "nompiexec: command not found"),
         (("--mpicxx", "/nowhere/mpicxx", "true"), "/nowhere/mpicxx can't be started"),
     ],
