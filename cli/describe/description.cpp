@@ -63,7 +63,7 @@ Json parts_of(const Method& method) {
 Json schedule_of(const Method& method) {
     const Schedule& schedule = method.schedule;
     return {{"slots", schedule.slots},
-            {"io_thread", schedule.io_thread},
+            {"io_thread", schedule.slots > 1 && !method.on_node()},
             {"aggregators_max", schedule.aggregators_max},
             {"all_aggregate", schedule.all_aggregate},
             {"slot_is_block", schedule.slot_is_block},

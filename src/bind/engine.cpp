@@ -37,7 +37,7 @@ bool Engine::full_threads() {
 }
 
 bool Engine::may_call_mpi() {
-    return !without_mpi;
+    return in_call && !without_mpi;
 }
 
 InCall::InCall() : outer_(std::exchange(in_call, true)) {}

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "store/range_lock.hpp"
+#include "store/threaded.hpp"
 
 namespace oratorio {
 
@@ -18,6 +19,8 @@ struct LockPolicy {
     bool lockable = true;
     /// The job's locks of this file; null: locks come from the file system.
     const JobLocksOfFile* job = nullptr;
+    /// The thread that may perform jobs under this handle's locks; null: no thread does.
+    IoThread* io_thread = nullptr;
     /// Independent accesses of this handle may fill holes (data sieving). Equal on all ranks.
     bool sieves = false;
     /// Collective writes that this rank has entered and not left: any rank may be filling holes.
@@ -33,9 +36,11 @@ struct LockPolicy {
         const bool beside = left_first || (!collective && collective_writes > 0);
         return lockable && (!sole || (fills && (sieves || beside)));
     }
-    /// Waits for the lock and takes it. REQUIRES: the caller holds no other lock, and waits for no
+    /// Waits for the lock and takes it. Waits first until no job is under way, because locks of one
+    /// handle don't exclude each other. REQUIRES: the caller holds no other lock, and waits for no
     /// rank before it gives this one back.
     [[nodiscard]] Result<RangeLock> take(Store& store, Extent range, bool exclusive) const {
+        if (io_thread != nullptr) io_thread->wait_until_idle();
         return RangeLock::take(store, job, range, exclusive);
     }
     /// Takes the shared lock for a write without filling; returns an empty lock if none is needed.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <new>
 
 namespace oratorio {
 
@@ -14,12 +15,12 @@ constexpr double kMergeByte = 0.1;  // ns per byte examined while merging
 using Mask = std::span<const std::byte>;
 
 /// Returns the index of the first `value` at or after `at`; the mask's size if there is none.
-std::size_t find(Mask given, std::size_t at, int value) {
-    if (at >= given.size()) return given.size();
-    const void* const found = std::memchr(given.data() + at, value, given.size() - at);
+std::size_t find(Mask mask, std::size_t at, int value) {
+    if (at >= mask.size()) return mask.size();
+    const void* const found = std::memchr(mask.data() + at, value, mask.size() - at);
     return found == nullptr
-               ? given.size()
-               : static_cast<std::size_t>(static_cast<const std::byte*>(found) - given.data());
+               ? mask.size()
+               : static_cast<std::size_t>(static_cast<const std::byte*>(found) - mask.data());
 }
 
 template <class Word>
@@ -48,21 +49,42 @@ void keep_holes(std::byte* data, const std::byte* file, const std::byte* given, 
 
 RegionWriter::RegionWriter(const WorkContext& context, const Plan& plan,
                            std::span<std::byte> scratch)
-    : context_(context),
-      plan_(plan),
-      scratch_(scratch),
-      transfer_(context.store, &context_.file.stats) {}
+    : context_(context), plan_(plan), scratch_(scratch) {}
+
+void RegionWriter::prepare(const Region& region, const RoundBuffer& buffer, bool on_this_thread) {
+    region_ = region;
+    buffer_ = buffer;
+    locks_ = context_.file.lock_policy;
+    if (!on_this_thread) locks_.io_thread = nullptr;  // a job must not wait for itself
+    counted_ = Stats();
+    counted_.timed = context_.file.stats.timed && on_this_thread;
+}
+
+void RegionWriter::perform(Store& store) {
+    store_ = &store;
+    try {
+        stored_ = write();
+    } catch (const std::bad_alloc&) {
+        stored_ = {region_.begin,
+                   Error::make(ErrorKind::no_memory, "write: no memory for the list of pieces")};
+    }
+}
+
+RegionWriter::Stored RegionWriter::take_outcome() {
+    context_.file.stats.add(counted_);
+    return stored_;
+}
 
 /// Returns, for each extent of the region, the stretch from the first to the last byte written.
-std::vector<RegionWriter::Piece> RegionWriter::extents_given(const Region& region,
-                                                             Mask given) const {
+std::vector<RegionWriter::Piece> RegionWriter::written_extents() const {
     std::vector<Piece> extents;
-    for (std::int64_t i = 0; i < region.count; ++i) {
-        const Extent extent = region.extent(i);
+    for (std::int64_t i = 0; i < region_.count; ++i) {
+        const Extent extent = region_.extent(i);
         if (extent.empty()) continue;
-        const Bytes at = region.buffer_position(i, extent.begin);
+        const Bytes at = region_.buffer_position(i, extent.begin);
         const Mask mask =
-            given.subspan(static_cast<std::size_t>(at), static_cast<std::size_t>(extent.length()));
+            Mask(buffer_.mask)
+                .subspan(static_cast<std::size_t>(at), static_cast<std::size_t>(extent.length()));
         const auto first = static_cast<Bytes>(find(mask, 0, 0xff));
         const void* const last = memrchr(mask.data(), 0xff, mask.size());
         if (last == nullptr) continue;
@@ -74,10 +96,11 @@ std::vector<RegionWriter::Piece> RegionWriter::extents_given(const Region& regio
 
 /// Returns the next written pieces of `whole` at or after `from`, at most `most`; moves `from`
 /// behind them.
-std::vector<RegionWriter::Piece> RegionWriter::pieces_given(const Piece& whole, Mask given,
-                                                            Bytes& from, std::size_t most) const {
-    const Mask mask = given.subspan(static_cast<std::size_t>(whole.at),
-                                    static_cast<std::size_t>(whole.file.length()));
+std::vector<RegionWriter::Piece> RegionWriter::written_pieces(const Piece& whole, Bytes& from,
+                                                              std::size_t most) const {
+    const Mask mask = Mask(buffer_.mask)
+                          .subspan(static_cast<std::size_t>(whole.at),
+                                   static_cast<std::size_t>(whole.file.length()));
     std::vector<Piece> pieces;
     auto at = static_cast<std::size_t>(from);
     while (at < mask.size() && pieces.size() < most) {
@@ -91,97 +114,94 @@ std::vector<RegionWriter::Piece> RegionWriter::pieces_given(const Piece& whole, 
     return pieces;
 }
 
-RegionWriter::Stored RegionWriter::write(const Region& region, const RoundBuffer& buffer) {
-    const bool may_fill = context_.file.lock_policy.may_fill();
-    for (const Piece& whole : extents_given(region, buffer.mask)) {
-        const Stored stored =
-            may_fill ? write_cheaply(whole, buffer) : write_by_pieces(whole, buffer);
+RegionWriter::Stored RegionWriter::write() {
+    const bool may_fill = locks_.may_fill();
+    for (const Piece& whole : written_extents()) {
+        const Stored stored = may_fill ? write_cheaply(whole) : write_by_pieces(whole);
         if (stored.error.kind != ErrorKind::none) return stored;
     }
     return {};
 }
 
 /// Chooses between data sieving and separate writes by the file system's costs, in nanoseconds.
-RegionWriter::Stored RegionWriter::write_cheaply(const Piece& whole, const RoundBuffer& buffer) {
+RegionWriter::Stored RegionWriter::write_cheaply(const Piece& whole) {
     const Costs& costs = context_.config.facts.costs;
     const auto bytes = static_cast<double>(whole.file.length());
     const double filling = bytes * (costs.read_byte + kMergeByte + costs.write_byte) +
                            costs.read_call + costs.write_call + costs.lock;
     const auto most = static_cast<std::size_t>(filling / costs.write_call) + 1;
     Bytes from = 0;
-    const auto pieces = pieces_given(whole, buffer.mask, from, most);
-    if (from < whole.file.length()) return fill_and_write(whole, buffer);
-    Bytes given = 0;
-    for (const Piece& piece : pieces) given += piece.file.length();
+    const auto pieces = written_pieces(whole, from, most);
+    if (from < whole.file.length()) return fill_and_write(whole);
+    Bytes written = 0;
+    for (const Piece& piece : pieces) written += piece.file.length();
     const double one_by_one = static_cast<double>(pieces.size()) * costs.write_call +
-                              static_cast<double>(given) * costs.write_byte;
-    return one_by_one < filling ? write_pieces(pieces, buffer.data) : fill_and_write(whole, buffer);
+                              static_cast<double>(written) * costs.write_byte;
+    return one_by_one < filling ? write_pieces(pieces) : fill_and_write(whole);
 }
 
-RegionWriter::Stored RegionWriter::write_by_pieces(const Piece& whole, const RoundBuffer& buffer) {
+RegionWriter::Stored RegionWriter::write_by_pieces(const Piece& whole) {
     constexpr std::size_t kAtOnce = 1024;
     for (Bytes from = 0; from < whole.file.length();) {
-        const Stored stored =
-            write_pieces(pieces_given(whole, buffer.mask, from, kAtOnce), buffer.data);
+        const Stored stored = write_pieces(written_pieces(whole, from, kAtOnce));
         if (stored.error.kind != ErrorKind::none) return stored;
     }
     return {};
 }
 
-RegionWriter::Stored RegionWriter::write_pieces(const std::vector<Piece>& pieces,
-                                                std::span<std::byte> data) {
+RegionWriter::Stored RegionWriter::write_pieces(const std::vector<Piece>& pieces) {
     const Extent range{pieces.front().file.begin, pieces.back().file.end};
     RangeLock held;
     if (!plan_.atomic) {
-        auto shared = context_.file.lock_policy.share(context_.store, range, plan_.collective);
+        auto shared = locks_.share(*store_, range, plan_.collective);
         if (!shared) return {range.begin, shared.error()};
         held = std::move(*shared);
     }
     for (const Piece& piece : pieces) {
-        const Stored stored = move(piece, data);
+        const Stored stored = move(piece);
         if (stored.error.kind != ErrorKind::none) return stored;
     }
     const auto unlocked = held.give_back();
     return unlocked ? Stored{} : Stored{range.begin, unlocked.error()};
 }
 
-RegionWriter::Stored RegionWriter::fill_and_write(const Piece& whole, const RoundBuffer& buffer) {
+RegionWriter::Stored RegionWriter::fill_and_write(const Piece& whole) {
     RangeLock held;
     if (!plan_.atomic) {
-        auto alone = context_.file.lock_policy.take(context_.store, whole.file, true);
+        auto alone = locks_.take(*store_, whole.file, true);
         if (!alone) return {whole.file.begin, alone.error()};
         held = std::move(*alone);
     }
-    context_.file.stats.hole_reads += 1;
-    if (const Error error = fill(whole, buffer); error.kind != ErrorKind::none)
+    counted_.hole_reads += 1;
+    if (const Error error = fill(whole); error.kind != ErrorKind::none)
         return {whole.file.begin, error};
-    const Stored stored = move(whole, buffer.data);
+    const Stored stored = move(whole);
     const auto unlocked = held.give_back();
     if (stored.error.kind != ErrorKind::none || unlocked) return stored;
     return {whole.file.begin, unlocked.error()};
 }
 
 /// Copies the file's bytes into the holes of the buffer.
-Error RegionWriter::fill(const Piece& whole, const RoundBuffer& buffer) {
+Error RegionWriter::fill(const Piece& whole) {
     for (Bytes from = 0; from < whole.file.length(); from += std::ssize(scratch_)) {
         const Bytes bytes = std::min<Bytes>(std::ssize(scratch_), whole.file.length() - from);
         const auto at = static_cast<std::size_t>(whole.at + from);
         const auto length = static_cast<std::size_t>(bytes);
-        const Mask mask = Mask(buffer.mask).subspan(at, length);
+        const Mask mask = Mask(buffer_.mask).subspan(at, length);
         if (find(mask, 0, 0) == length) continue;
         const auto file = scratch_.first(length);
         const Transferred done = transfer(Direction::read, whole.file.begin + from, file);
         if (done.error.kind != ErrorKind::none) return done.error;
         // A hole past the end of the file holds zeros.
         std::ranges::fill(file.subspan(static_cast<std::size_t>(done.bytes)), std::byte{0});
-        keep_holes(buffer.data.data() + at, file.data(), mask.data(), length);
+        keep_holes(buffer_.data.data() + at, file.data(), mask.data(), length);
     }
     return {};
 }
 
-RegionWriter::Stored RegionWriter::move(const Piece& piece, std::span<std::byte> data) {
-    const auto memory = data.subspan(static_cast<std::size_t>(piece.at),
-                                     static_cast<std::size_t>(piece.file.length()));
+RegionWriter::Stored RegionWriter::move(const Piece& piece) {
+    const auto memory = buffer_.data.subspan(static_cast<std::size_t>(piece.at),
+                                             static_cast<std::size_t>(piece.file.length()));
     const Transferred done = transfer(Direction::write, piece.file.begin, memory);
     if (done.bytes == piece.file.length()) return {};
     return {piece.file.begin + done.bytes, done.error};
@@ -190,7 +210,7 @@ RegionWriter::Stored RegionWriter::move(const Piece& piece, std::span<std::byte>
 Transferred RegionWriter::transfer(Direction direction, Offset offset,
                                    std::span<std::byte> memory) {
     const iovec whole{memory.data(), memory.size()};
-    return transfer_.move(direction, offset, std::span(&whole, 1));
+    return Transfer(*store_, &counted_).move(direction, offset, std::span(&whole, 1));
 }
 
 }  // namespace oratorio

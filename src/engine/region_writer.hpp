@@ -3,6 +3,9 @@
 // of the file alone. It writes few pieces one by one. For many pieces it does data sieving: under
 // an exclusive lock it reads the region, merges the pieces and writes it back (read-modify-write),
 // so no write to the bytes in between is lost. docs/internals/decisions/holes-and-locks.md.
+//
+// All of this is one job of the store, so that an I/O thread can do it while the next round is
+// exchanged: the pipelining of Tsujita et al., "Multithreaded Two-Phase I/O" (2014), section II-B.
 #pragma once
 
 #include <span>
@@ -15,47 +18,59 @@
 
 namespace oratorio {
 
-class RegionWriter {
+class RegionWriter final : public StoreJob {
   public:
     /// Size of `scratch`, the buffer for the file's bytes while holes are filled.
     static constexpr Bytes scratch_bytes = 64 << 10;
 
-    /// `plan` and `scratch` outlive it. For an atomic access it takes no locks, because the run
-    /// already holds one on the whole range.
+    /// `plan` and `scratch` outlive it. Several writers may share `scratch` if one thread performs
+    /// all their jobs. For an atomic access it takes no locks, because the run already holds one on
+    /// the whole range.
     RegionWriter(const WorkContext& context, const Plan& plan, std::span<std::byte> scratch);
 
     struct Stored {
         Offset until = INT64_MAX;  ///< written bytes before this offset are stored
         Error error;
     };
-    /// Stores the region's written bytes before it returns. Waits for the storage and for locks,
-    /// never for another rank of this access. REQUIRES: all ranks have entered the access
-    /// (engine/entry_tracker.hpp). This rank holds no range lock, unless the access is atomic.
-    Stored write(const Region& region, const RoundBuffer& buffer);
+    /// Sets what the next job stores, and the locks that it takes. `on_this_thread` is false if
+    /// another thread will perform the job.
+    void prepare(const Region& region, const RoundBuffer& buffer, bool on_this_thread);
+    /// Stores the region's written bytes. Waits for the storage and for locks, never for another
+    /// rank of this access. REQUIRES: all ranks have entered the access (engine/entry_tracker.hpp).
+    /// The performing thread holds no range lock, unless the access is atomic.
+    void perform(Store& store) override;
+    /// Adds the counts of the last job to the access's, and returns its outcome. REQUIRES: the job
+    /// is done.
+    Stored take_outcome();
 
   private:
+    Stored write();
     /// A stretch of the file, and its offset in the round's buffer.
     struct Piece {
         Extent file;
         Bytes at = 0;
     };
-    [[nodiscard]] std::vector<Piece> extents_given(const Region& region,
-                                                   std::span<const std::byte> given) const;
-    [[nodiscard]] std::vector<Piece> pieces_given(const Piece& whole,
-                                                  std::span<const std::byte> given, Bytes& from,
-                                                  std::size_t most) const;
-    Stored write_cheaply(const Piece& whole, const RoundBuffer& buffer);
-    Stored write_by_pieces(const Piece& whole, const RoundBuffer& buffer);
-    Stored write_pieces(const std::vector<Piece>& pieces, std::span<std::byte> data);
-    Stored fill_and_write(const Piece& whole, const RoundBuffer& buffer);
-    Error fill(const Piece& whole, const RoundBuffer& buffer);
-    Stored move(const Piece& piece, std::span<std::byte> data);
+    [[nodiscard]] std::vector<Piece> written_extents() const;
+    [[nodiscard]] std::vector<Piece> written_pieces(const Piece& whole, Bytes& from,
+                                                    std::size_t most) const;
+    Stored write_cheaply(const Piece& whole);
+    Stored write_by_pieces(const Piece& whole);
+    Stored write_pieces(const std::vector<Piece>& pieces);
+    Stored fill_and_write(const Piece& whole);
+    Error fill(const Piece& whole);
+    Stored move(const Piece& piece);
     Transferred transfer(Direction direction, Offset offset, std::span<std::byte> memory);
 
     WorkContext context_;
     const Plan& plan_;
     std::span<std::byte> scratch_;
-    Transfer transfer_;
+    // The job: set by prepare(), and used by one thread at a time.
+    Region region_;
+    RoundBuffer buffer_;
+    LockPolicy locks_;
+    Store* store_ = nullptr;
+    Stats counted_;
+    Stored stored_;
 };
 
 }  // namespace oratorio

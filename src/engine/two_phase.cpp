@@ -63,8 +63,9 @@ class TwoPhaseWork final : public Work {
         Phase phase = Phase::idle;
         Round round;
         RoundBuffer buffer;
-        Extent touched;     ///< the part of the region that is read or written
-        int transfers = 0;  ///< outstanding storage transfers
+        Extent touched;                        ///< the part of the region that is read or written
+        int transfers = 0;                     ///< outstanding storage transfers and jobs
+        std::unique_ptr<RegionWriter> writer;  ///< set if the plan has holes to keep
         Offset complete_until = 0;
         Track track;  ///< trace of the phases
     };
@@ -80,7 +81,8 @@ class TwoPhaseWork final : public Work {
     [[nodiscard]] bool is_as_planned(const Slot& slot, Bytes held) const;
     void end_exchange(std::size_t index, Bytes held);
     void store(std::size_t index);
-    void store_written(Slot& slot);
+    void store_written(std::size_t index);
+    void end_job(std::size_t index);
     void store_sharing(std::size_t index);
     [[nodiscard]] bool is_next(const Slot& slot) const;
     void end_storing(Slot& slot);
@@ -99,7 +101,6 @@ class TwoPhaseWork final : public Work {
     EntryTracker entries_;
     std::unique_ptr<RoundQueue> queue_;
     std::unique_ptr<Transfer> transfer_;
-    std::unique_ptr<RegionWriter> writer_;  ///< set if the plan has holes to keep
     bool announced_ = false;
     std::unique_ptr<Exchange> exchange_;
     std::vector<Slot> slots_;
@@ -133,8 +134,9 @@ TwoPhaseWork::TwoPhaseWork(const WorkContext& context, const Plan& plan, const A
     if (slots_.empty()) return;
     if (!queue_->hands_over()) register_buffers(buffers.collective);
     transfer_ = std::make_unique<Transfer>(context_.store, &context_.file.stats);
-    if (plan.keeps_holes())
-        writer_ = std::make_unique<RegionWriter>(context_, plan_, buffers.scratch);
+    if (!plan.keeps_holes()) return;
+    for (Slot& slot : slots_)
+        slot.writer = std::make_unique<RegionWriter>(context_, plan_, buffers.scratch);
 }
 
 TwoPhaseWork::~TwoPhaseWork() {
@@ -253,7 +255,7 @@ bool TwoPhaseWork::step_slot(std::size_t index) {
             return true;
         case Phase::exchanging: {
             Bytes held = 0;
-            if (!is_next(slot) || (writer_ && !entries_.everybody()) ||
+            if (!is_next(slot) || (slot.writer && !entries_.everybody()) ||
                 !exchange_->close_if_served(slot.round.number, held))
                 return false;
             end_exchange(index, held);
@@ -299,6 +301,11 @@ bool TwoPhaseWork::reap_transfers(bool wait) {
     Transferred done;
     while (transfer_->outstanding() > 0 && transfer_->poll(done, wait)) {
         Slot& slot = slots_[done.token >> 32];
+        moved = true;
+        if (slot.writer) {
+            end_job(done.token >> 32);
+            continue;
+        }
         const auto number = static_cast<std::int64_t>(done.token & 0xffffffff);
         const Extent extent = intersect(slot.round.region.extent(number), slot.touched);
         const bool storing = slot.phase == Phase::storing;
@@ -308,7 +315,6 @@ bool TwoPhaseWork::reap_transfers(bool wait) {
             slot.complete_until = std::min(slot.complete_until, extent.begin + done.bytes);
         if (done.error.kind != ErrorKind::none) note(done.error, slot.round.number);
         --slot.transfers;
-        moved = true;
         if (storing && done.bytes == extent.length())
             start_transfers_from(done.token >> 32, Direction::write, number + 1);
     }
@@ -326,7 +332,7 @@ bool TwoPhaseWork::is_next(const Slot& slot) const {
 
 void TwoPhaseWork::open(Slot& slot) {
     enter(slot, queue_->hands_over() ? Phase::idle : Phase::exchanging);
-    if (writer_) {
+    if (slot.writer) {
         const Bytes bytes = slot.round.region.count * slot.round.region.length;
         std::memset(slot.buffer.mask.data(), 0, static_cast<std::size_t>(bytes));
     }
@@ -355,8 +361,8 @@ void TwoPhaseWork::end_exchange(std::size_t index, Bytes held) {
 
 void TwoPhaseWork::store(std::size_t index) {
     const bool shares = !plan_.atomic && context_.file.lock_policy.shares(plan_.collective);
-    if (writer_) {
-        store_written(slots_[index]);
+    if (slots_[index].writer) {
+        store_written(index);
     } else if (shares) {
         store_sharing(index);
     } else {
@@ -364,10 +370,23 @@ void TwoPhaseWork::store(std::size_t index) {
     }
 }
 
-void TwoPhaseWork::store_written(Slot& slot) {
-    const auto stored = writer_->write(slot.round.region, slot.buffer);
+/// Starts the job that stores the round's written bytes. The storage thread performs it while other
+/// slots exchange, or this thread at once if there is no such thread.
+void TwoPhaseWork::store_written(std::size_t index) {
+    Slot& slot = slots_[index];
+    const bool on_this_thread = !context_.store.limits().performs_jobs;
+    slot.writer->prepare(slot.round.region, slot.buffer, on_this_thread);
+    slot.transfers = 1;
+    transfer_->start(*slot.writer, static_cast<std::uint64_t>(index) << 32);
+    if (on_this_thread) reap_transfers(true);
+}
+
+void TwoPhaseWork::end_job(std::size_t index) {
+    Slot& slot = slots_[index];
+    const auto stored = slot.writer->take_outcome();
     slot.complete_until = std::min(stored.until, slot.touched.end);
     if (stored.error.kind != ErrorKind::none) note(stored.error, slot.round.number);
+    slot.transfers = 0;
 }
 
 /// Stores the round under a shared lock, which is released before this rank does anything else.

@@ -24,7 +24,8 @@ Made make_buffered(const WorkSite& site) {
     }
     std::unique_ptr<Store> threaded;
     const int aggregator = plan.aggregator_index(file.transport.topology().rank);
-    if (plan.method->schedule.io_thread && aggregator >= 0)
+    if (plan.overlap == Overlap::io_thread && aggregator >= 0 &&
+        !site.context.store.limits().performs_jobs)
         threaded = make_threaded(site.context.store, file.io_thread, plan.slots);
     WorkBuffers buffers{site.memory.collective(), site.memory.scratch(), site.memory.messages(),
                         site.memory.group(), &file.node};

@@ -379,6 +379,7 @@ File::State::State(std::shared_ptr<Workspace> lent, const OpenCall& call)
     opened.location = fix_path(opened.path);
     opened.mode = call.mode;
     opened.open_store = call.open_store;
+    locks.policy().io_thread = &io_thread;
 }
 
 Result<std::unique_ptr<File>> File::open(std::shared_ptr<Workspace> workspace,

@@ -132,15 +132,14 @@ double stored_by_aggregators(const Traffic& t, const Method& method, const PlanI
     return moved + holes + waited;
 }
 
-/// Returns the cost of handing each storage call to the I/O thread.
-double handed_over(const Traffic& t, const Method& method, const PlanInputs& s) {
-    const double regions = t.aggregators + static_cast<double>(s.hull.length()) / t.slot_bytes;
-    return method.schedule.io_thread ? regions * costs(s).wake : 0;
+/// Returns the cost of handing each storage call to the I/O thread, if there is one.
+double handed_over(const Traffic& t, const PlanInputs& s) {
+    if (t.slots <= 1 || (s.facts->asynchronous && !s.keeps_holes())) return 0;
+    return (t.aggregators + static_cast<double>(s.hull.length()) / t.slot_bytes) * costs(s).wake;
 }
 
 JobShape shape_of(const Traffic& t, const Method& method, const PlanInputs& s) {
     const double of_node = t.aggregators / t.storing_nodes;
-    const bool beside = method.schedule.io_thread || s.facts->asynchronous;
     JobShape shape;
     shape.reads = s.reads();
     shape.ranks = s.ranks;
@@ -154,10 +153,9 @@ JobShape shape_of(const Traffic& t, const Method& method, const PlanInputs& s) {
     // A local aggregator that reads keeps its ranks' requests until it has answered them.
     if (s.reads() && shape.local_aggregators > 0 && !shape.in_windows)
         shape.in_flight = std::min<double>(shape.in_flight, kMessagesOfMember);
-    // A call to a device is waited for, unless a thread or the system makes it in parallel. Storage
-    // through a page cache is work of cores: while one aggregator of a node stores, the others go
-    // on.
-    shape.slots = s.is_direct() && !beside ? 1 : t.slots;
+    shape.slots = t.slots;
+    // Storage through a page cache is work of cores: while one aggregator of a node stores, the
+    // others go on.
     shape.takes_turns = s.is_direct() ? 1 : of_node * s.nodes_of_machine;
     if (!s.is_direct())
         shape.stores_at_once = s.reads() ? std::min(of_node, s.cores) : 1.0 / s.nodes_of_machine;
@@ -215,7 +213,7 @@ CostTerms terms_by_messages(const Method& method, const PlanInputs& s) {
     node.in_bytes = t.far_bytes * of_storing;
     // One device serves all nodes, but each node has its own page cache.
     node.store_work = stored * (s.is_direct() ? 1 / t.rounds : of_storing);
-    node.other_work = hashed(s) * of_sender + handed_over(t, method, s) * of_storing;
+    node.other_work = hashed(s) * of_sender + handed_over(t, s) * of_storing;
     const AggregatorLoad aggregator{.received = exchanged_load(t, s, of_aggregator)};
     const RoundLoad load{.nodes = {&node, 1},
                          .aggregators = {&aggregator, 1},

@@ -121,6 +121,21 @@ void add_agents(std::vector<PlanFact>& facts, const AgentFacts& agents) {
                                    number(agents.message) + " bytes"});
 }
 
+std::string_view overlap_text(Overlap overlap) {
+    switch (overlap) {
+        case Overlap::none:
+            return "any free rank loads a buffer";
+        case Overlap::other_ranks:
+            return "an aggregator's own thread makes the storage calls, while other ranks of the "
+                   "node use its other buffers; they leave no core for an I/O thread";
+        case Overlap::io_thread:
+            return "an I/O thread makes the storage calls during the next exchange";
+        case Overlap::store:
+            return "storage requests progress by themselves during the next exchange";
+    }
+    return "";
+}
+
 void add_storage(std::vector<PlanFact>& facts, const Plan& plan) {
     facts.push_back({"file domains", domains_text(plan)});
     facts.push_back({"storage", std::string(plan.method->storage_part().name) +
@@ -134,6 +149,7 @@ void add_storage(std::vector<PlanFact>& facts, const Plan& plan) {
                             (plan.any_rank_loads() ? "; any idle rank loads data for them" : "")});
     facts.push_back({"buffers", number(plan.slots) + " x " + number(plan.slot_bytes) +
                                     " bytes per aggregator, " + number(plan.rounds) + " rounds"});
+    if (plan.slots > 1) facts.push_back({"overlap", std::string(overlap_text(plan.overlap))});
 }
 
 void add_exchange(std::vector<PlanFact>& facts, const Plan& plan) {

@@ -18,7 +18,6 @@ namespace oratorio {
 struct Schedule {
     static constexpr int of_node = 0;  ///< as many slots as give kSharedSlots on the node
     int slots = 1;                     ///< sub-buffers of an aggregator
-    bool io_thread = false;            ///< a separate thread makes the storage calls
     int aggregators_max = 0;           ///< limit; 0 = the number from plan/aggregators
     bool all_aggregate = false;        ///< every rank is an aggregator, unless hints say otherwise
     bool slot_is_block = false;        ///< a slot holds at most one block of the file domain

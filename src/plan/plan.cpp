@@ -126,6 +126,15 @@ void set_buffers(Plan& plan, Bytes buffer, int slots, Bytes slot_bytes_max = INT
     }
 }
 
+/// Chooses what runs while an aggregator stores a round. On a node with shared collective buffers
+/// and a page cache, the other ranks keep the cores busy, so another thread would only add
+/// switches. A store's own requests can't hold a read-modify-write together.
+Overlap overlap_of(const PlanInputs& s, const Plan& plan) {
+    if (plan.slots == 1 || plan.any_rank_loads()) return Overlap::none;
+    if (s.facts->asynchronous && !plan.keeps_holes()) return Overlap::store;
+    return plan.method->on_node() && !s.is_direct() ? Overlap::other_ranks : Overlap::io_thread;
+}
+
 /// Returns Loads::after_asking if aggregators must ask what a round will hold before they load it:
 /// with so little data between holes, most of what is loaded would be useless.
 Loads loads_of(Direction direction, Extent hull, Bytes bytes) {
@@ -197,7 +206,7 @@ Bytes slot_by_messages(const PlanInputs& s) {
 /// keeps its own under way.
 bool loads_are_shared(const PlanInputs& s, const Plan& plan) {
     return s.reads() && !s.facts->asynchronous && !plan.asks_contents() &&
-           !plan.method->schedule.io_thread && plan.method->exchange_part().anyone_loads;
+           plan.method->exchange_part().anyone_loads;
 }
 
 /// Makes a graph of the ranks with data for which `wanted(rank, hull)` holds.
@@ -333,6 +342,7 @@ Plan plan_without_ranks(Direction direction, AllSummaries summaries, const Nodes
     const int own_slots = of_node ? slots_of_node(s, plan) : schedule.slots;
     const int slots = options.slots > 0 ? options.slots : own_slots;
     set_buffers(plan, options.cb_buffer_size, slots, slot_bytes_most(s, plan, slots));
+    plan.overlap = overlap_of(s, plan);
     route.partners = partners_of(s, plan);
     const bool reports = route.partners == Partners::requested && !must_agree(summaries);
     route.ending = reports ? Ending::reported : Ending::agreed;

@@ -99,6 +99,14 @@ enum class Ending {
     reported,  ///< each rank gets the outcome from the aggregators that it has data with
 };
 
+/// What an aggregator with several buffers overlaps its storage calls with, and by what means.
+enum class Overlap {
+    none,         ///< nothing: there is one buffer, or the ranks load the buffers themselves
+    other_ranks,  ///< other ranks of the node fill or empty its other buffers; its thread stores
+    io_thread,    ///< the next exchange: its I/O thread makes the storage calls
+    store,        ///< the next exchange: the store's requests progress by themselves
+};
+
 /// Each rank makes the storage calls for its own data. The plan has one participant, which is its
 /// own aggregator.
 struct OwnCalls {
@@ -128,6 +136,7 @@ struct Shipped {
 ///   and there are no more slots than rounds.
 /// - Only reads through buffers have `loads` other than by_aggregator. Any rank may load only where
 ///   the exchange and the schedule allow it.
+/// - Storage overlaps something if and only if aggregators have several buffers and load them.
 /// - Two-phase I/O is collective and never atomic.
 /// - Ranks with local aggregators don't report edges: with two layers, Partners is by_hull.
 /// - Partners::requested needs an exchange by messages, and Ending::reported needs
@@ -161,6 +170,7 @@ struct Plan {
     std::int64_t rounds = 0;
     RoundOrder order;  ///< which part of a domain each round handles
     Loads loads = Loads::by_aggregator;
+    Overlap overlap = Overlap::none;
 
     // How data moves between the ranks and the storage, and the limits of messages.
     std::variant<OwnCalls, TwoPhase, Shipped> route;

@@ -47,6 +47,12 @@ struct Stats {
 #undef COUNTER
         rows
     };
+    /// Adds the counts and times of `other`.
+    void add(const Stats& other) {
+#define COUNTER(name, unit, description) name += other.name;
+#include "stats/counters.def"
+#undef COUNTER
+    }
     /// Convert all rows to an array in the order of the rows, to be summed over ranks, and back.
     [[nodiscard]] std::array<std::uint64_t, rows> values() const;
     static Stats of(const std::array<std::uint64_t, rows>& values);

@@ -20,6 +20,19 @@
 
 namespace oratorio {
 
+class Store;
+
+/// Several calls of a store that belong together, such as a read-modify-write. The thread that
+/// performs the store's requests performs them one after the other, as one request.
+class StoreJob {
+  public:
+    /// Makes the calls. `store` is the performing thread's own. Keeps the outcome.
+    virtual void perform(Store& store) = 0;
+
+  protected:
+    ~StoreJob() = default;
+};
+
 /// A request for one contiguous range of the file, scattered over memory. The caller owns the
 /// iovecs and the memory, which must stay valid until the request is reaped.
 struct IoRequest {
@@ -27,6 +40,8 @@ struct IoRequest {
     Offset offset = 0;
     std::span<const iovec> memory;
     std::uint64_t token = 0;  ///< chosen by the caller; returned in the completion
+    /// Performed in place of a transfer, if not null. REQUIRES: limits().performs_jobs.
+    StoreJob* job = nullptr;
 };
 
 struct IoCompletion {
@@ -52,12 +67,13 @@ struct DirectAlignment {
 };
 
 struct StoreLimits {
-    int queue_depth = 1;        ///< requests that may be outstanding
-    int iovecs_max = 1024;      ///< per request
-    Bytes bytes_max = 1 << 30;  ///< per request
-    Bytes block_bytes = 4096;   ///< preferred block of the file system (st_blksize)
-    bool asynchronous = false;  ///< `queued` requests progress while the caller does other things
-    bool mappable = false;      ///< map() works
+    int queue_depth = 1;         ///< requests that may be outstanding
+    int iovecs_max = 1024;       ///< per request
+    Bytes bytes_max = 1 << 30;   ///< per request
+    Bytes block_bytes = 4096;    ///< preferred block of the file system (st_blksize)
+    bool asynchronous = false;   ///< `queued` requests progress while the caller does other things
+    bool performs_jobs = false;  ///< requests may be jobs, which progress in the same way
+    bool mappable = false;       ///< map() works
     /// True if other nodes may have extended the file without this machine's knowledge.
     bool size_may_be_old = false;
     DirectAlignment direct_read = {};

@@ -26,7 +26,7 @@ class ThreadedStore final : public Store, private IoThread::Client {
         facts_ = store_.facts();
         facts_.limits = beside_.limits();
         facts_.limits.queue_depth = std::max(queue_depth, 1);
-        facts_.limits.asynchronous = true;
+        facts_.limits.asynchronous = facts_.limits.performs_jobs = true;
     }
     explicit ThreadedStore(std::unique_ptr<Belongings> belongings, int queue_depth)
         : ThreadedStore(*belongings->store, *belongings->store, belongings->thread, queue_depth) {
@@ -77,9 +77,13 @@ class ThreadedStore final : public Store, private IoThread::Client {
 
   private:
     void perform(const IoRequest& request) override {
-        (void)beside_.submit(request);  // never full: it has no other requests
-        IoCompletion completion;
-        while (beside_.reap(std::span(&completion, 1), true) == 0) {
+        IoCompletion completion{.token = request.token};
+        if (request.job != nullptr) {
+            request.job->perform(beside_);
+        } else {
+            (void)beside_.submit(request);  // never full: it has no other requests
+            while (beside_.reap(std::span(&completion, 1), true) == 0) {
+            }
         }
         const std::lock_guard hold(lock_);
         --queued_;
@@ -148,6 +152,11 @@ bool IoThread::enqueue(Client& client, const IoRequest& request) {
     return true;
 }
 
+void IoThread::wait_until_idle() {
+    std::unique_lock hold(lock_);
+    idle_.wait(hold, [&] { return jobs_.empty(); });
+}
+
 bool IoThread::start() {
     const SignalsBlocked blocked;  // the new thread inherits the signal mask
     try {
@@ -164,10 +173,11 @@ void IoThread::run() {
         changed_.wait(hold, [&] { return ending_ || !jobs_.empty(); });
         if (jobs_.empty()) return;
         const Job job = jobs_.front();
-        jobs_.pop_front();
         hold.unlock();
         job.client->perform(job.request);
         hold.lock();
+        jobs_.pop_front();
+        if (jobs_.empty()) idle_.notify_all();
     }
 }
 

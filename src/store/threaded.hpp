@@ -45,6 +45,8 @@ class IoThread {
     /// Queues a request. The queue is unbounded; the queue depths of its clients limit it. Returns
     /// false if the system provides no thread.
     [[nodiscard]] bool enqueue(Client& client, const IoRequest& request);
+    /// Waits until all queued requests are performed.
+    void wait_until_idle();
 
   private:
     struct Job {
@@ -56,7 +58,8 @@ class IoThread {
 
     std::mutex lock_;
     std::condition_variable changed_;
-    std::deque<Job> jobs_;
+    std::condition_variable idle_;
+    std::deque<Job> jobs_;  ///< the first is being performed
     bool ending_ = false;
     std::unique_ptr<Store> store_;
     std::thread thread_;

@@ -53,6 +53,7 @@ struct Transfer::Request {
     Offset offset;
     std::uint64_t token;
     std::vector<iovec> memory;
+    StoreJob* job = nullptr;  // null: a transfer
     Bytes total = 0;
     Bytes cut = 0;       // leading bytes already cut into parts
     Extent direct = {};  // the bytes that can bypass the page cache; no part crosses its ends
@@ -117,6 +118,22 @@ void Transfer::start(Direction direction, Offset offset, std::span<const iovec> 
     if (!move_or_start(direction, offset, memory, token)) return;
     ++outstanding_;
     finished_.push_back({.token = token, .bytes = length_of(memory)});
+}
+
+void Transfer::start(StoreJob& job, std::uint64_t token) {
+    ++outstanding_;
+    if (!store_.limits().performs_jobs) {
+        job.perform(store_);
+        finished_.push_back({.token = token});
+        return;
+    }
+    // A job is a request of one part, which can neither be cut nor be short.
+    auto request = std::make_shared<Request>(Request{
+        .direction = Direction::write, .offset = 0, .token = token, .memory = {}, .job = &job});
+    request->stop = 1;
+    request->open_parts = 1;
+    ready_.push_back(std::unique_ptr<Part>(new Part{this, std::move(request), 0}));
+    pump();
 }
 
 bool Transfer::move_or_start(Direction direction, Offset offset, std::span<const iovec> memory,
@@ -223,11 +240,11 @@ void Transfer::pump() {
         }
         const IoRequest io{request.direction, request.offset + part.begin + part.moved,
                            std::span(part.memory).subspan(part.first),
-                           reinterpret_cast<std::uintptr_t>(&part)};
+                           reinterpret_cast<std::uintptr_t>(&part), request.job};
         if (request.direction == Direction::read && part.moved == 0)
             store_.expect_size(request.offset + part.begin + part.length);
         if (store_.submit(io) == Submitted::full) return;
-        count_call();
+        if (request.job == nullptr) count_call();
         ++in_store_;
         (void)ready_.front().release();  // reap() takes it back
         ready_.pop_front();
@@ -295,6 +312,10 @@ bool Transfer::has_more_to_read(Part& part, int number, Bytes moved) {
 
 void Transfer::complete(std::unique_ptr<Part> part, const IoCompletion& completion) {
     --in_store_;
+    if (part->request->job != nullptr) {
+        finished_.push_back({.token = part->request->token});
+        return;
+    }
     const Direction direction = part->request->direction;
     int number = completion.system_errno;
     if (completion.bytes > part->length - part->moved) number = kInvalidResult;

@@ -38,6 +38,9 @@ class Transfer {
                std::uint64_t token);
     void start(Direction direction, Offset offset, std::span<std::byte> memory,
                std::uint64_t token);
+    /// Starts a job. A store that performs no jobs leaves it to the calling thread, which performs
+    /// it at once. The job must stay valid until poll() has returned its token.
+    void start(StoreJob& job, std::uint64_t token);
     /// Starts a request like start(), but returns true if everything has moved already, as in
     /// stores that complete requests when they are submitted. poll() doesn't return such a request.
     [[nodiscard]] bool move_or_start(Direction direction, Offset offset,

@@ -15,7 +15,10 @@ SimulatedStore::SimulatedStore(Fibers& fibers, Storage& storage, int rank, Fault
       storage_(storage),
       rank_(rank),
       fault_(fault),
-      store_(storage.disk, options, [this] { wait_for_unlock(); }) {}
+      store_(storage.disk, options, [this] { wait_for_unlock(); }),
+      facts_(store_.facts()) {
+    facts_.limits.performs_jobs = facts_.limits.asynchronous;
+}
 
 SimulatedStore::~SimulatedStore() {
     drop_locks();
@@ -25,9 +28,13 @@ Submitted SimulatedStore::submit(const IoRequest& request) {
     const Spared spared;
     fibers_.maybe();
     fibers_.moved();
+    if (request.job != nullptr) {
+        jobs_.push_back(request);
+        return Submitted::queued;
+    }
     const bool counts = request.direction == Direction::read ? fault_.reads : fault_.writes;
     if (counts && fault_.nth > 0 && --fault_.nth == 0) {
-        failed_.push_back({.token = request.token, .system_errno = fault_.system_errno});
+        ended_.push_back({.token = request.token, .system_errno = fault_.system_errno});
         return Submitted::done;
     }
     const Submitted submitted = store_.submit(request);
@@ -38,12 +45,26 @@ Submitted SimulatedStore::submit(const IoRequest& request) {
 std::size_t SimulatedStore::reap(std::span<IoCompletion> out, bool wait) {
     const Spared spared;
     fibers_.maybe();
-    const std::size_t count = std::min(out.size(), failed_.size());
-    std::copy_n(failed_.begin(), count, out.begin());
-    failed_.erase(failed_.begin(), failed_.begin() + static_cast<std::ptrdiff_t>(count));
+    was_late_ = !was_late_ && !wait;
+    if (!jobs_.empty() && !in_job_ && !was_late_) perform_next_job();
+    const std::size_t count = std::min(out.size(), ended_.size());
+    std::copy_n(ended_.begin(), count, out.begin());
+    ended_.erase(ended_.begin(), ended_.begin() + static_cast<std::ptrdiff_t>(count));
     const std::size_t more = store_.reap(out.subspan(count), wait && count == 0);
     if (more > 0) fibers_.moved();
     return count + more;
+}
+
+/// Performs one job from its beginning to its end. Other ranks may run in between, and another job
+/// of this store may not.
+void SimulatedStore::perform_next_job() {
+    const IoRequest next = jobs_.front();
+    jobs_.pop_front();
+    in_job_ = true;
+    next.job->perform(*this);
+    in_job_ = false;
+    ended_.push_back({.token = next.token});
+    fibers_.moved();
 }
 
 Result<Bytes> SimulatedStore::size() {

@@ -3,6 +3,7 @@
 // run, range locks wait as those of the operating system do, and chosen requests fail.
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <vector>
 
@@ -37,7 +38,7 @@ class SimulatedStore final : public Store {
                    const test::MemoryStoreOptions& options);
     ~SimulatedStore() override;
 
-    [[nodiscard]] const StoreFacts& facts() const override { return store_.facts(); }
+    [[nodiscard]] const StoreFacts& facts() const override { return facts_; }
     Submitted submit(const IoRequest& request) override;
     std::size_t reap(std::span<IoCompletion> out, bool wait) override;
     Result<Bytes> size() override;
@@ -51,6 +52,7 @@ class SimulatedStore final : public Store {
     Result<void> close() override;
 
   private:
+    void perform_next_job();
     void wait_for_unlock();
     void drop_locks();
 
@@ -60,7 +62,11 @@ class SimulatedStore final : public Store {
     Fault& fault_;  ///< counts the rank's requests down, over all its stores
     Extent wanted_;
     test::MemoryStore store_;
-    std::vector<IoCompletion> failed_;
+    StoreFacts facts_;
+    std::vector<IoCompletion> ended_;  ///< of failed requests and of jobs
+    std::deque<IoRequest> jobs_;       ///< in the order in which they are performed
+    bool in_job_ = false;
+    bool was_late_ = false;  ///< the last reap left a job for the next one
 };
 
 }  // namespace oratorio::oracle

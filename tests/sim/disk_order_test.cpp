@@ -26,14 +26,19 @@ constexpr Bytes kEach = (kBlocks * kBlock - 8192) / kRanks;  // data bytes of ea
 class ToldStore final : public MemoryStore {
   public:
     ToldStore(MemoryDisk& disk, const MemoryStoreOptions& options, std::vector<Offset>& told)
-        : MemoryStore(disk, options), told_(told) {}
+        : MemoryStore(disk, options), disk_(disk), options_(options), told_(told) {}
     Submitted submit(const IoRequest& request) override {
         const Submitted how = MemoryStore::submit(request);
         if (how != Submitted::full) told_.push_back(request.offset);
         return how;
     }
+    Result<std::unique_ptr<Store>> duplicate() override {
+        return std::unique_ptr<Store>(std::make_unique<ToldStore>(disk_, options_, told_));
+    }
 
   private:
+    MemoryDisk& disk_;
+    MemoryStoreOptions options_;
     std::vector<Offset>& told_;
 };
 

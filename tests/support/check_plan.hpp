@@ -21,6 +21,9 @@ inline std::string_view broken_rounds(const Plan& plan) {
         return "a slot is a number of whole pages";
     if (!plan.order.ascending() && plan.method->schedule.order == nullptr)
         return "the rounds are in order unless the method says otherwise";
+    const bool several = plan.method->aggregated() && plan.slots > 1 && !plan.any_rank_loads();
+    if (several != (plan.overlap != Overlap::none))
+        return "storage overlaps something if and only if aggregators fill several buffers";
     if (std::ssize(plan.ranks) > plan.ranks_with_data) return "only ranks with data take part";
     return "";
 }
@@ -31,9 +34,8 @@ inline std::string_view broken_loads(const Plan& plan) {
     if (plan.direction != Direction::read || !plan.method->storage_part().buffered)
         return "only reads of whole regions load them";
     if (plan.loads != Loads::by_any_rank) return "";
-    const bool allowed =
-        plan.method->exchange_part().anyone_loads && !plan.method->schedule.io_thread;
-    return allowed ? "" : "the exchange and the schedule let only aggregators load";
+    return plan.method->exchange_part().anyone_loads ? ""
+                                                     : "the exchange lets only aggregators load";
 }
 
 inline std::string_view broken_route(const Plan& plan, const OwnCalls& calls) {

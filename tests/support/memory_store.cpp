@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <thread>
 
 namespace oratorio::test {
 namespace {
@@ -90,7 +91,15 @@ MemoryStore::MemoryStore(MemoryDisk& disk, const MemoryStoreOptions& options,
 }
 
 MemoryStore::~MemoryStore() {
-    unlock({0, std::numeric_limits<Offset>::max()});
+    if (owner_.use_count() == 1) unlock({0, std::numeric_limits<Offset>::max()});
+}
+
+Result<std::unique_ptr<Store>> MemoryStore::duplicate() {
+    MemoryStoreOptions options = options_;
+    options.yields = false;
+    auto another = std::make_unique<MemoryStore>(disk_, options, [] { std::this_thread::yield(); });
+    another->owner_ = owner_;
+    return std::unique_ptr<Store>(std::move(another));
 }
 
 Submitted MemoryStore::submit(const IoRequest& request) {
@@ -283,15 +292,16 @@ Result<Mapped> MemoryStore::map(Extent range, Direction direction, Populate) {
 }
 
 Result<void> MemoryStore::close() {
-    unlock({0, std::numeric_limits<Offset>::max()});
+    if (owner_.use_count() == 1) unlock({0, std::numeric_limits<Offset>::max()});
     const int number = options_.close_errno;
     if (number != 0) return Error::make(kind_of_errno(number), "close", number);
     return {};
 }
 
 bool MemoryStore::conflicts(Extent range, bool exclusive) const {
+    const std::lock_guard alone(*disk_.mutex_);
     return std::ranges::any_of(disk_.locks_, [&](const MemoryDisk::Lock& held) {
-        return held.owner != this && held.node == options_.node &&
+        return held.owner != owner_.get() && held.node == options_.node &&
                !intersect(held.range, range).empty() && (exclusive || held.exclusive);
     });
 }
@@ -299,8 +309,9 @@ bool MemoryStore::conflicts(Extent range, bool exclusive) const {
 // Returns true if a mandatory lock forbids the transfer. A shared lock forbids all writes, even
 // those of its owner.
 bool MemoryStore::is_denied(Extent range, bool writes) const {
+    const std::lock_guard alone(*disk_.mutex_);
     return std::ranges::any_of(disk_.locks_, [&](const MemoryDisk::Lock& held) {
-        const bool denies = held.exclusive ? held.owner != this : writes;
+        const bool denies = held.exclusive ? held.owner != owner_.get() : writes;
         return denies && !intersect(held.range, range).empty();
     });
 }
@@ -308,18 +319,28 @@ bool MemoryStore::is_denied(Extent range, bool writes) const {
 // Releases the owner's locks in the range, and only there: as in the operating system, a part of a
 // lock can be released. Taking a lock uses this to replace the owner's earlier locks.
 void MemoryStore::unlock(Extent range) {
+    const std::lock_guard alone(*disk_.mutex_);
     std::vector<MemoryDisk::Lock> kept;
     for (const MemoryDisk::Lock& held : disk_.locks_) {
-        if (held.owner != this || intersect(held.range, range).empty()) {
+        if (held.owner != owner_.get() || intersect(held.range, range).empty()) {
             kept.push_back(held);
             continue;
         }
         const Extent before{held.range.begin, range.begin};
         const Extent after{range.end, held.range.end};
-        if (!before.empty()) kept.push_back({this, before, held.exclusive, held.node});
-        if (!after.empty()) kept.push_back({this, after, held.exclusive, held.node});
+        if (!before.empty()) kept.push_back({owner_.get(), before, held.exclusive, held.node});
+        if (!after.empty()) kept.push_back({owner_.get(), after, held.exclusive, held.node});
     }
     disk_.locks_ = std::move(kept);
+}
+
+bool MemoryStore::try_lock(Extent range, bool exclusive) {
+    const std::lock_guard alone(*disk_.mutex_);
+    if (conflicts(range, exclusive)) return false;
+    ++disk_.counters_.locks;
+    unlock(range);
+    disk_.locks_.push_back({owner_.get(), range, exclusive, options_.node});
+    return true;
 }
 
 Result<void> MemoryStore::lock(Extent range, bool lock, bool exclusive) {
@@ -328,13 +349,10 @@ Result<void> MemoryStore::lock(Extent range, bool lock, bool exclusive) {
         return {};
     }
     if (range.empty()) return {};
-    while (conflicts(range, exclusive)) {
+    while (!try_lock(range, exclusive)) {
         if (!while_locked_) return Error::make(ErrorKind::file_in_use, "lock", EDEADLK);
         while_locked_();
     }
-    ++disk_.counters_.locks;
-    unlock(range);
-    disk_.locks_.push_back({this, range, exclusive, options_.node});
     return {};
 }
 

@@ -135,17 +135,15 @@ class MemoryStore : public Store {
     /// stay. The guarded copy fails on a full disk and in bad ranges; its bytes before the fault
     /// are kept.
     Result<Mapped> map(Extent range, Direction direction, Populate populate) override;
-    /// Returns a store on the same disk that draws the same faults from the start again. Its
-    /// requests do not let other ranks run, because a thread that is no rank makes them.
-    Result<std::unique_ptr<Store>> duplicate() override {
-        MemoryStoreOptions options = options_;
-        options.yields = false;
-        return std::unique_ptr<Store>(std::make_unique<MemoryStore>(disk_, options));
-    }
+    /// Returns a store on the same disk that draws the same faults from the start again. The two
+    /// own their locks together, as duplicated descriptors do. Requests of the duplicate do not let
+    /// other ranks run, because a thread that is no rank makes them.
+    Result<std::unique_ptr<Store>> duplicate() override;
     Result<void> close() override;
 
   private:
     IoCompletion perform(const IoRequest& request);
+    [[nodiscard]] bool try_lock(Extent range, bool exclusive);
     [[nodiscard]] bool conflicts(Extent range, bool exclusive) const;
     [[nodiscard]] bool is_denied(Extent range, bool writes) const;
     void unlock(Extent range);
@@ -155,6 +153,7 @@ class MemoryStore : public Store {
     GivenPlaces places_;
     StoreFacts facts_;
     std::function<void()> while_locked_;
+    std::shared_ptr<char> owner_ = std::make_shared<char>();  ///< of locks; its address names it
     Random random_;
     std::vector<IoRequest> queued_;
     std::deque<IoCompletion> done_;

@@ -35,7 +35,9 @@ struct RankFile {
                  .io_thread = io_thread,
                  .lock_policy = lock_policy,
                  .undelivered = undelivered,
-                 .agents = agents.get()} {}
+                 .agents = agents.get()} {
+        lock_policy.io_thread = &io_thread;
+    }
     RankFile(const RankFile&) = delete;
     RankFile& operator=(const RankFile&) = delete;
 

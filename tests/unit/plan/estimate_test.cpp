@@ -206,15 +206,15 @@ TEST(Estimate, SmallerSubBuffersMeanMoreCalls) {
     EXPECT_NEAR(nano * find_method("one_writer")->seconds(s), 1 + 4, 1e-6);
 }
 
-TEST(Estimate, OnlyAsynchronousStoresOverlapWithADevice) {
+TEST(Estimate, SeveralSubBuffersOverlapWithADevice) {
     FlatTerms options;
     options.direct_write = true;
     const PlanInputs s = situation_of(options, Direction::write);
     const double one = find_method("two_phase")->seconds(s);
-    EXPECT_GE(find_method("double_buffer")->seconds(s), one) << "the store returns when it is done";
-    EXPECT_LT(find_method("multithreaded")->seconds(s), 0.9 * one);
+    const double by_thread = find_method("double_buffer")->seconds(s);
+    EXPECT_LT(by_thread, 0.9 * one);
     options.asynchronous = true;
-    EXPECT_LT(find_method("double_buffer")->seconds(s), 0.9 * one);
+    EXPECT_LE(find_method("double_buffer")->seconds(s), by_thread) << "no thread need be woken";
     EXPECT_DOUBLE_EQ(find_method("two_phase")->seconds(s), one) << "it has no other sub-buffer";
 }
 

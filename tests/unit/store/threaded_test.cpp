@@ -14,6 +14,7 @@
 #include <functional>
 #include <vector>
 
+#include "engine/lock_policy.hpp"
 #include "store/lazy_open.hpp"
 #include "store/transfer.hpp"
 #include "support/forbidden_calls.hpp"
@@ -101,6 +102,63 @@ TEST(Threaded, requests_are_done_in_order_by_another_thread_without_signals) {
     EXPECT_EQ(tokens, (std::vector<std::uint64_t>{0, 1, 2}));
     EXPECT_NE(seen.thread, std::this_thread::get_id());
     EXPECT_FALSE(seen.takes_signals);
+}
+
+// A job that makes two requests with the store that it is given.
+struct TwoRequests final : StoreJob {
+    Store* by = nullptr;
+    void perform(Store& store) override {
+        by = &store;
+        for (const std::uint64_t token : {7, 8}) {
+            EXPECT_EQ(store.submit({Direction::write, 0, std::span(&one_piece, 1), token}),
+                      Submitted::done);
+        }
+    }
+};
+
+TEST(Threaded, a_job_is_performed_in_order_by_the_thread_with_its_own_store) {
+    Seen seen;
+    SlowStore slow(seen);
+    IoThread thread;
+    const auto store = make_threaded(slow, thread, 3);
+    ASSERT_TRUE(store->limits().performs_jobs);
+    Transfer transfer(*store, nullptr);
+    TwoRequests job;
+    transfer.start(Direction::write, 0, std::span(&one_byte, 1), 0);
+    transfer.start(job, 1);
+    thread.wait_until_idle();
+    ASSERT_EQ(seen.tokens.size(), 3U);
+    EXPECT_EQ(seen.tokens[1], 7U);
+    EXPECT_EQ(seen.tokens[2], 8U);
+    EXPECT_EQ(job.by, thread.store());
+    EXPECT_NE(seen.thread, std::this_thread::get_id());
+}
+
+TEST(Threaded, a_job_is_performed_by_the_caller_where_the_store_performs_none) {
+    Seen seen;
+    SlowStore slow(seen);
+    Transfer transfer(slow, nullptr);
+    TwoRequests job;
+    transfer.start(job, 1);
+    EXPECT_EQ(seen.tokens, (std::vector<std::uint64_t>{7, 8}));
+    EXPECT_EQ(job.by, &slow);
+    Transferred done;
+    ASSERT_TRUE(transfer.poll(done, false));
+    EXPECT_EQ(done.token, 1U);
+}
+
+// Descriptors that were duplicated own their locks together, so a lock of the program's thread
+// would replace that of the job, and its release would end the job's.
+TEST(Threaded, a_lock_of_the_same_handle_waits_until_the_thread_is_idle) {
+    Seen seen;
+    SlowStore slow(seen);
+    IoThread thread;
+    const auto store = make_threaded(slow, thread, 3);
+    for (std::uint64_t token = 0; token < 3; ++token) submit(*store, token);
+    LockPolicy policy;
+    policy.io_thread = &thread;
+    ASSERT_TRUE(policy.take(slow, {0, 1}, true));
+    EXPECT_EQ(seen.requests_before_call, 3U);
 }
 
 TEST(Threaded, every_other_call_waits_for_what_is_queued) {
@@ -216,13 +274,13 @@ TEST(Threaded, a_store_of_its_own_does_requests_on_the_caller_where_there_is_no_
 
 // A store that cannot be duplicated cannot be used by a thread.
 TEST(Threaded, there_is_none_without_a_store_for_the_thread) {
-    IoThread thread;
     const auto refused = open_lazily([]() -> Result<std::unique_ptr<Store>> {
         return Error::make(ErrorKind::access, "test", EACCES);
     });
-    EXPECT_EQ(make_threaded(*refused, thread, 2), nullptr);
     MemoryDisk disk;
     MemoryStore store(disk);
+    IoThread thread;  // its store doesn't outlive the disk
+    EXPECT_EQ(make_threaded(*refused, thread, 2), nullptr);
     EXPECT_NE(make_threaded(store, thread, 2), nullptr);
 }
 
