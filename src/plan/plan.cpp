@@ -163,7 +163,9 @@ Partners partners_of(const PlanInputs& s, const Plan& plan) {
     if (sparse && !plan.layers().two())
         return plan.method->exchange_part().sends_messages ? Partners::requested
                                                            : Partners::by_data;
-    return worth_thinning(s, plan) ? Partners::by_data : Partners::by_hull;
+    // Disk-directed I/O moves only the blocks that hold requested data (Kotz 1994).
+    const bool lists_blocks = plan.method->schedule.asks_places && !plan.covered;
+    return lists_blocks || worth_thinning(s, plan) ? Partners::by_data : Partners::by_hull;
 }
 
 int aggregators_per_node(const Method& method, int by_messages) {

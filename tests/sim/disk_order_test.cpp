@@ -191,6 +191,41 @@ TEST(DiskOrder, WithoutPlacesItIsTheOrderOfTheFile) {
     expect_file(disk);
 }
 
+/// Kotz, "Disk-directed I/O for MIMD Multiprocessors" (1994): the list has the blocks that hold
+/// requested data, not all blocks between the first and the last.
+TEST(DiskOrder, OnlyBlocksWithRequestedDataAreMoved) {
+    for (const Direction direction : {Direction::read, Direction::write}) {
+        MemoryDisk disk;
+        fill(disk);
+        std::vector<Offset> offsets;
+        run_ranks({.ranks = kRanks}, [&](Transport& transport) {
+            const Rank rank = transport.topology().rank;
+            std::vector<Offset> of_rank;
+            ToldStore store(disk, {.places = scattered()}, of_rank);
+            FlatTerms options;
+            options.method = find_method("disk_directed");
+            options.striping_unit = kBlock;
+            options.cb_nodes = 1;
+            Stats stats;
+            RankFile file(transport, store, options, stats);
+            // The ranks share every other block evenly.
+            constexpr Bytes kPart = kBlock / kRanks;
+            std::vector<std::byte> memory(kBlocks / 2 * kPart);
+            Access access;
+            access.direction = direction;
+            access.file = {Shape::run(kPart), 2 * kBlock, rank * kPart, Layout::unbounded};
+            access.memory = {Shape::run(std::ssize(memory)), std::ssize(memory), 0, 1};
+            access.buffer = memory.data();
+            EXPECT_EQ(file.access(access).bytes, std::ssize(memory));
+            if (rank == 0) offsets = of_rank;
+        });
+        std::vector<Offset> even;
+        for (const Offset at : on_device(0, 1))
+            if (at / kBlock % 2 == 0) even.push_back(at);
+        EXPECT_EQ(offsets, even);
+    }
+}
+
 TEST(DiskOrder, EveryAccessQueriesTheLocationsAgain) {
     MemoryDisk disk;
     fill(disk);
