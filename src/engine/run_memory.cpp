@@ -31,7 +31,8 @@ bool RunMemory::take_for_collective(Direction direction, const PlanOptions& opti
     }
     shared_.messages = pool_.take(MessageBuffers::bytes_needed(
         message_bytes_of(options), std::max(1, options.messages_in_flight)));
-    shared_.collective = pool_.take(std::max(options.cb_buffer_size, kCollectiveBytesMin));
+    const Bytes collective = options.collective_buffer(slots_most(options));
+    shared_.collective = pool_.take(std::max(collective, kCollectiveBytesMin));
     if (direction == Direction::write) shared_.scratch = pool_.take(RegionWriter::scratch_bytes);
     return !shared_.messages.span().empty() && shared_.has_all(direction);
 }

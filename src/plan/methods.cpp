@@ -228,6 +228,12 @@ bool asks_for_agents(const PlanOptions& options) {
     return asked != nullptr && !asked->aggregated() && asked->storage_part().shipped;
 }
 
+int slots_most(const PlanOptions& options) {
+    if (options.slots > 0) return options.slots;
+    return std::ranges::max(methods(), {}, [](const Method& one) { return one.schedule.slots; })
+        .schedule.slots;
+}
+
 bool asks_for_edges(const PlanOptions& options) {
     const Method* const asked = options.method;
     return options.sparse || (asked != nullptr && asked->graph_part().is_thinned);

@@ -85,6 +85,9 @@ inline constexpr Bytes kMapWindowAlignment = 2 << 20;  // the largest folios of 
 /// Returns true if the method requested by name needs agents (data shipping).
 [[nodiscard]] bool asks_for_agents(const PlanOptions& options);
 
+/// Returns the most slots that a collective access with messages may have.
+[[nodiscard]] int slots_most(const PlanOptions& options);
+
 /// Returns true if a method name or a hint requests a sparse graph.
 [[nodiscard]] bool asks_for_edges(const PlanOptions& options);
 

@@ -18,10 +18,10 @@ enum class Toggle { automatic, enable, disable };
 
 /// How an access should be done, according to the hints.
 struct PlanOptions {
-    const Method* method = nullptr;  ///< null = the cheapest method, hint oratorio_method
-    Bytes cb_buffer_size =
-        16 << 20;      ///< bytes of collective buffer per aggregator, all slots together
-    int cb_nodes = 0;  ///< number of aggregators; 0 = plan/aggregators decides
+    const Method* method = nullptr;   ///< null = the cheapest method, hint oratorio_method
+    Bytes cb_buffer_size = 16 << 20;  ///< bytes of collective buffer per aggregator, or per slot
+    bool buffer_per_slot = false;  ///< each slot has cb_buffer_size, hint oratorio_buffer_per_slot
+    int cb_nodes = 0;              ///< number of aggregators; 0 = plan/aggregators decides
     std::string cb_config_list = "";  ///< "*:2", "hostA:1,hostB:3"; "" = by plan/aggregators
     Toggle cb_read = Toggle::automatic;
     Toggle cb_write = Toggle::automatic;
@@ -49,7 +49,11 @@ struct PlanOptions {
                             ///< oratorio_agents
     int agent_threads = 2;  ///< threads of each agent, hint oratorio_agent_threads
     Bytes ship_block = 0;   ///< block of an agent; 0 = the file system's, hint oratorio_ship_block
-    bool sparse = false;    ///< only ranks with data exchange messages, hint IBM_sparse_access
+    /// Returns the bytes of an aggregator's collective buffer with this number of slots.
+    [[nodiscard]] Bytes collective_buffer(int of_slots) const {
+        return buffer_per_slot ? cb_buffer_size * of_slots : cb_buffer_size;
+    }
+    bool sparse = false;  ///< only ranks with data exchange messages, hint IBM_sparse_access
 };
 
 /// The agents of data shipping: ranks that make storage calls for others, one file block at a time.

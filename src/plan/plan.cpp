@@ -343,7 +343,7 @@ Plan plan_without_ranks(Direction direction, AllSummaries summaries, const Nodes
     const bool of_node = schedule.slots == Schedule::of_node;
     const int own_slots = of_node ? slots_of_node(s, plan) : schedule.slots;
     const int slots = options.slots > 0 ? options.slots : own_slots;
-    set_buffers(plan, options.cb_buffer_size, slots, slot_bytes_most(s, plan, slots));
+    set_buffers(plan, options.collective_buffer(slots), slots, slot_bytes_most(s, plan, slots));
     plan.overlap = overlap_of(s, plan);
     route.partners = partners_of(s, plan);
     const bool reports = route.partners == Partners::requested && !must_agree(summaries);

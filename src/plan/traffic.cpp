@@ -11,7 +11,7 @@ namespace oratorio {
 namespace {
 
 double slot_bytes(const Method& method, const PlanInputs& s, int slots) {
-    const Bytes share = s.options->cb_buffer_size / (s.keeps_holes() ? 2 : 1) / slots;
+    const Bytes share = s.options->collective_buffer(slots) / (s.keeps_holes() ? 2 : 1) / slots;
     Bytes wanted = s.options->sub_buffer > 0 ? s.options->sub_buffer : s.slot_most;
     if (method.schedule.slot_is_block) wanted = std::min(wanted, s.hull.length() / s.ranks);
     return static_cast<double>(std::max(kPage, std::min(share, wanted)));

@@ -156,6 +156,7 @@ HintMap Generator::hints() {
     hints["cb_buffer_size"] = std::to_string(4096 << below(5));
     if (chance(60)) hints["oratorio_sub_buffer"] = "4096";
     if (chance(50)) hints["oratorio_slots"] = std::to_string(1 + below(4));
+    if (hints["cb_buffer_size"] == "8192") hints["oratorio_buffer_per_slot"] = "true";
     if (chance(50)) hints["cb_nodes"] = std::to_string(1 + below(program_.ranks));
     if (chance(25)) hints["romio_cb_write"] = chance(70) ? "enable" : "disable";
     if (chance(25)) hints["romio_cb_read"] = chance(70) ? "enable" : "disable";

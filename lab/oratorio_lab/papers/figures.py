@@ -268,7 +268,14 @@ PAPER_2014 = Paper(
             ("host", "two_phase", "double_buffer", *SLOTS, "raw"), ("16MiB", "4MiB", "1MiB"),
             ("64MiB", "32MiB", "16MiB", "8MiB", "4MiB", "2MiB", "1MiB"), {"count": "16000"},
             {"count": "2200000"},
-            arm_hints=tuple((arm, "oratorio_slots", arm.partition("@")[2]) for arm in SLOTS),
+            arm_hints=tuple(
+                hint
+                for arm in SLOTS
+                for hint in (
+                    (arm, "oratorio_slots", arm.partition("@")[2]),
+                    (arm, "oratorio_buffer_per_slot", "true"),
+                )
+            ),
         ),
     ),
     (

@@ -128,6 +128,28 @@ TEST(Plan, AutoTakesSubBuffersThatStayInACache) {
     EXPECT_EQ(slot(options), 16 * kMiB) << "as the papers compare it";
 }
 
+/// Tsujita et al. (2014) vary the number of slots while each keeps its buffer, so that the number
+/// of rounds (cycles) stays the same.
+TEST(Plan, AHintGivesEachSlotABufferOfItsOwn) {
+    FlatTerms options;
+    options.method = find_method("two_phase");
+    options.cb_buffer_size = 1 << 20;
+    const Summaries summaries = interleaved(8, 1024, 4096);  // 32 MiB in all
+    const auto plan_with = [&](int slots) {
+        options.slots = slots;
+        return plan_of(summaries, options);
+    };
+    const std::int64_t rounds = plan_with(1).rounds;
+    EXPECT_EQ(plan_with(8).rounds, 8 * rounds) << "the slots divide one buffer";
+    options.buffer_per_slot = true;
+    for (const int slots : {1, 2, 4, 8}) {
+        const Plan plan = plan_with(slots);
+        EXPECT_EQ(plan.rounds, rounds) << slots << " slots";
+        EXPECT_EQ(plan.slot_bytes, 1 << 20);
+        EXPECT_EQ(plan.buffer_bytes(), slots * plan.slot_bytes);
+    }
+}
+
 TEST(Plan, OneWriterHasOneAggregator) {
     FlatTerms options;
     options.method = find_method("one_writer");
