@@ -61,6 +61,18 @@ def test_a_claim_shows_or_does_not(value, word):
     assert Verdict(claim, value).word == word
 
 
+def test_passes_that_disagree_are_noise():
+    claim = Claim("it is faster", "1", "write", "a to b", claims.times("a", "b"), 2)
+    assert Verdict(claim, 2.1, (2.3, 2.05)).word == "shows"
+    assert Verdict(claim, 2.1, (2.3, 1.9)).word == "within the noise"
+    assert Verdict(claim, 2.1, (2.3, 1.9)).found == "2.10 (1.90 to 2.30)"
+
+
+def test_no_gain_is_claimed_where_none_is_possible():
+    claim = Claim("it is faster", "1", "write", "a to b", claims.times("a", "b"), 2, needs="network")
+    assert Verdict(claim, 9.0, lacks="all ranks are on one machine").word.startswith("cannot be shown here")
+
+
 def test_a_claim_may_have_an_upper_end():
     claim = Claim("hardly a difference", "1", "write", "a to b", claims.times("a", "b"), 0, 2)
     assert [Verdict(claim, value).word for value in (1.0, 2.5)] == ["shows", "does not show"]

@@ -24,6 +24,7 @@ class Claim:
     least: float
     most: float = math.inf
     partly: float = math.inf
+    needs: str = ""  # a condition without which no gain is possible (measure.lacking)
 
 
 @dataclass(frozen=True)
@@ -32,19 +33,31 @@ class Verdict:
 
     claim: Claim
     value: float | None  # None if the rates that the measure needs were not measured
+    passes: tuple[float, ...] = ()  # the same measure of each pass alone
+    lacks: str = ""  # the reason why the claim cannot be shown here; empty if it can
 
     @property
     def word(self) -> str:
-        """A word or two that say whether the claim shows here."""
+        """A word or two that say whether the claim shows here. If the passes disagree, it is noise."""
         if self.value is None:
             return "not measured"
-        if self.claim.least <= self.value <= self.claim.most:
+        if self.lacks:
+            return f"cannot be shown here: {self.lacks}"
+        words = {self._word_of(value) for value in (self.value, *self.passes)}
+        return words.pop() if len(words) == 1 else "within the noise"
+
+    def _word_of(self, value: float) -> str:
+        if self.claim.least <= value <= self.claim.most:
             return "shows"
-        return "shows in part" if self.value >= self.claim.partly else "does not show"
+        return "shows in part" if value >= self.claim.partly else "does not show"
 
     @property
     def found(self) -> str:
-        return "" if self.value is None else f"{self.value:.2f}"
+        """The value, with the range of the passes if they differ."""
+        if self.value is None:
+            return ""
+        ends = [f"{end:.2f}" for end in (min(self.passes), max(self.passes))] if self.passes else []
+        return f"{self.value:.2f}" + (f" ({ends[0]} to {ends[1]})" if len(set(ends)) == 2 else "")
 
 
 def _ratios(curves: Sequence[Rates], arm: str, over: Sequence[str]) -> list[list[float]]:

@@ -64,6 +64,7 @@ class Measured:
     settings: Settings
     curves: tuple[Curve, ...]
     skipped: tuple[str, ...]  # reasons for which sweeps were left out
+    smoke: bool = False  # sizes that say nothing about speed
 
 
 def settings_of(mode: str, settings: Settings) -> Settings:
@@ -222,7 +223,7 @@ def plan(
             continue
         for mode in modes:
             curves += _curves_of(sweep, scale, mode, settings)
-    return Measured(paper, settings, tuple(curves), tuple(dict.fromkeys(skipped)))
+    return Measured(paper, settings, tuple(curves), tuple(dict.fromkeys(skipped)), scale.smoke)
 
 
 def jobs(measured: Measured) -> list[tuple[Run, Settings]]:
@@ -240,20 +241,55 @@ def rates_of(curve: Curve) -> Rates:
     return {arm: [rates.get(arm) for rates in by_point] for arm in curve.arms}
 
 
+def rates_of_pass(curve: Curve, number: int) -> Rates:
+    """Returns the MiB/s of each arm at each value in one measured pass, counted from 0."""
+
+    def rate(run: Run, arm: str) -> float | None:
+        here = [s["mib_per_s"] for s in run.measured(arm, curve.direction) if s["repeat"] == number]
+        return here[0] if here else None
+
+    return {arm: [rate(run, arm) for _, run, _ in curve.points] for arm in curve.arms}
+
+
+def lacking(need: str, mode: str, measured: Measured) -> str:
+    """Returns the reason why a claim that needs a condition cannot be shown here; empty if it can.
+
+    `need` is "" (nothing), "disk" (storage behind the page cache), "network" (several machines), "core" (a
+    free core for an I/O thread, or a device that works by itself) or "gpfs"."""
+    settings = measured.settings
+    cached = mode == "buffered" and not settings.cold
+    if measured.smoke:
+        return "a smoke run is too small"
+    if need == "disk" and (report.is_in_memory(settings.folder) or cached):
+        return "the files are in memory; use --cold and --dir on a disk"
+    if need == "network":
+        return "all ranks are on one machine"
+    if need == "core" and cached and (os.cpu_count() or 1) <= max(measured.paper.ranks):
+        return "the ranks leave no core for an I/O thread"
+    return "GPFS's own data shipping is not called" if need == "gpfs" else ""
+
+
 def verdicts(measured: Measured) -> list[Verdict]:
     """Returns a verdict on each claim about a measured figure. Of two modes the one that bypasses the page
     cache decides, as in the papers."""
     modes = list(dict.fromkeys(curve.mode for curve in measured.curves))
     found = []
     for claim in measured.paper.claims:
-        rates = [
-            rates_of(curve)
+        curves = [
+            curve
             for curve in measured.curves
             if curve.sweep.figure == claim.figure and curve.direction == claim.direction
             and curve.mode == modes[-1]
         ]  # fmt: skip
-        if rates:
-            found.append(Verdict(claim, claim.measure(rates)))
+        if not curves:
+            continue
+        passes = (
+            claim.measure([rates_of_pass(curve, number) for curve in curves])
+            for number in range(measured.settings.repeats)
+        )
+        alone = tuple(value for value in passes if value is not None)
+        value = claim.measure([rates_of(curve) for curve in curves])
+        found.append(Verdict(claim, value, alone, lacking(claim.needs, modes[-1], measured)))
     return found
 
 
