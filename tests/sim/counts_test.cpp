@@ -21,6 +21,8 @@ struct Pattern {
     std::string method = "two_phase";
     DiskCounters* disk = nullptr;  ///< if not null, receives the storage's counters
     int aggregators = 1;           ///< number of aggregators; 0: the number that the method chooses
+    bool shares_memory = false;    ///< the ranks of a node share memory
+    std::vector<Stats>* of_ranks = nullptr;  ///< if not null, receives each rank's counters
 };
 
 /// Runs one collective access of all ranks and returns the sum of their counters.
@@ -43,18 +45,16 @@ Stats run_pattern(Direction direction, const std::function<Layout(Rank)>& file_o
         access.file = file_of(rank);
         access.memory = {Shape::run(bytes_each), bytes_each, 0, 1};
         access.buffer = memory.data();
-        RankFile file(transport, store, options, stats[static_cast<std::size_t>(rank)]);
+        RankFile file(transport, store, options, stats[static_cast<std::size_t>(rank)],
+                      {.shares_memory = pattern.shares_memory});
         const Outcome outcome = file.access(access);
         EXPECT_EQ(outcome.error.kind, ErrorKind::none);
         EXPECT_EQ(outcome.bytes, bytes_each);
     });
     if (pattern.disk != nullptr) *pattern.disk = disk.counters();
     Stats sum;
-    for (const Stats& one : stats) {
-#define COUNTER(name, unit, description) sum.name += one.name;
-#include "stats/counters.def"
-#undef COUNTER
-    }
+    for (const Stats& one : stats) sum.add(one);
+    if (pattern.of_ranks != nullptr) *pattern.of_ranks = std::move(stats);
     return sum;
 }
 
@@ -226,6 +226,22 @@ TEST(Counts, SparseReadsQueryOnlyRanksWithData) {
     EXPECT_EQ(sparse.rounds, 2U);
     EXPECT_EQ(sparse.messages_sent, 2U * 3 * 3 + 3);
     EXPECT_EQ(sparse.bytes_loaded, 4U * kFarEach);
+}
+
+/// Hastings and Choudhary (2006), "collective shared data": aggregators copy from and to the memory
+/// of the other ranks, which make no copy and send no message.
+TEST(Counts, OnlyAggregatorsReachIntoTheMemoryOfOtherRanks) {
+    for (const Direction direction : {Direction::write, Direction::read}) {
+        std::vector<Stats> of_ranks;
+        const Stats stats = run_pattern(
+            direction, interleaved_doubles, kInterleavedEach, direction == Direction::read,
+            {.method = "shared_data", .shares_memory = true, .of_ranks = &of_ranks});
+        EXPECT_EQ(stats.messages_sent, 0U);
+        EXPECT_EQ(stats.bytes_packed, 0U);
+        EXPECT_EQ(of_ranks[0].bytes_reached, (kRanks - 1U) * kInterleavedEach);
+        EXPECT_EQ(stats.bytes_reached, of_ranks[0].bytes_reached);
+        EXPECT_EQ(stats.bytes_shared, of_ranks[0].bytes_shared) << "its own data";
+    }
 }
 
 TEST(Counts, AMappedCollectiveWriteLengthensTheFileOnce) {
