@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from oratorio.launch import launch
+from oratorio.launch import launch, programs
 
 VERSIONS = {"hydra": "HYDRA build details:\n    Version: 4.0.2", "openmpi": "mpirun (Open MPI) 4.1.4"}
 ODD = ["--title", "two words", "a;b", "$HOME", "it's", '"q"', "*", "", "--method", "x", "-genv"]
@@ -108,11 +108,15 @@ def compiled(folder: Path, text: str, *flags: str) -> str:
     return str(folder / "program")
 
 
-def linked_to(folder: Path, libraries: dict[str, str]) -> str:
-    """Compiles a program that needs these shared libraries, and a stand-in for an MPI with the name of Open
-    MPI's. Returns the program's path."""
-    texts = {"libmpi.so.40": "int PMPI_File_open(void) { return 0; }", **libraries}
+def linked_to(
+    folder: Path, libraries: dict[str, str | None], mpi: str | None = "int PMPI_File_open(void) { return 0; }"
+) -> str:
+    """Compiles a program that needs these shared libraries, where None stands for one that exists, and a
+    stand-in for an MPI with the name of Open MPI's. Returns the program's path."""
+    texts = {**({"libmpi.so.40": mpi} if mpi else {}), **libraries}
     for name, text in texts.items():
+        if text is None:
+            continue
         (folder / "part.c").write_text(text)
         made = ["cc", "-shared", "-fPIC", f"-Wl,-soname,{name}", "-o", folder / name, folder / "part.c"]
         subprocess.run(made, check=True)
@@ -138,6 +142,57 @@ def test_a_pnetcdf_with_its_own_driver_is_reported_with_the_hint_for_mpi_io(libr
     assert prepared([has], environ={"PNETCDF_HINTS": "nc_driver=mpiio"}).warnings == []
     older = linked_to(tmp_path, {"libpnetcdf.so.8": 'const char* ncmpi_says = "none";'})
     assert prepared([older]).warnings == []
+
+
+@pytest.mark.parametrize(
+    ("name", "flavour"),
+    [
+        ("libmpi.so.12", "mpich"), ("libmpich.so.12", "mpich"), ("libmpi_gnu_123.so.12", "mpich"),
+        ("libmpi_intel.so.12", "mpich"), ("libmpi_cray.so.12", "mpich"), ("libmpi.so.40", "ompi"),
+        ("libmpi_abi.so.1", "abi"), ("/opt/cray/lib/libmpi_cray.so.12", "mpich"),
+        ("libmpi_mpifh.so.40", None), ("libmpifort_gnu_123.so.12", None), ("libmpicxx.so.12", None),
+    ],
+)  # fmt: skip
+def test_an_mpi_is_known_by_the_name_of_its_library(name, flavour):
+    assert programs.flavour_of_name(name) == flavour
+
+
+def test_a_program_of_crays_mpi_is_one_of_the_mpich_abi(library, tmp_path):
+    for name in ("libmpi_gnu_123.so.12", "libmpi_cray.so.12"):
+        (tmp_path / "libmpi.so.40").unlink(missing_ok=True)
+        has = linked_to(tmp_path, {name: "int PMPI_File_open(void) { return 0; }"}, mpi=None)
+        needs = programs.needs_of(Path(has).rename(tmp_path / name.replace(".", "_")))
+        assert (needs.flavour, needs.reason) == ("mpich", f"it uses the MPICH ABI ({name})")
+        assert needs.mpis == ()
+
+
+def test_a_program_that_is_linked_to_two_mpis_is_warned_of(library, launcher, tmp_path):
+    second = {
+        "libmpi.so.12": "int MPI_Send(void) { return 0; }",
+        "libplain.so": "int plain(void) { return 0; }",
+    }
+    (warning,) = prepared([launcher("openmpi"), linked_to(tmp_path, second)]).warnings
+    assert "2 MPIs, Open MPI (libmpi.so.40) and the MPICH ABI (libmpi.so.12)" in warning
+    # Two names of one file are one MPI.
+    (tmp_path / "libmpi.so.12").unlink()
+    (tmp_path / "libmpi.so.12").symlink_to("libmpi.so.40")
+    assert prepared([launcher("openmpi"), str(tmp_path / "program")]).warnings == []
+
+
+def test_a_second_mpi_that_a_library_brings_is_found(library, launcher, tmp_path):
+    has = linked_to(tmp_path, {"libmpi.so.12": "int MPI_Send(void) { return 0; }"}, mpi=None)
+    made = [
+        "cc",
+        "-shared",
+        "-fPIC",
+        "-Wl,-soname,libhdf5.so",
+        "-Wl,--no-as-needed",
+        f"-Wl,-rpath,{tmp_path}",
+    ]
+    subprocess.run([*made, "-o", tmp_path / "libhdf5.so", tmp_path / "libmpi.so.12"], check=True)
+    has = linked_to(tmp_path, {"libhdf5.so": None})
+    (warning,) = prepared([launcher("openmpi"), has]).warnings
+    assert "is linked to 2 MPIs" in warning
 
 
 @pytest.mark.parametrize("flags", [[], ["-rdynamic"]])
@@ -290,13 +345,13 @@ def test_arguments_of_the_program_are_not_interpreted(library, launcher, program
 def test_the_program_is_found_behind_env(library, launcher, program):
     other = executable(Path(program).with_name("other"), "#!/bin/sh\n")
     for words in (["env", "A=1", "B=" + other], ["/usr/bin/env", "-u", other, "-i"], ["env"]):
-        assert launch.find_program(["mpiexec", "-n", "2", *words, program, other], "hydra") == program
+        assert prepared([launcher("hydra"), "-n", "2", *words, program, other]).program == program
 
 
 def test_the_program_is_found_behind_options_with_values(library, launcher, program, tmp_path):
     other = executable(tmp_path / "hosts", "#!/bin/sh\n")
     words = [launcher("hydra"), "-f", other, "-genv", "A", other, "-n", "2", program, other]
-    assert launch.find_program(words, "hydra") == program
+    assert prepared(words).program == program
 
 
 def test_a_program_of_the_other_mpi_is_warned_of(library, launcher, monkeypatch, program):

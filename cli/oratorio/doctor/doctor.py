@@ -18,6 +18,7 @@ from oratorio.errors import OratorioError
 from oratorio.launch import launch
 from oratorio.launch.preload import PreloadError, preloadable
 from oratorio.launch.programs import FLAVOUR_NAMES, Needs, needs_of
+from oratorio.launch.words import Command, parse
 from oratorio.library import hint_names, method_table
 from oratorio.paths import LIBRARIES, preload_library
 from oratorio.report.facts import Run
@@ -86,39 +87,44 @@ def _own_mpi(path: str, needs: Needs) -> Finding:
     if not (LIBRARIES / f"liboratorio-{needs.flavour}.so").exists():
         return Finding(BAD, "program", f"{path}: {needs.reason}, but this installation has no library for it",
                        f"build liboratorio-{needs.flavour}.so: docs/user/install.md")  # fmt: skip
+    if needs.mpis:
+        return Finding(BAD, "program", f"{path} {launch.two_mpis(needs)}")
     return Finding(OK, "program", f"{path}: {needs.reason}")
+
+
+def _launcher(parsed: Command, needs: Needs) -> Finding:
+    """Checks that the launcher is known and starts ranks of the program's MPI."""
+    name = parsed.words[min(parsed.launcher_at, len(parsed.words) - 1)]
+    row = parsed.launcher
+    if launch.unknown_launcher(parsed, needs) is not None:
+        return Finding(BAD, "launcher", f"{name} is not a known launcher, so Oratorio is not loaded",
+                       "put oratorio run behind it, before the program")  # fmt: skip
+    if row is None:
+        says = f"{name} is not a known launcher: it starts one process, or it is a script"
+        return Finding(NOTE, "launcher", says)
+    if not row.flavours:
+        state = OK if row.forward else NOTE
+        return Finding(state, "launcher", f"{name} is {row.told}")
+    if needs.flavour is None or needs.flavour in row.flavours:
+        return Finding(OK, "launcher", f"{name} is {row.told}")
+    says = f"{name} is {row.told}, the program needs {FLAVOUR_NAMES[needs.flavour]}: ranks will run alone"
+    return Finding(BAD, "launcher", says, "start it with its own MPI's mpiexec")
 
 
 def command(words: Sequence[str]) -> list[Finding]:
     """Checks the launcher and the program that it starts."""
     try:
-        kind = launch.launcher_kind(words[0])
+        parsed = parse(words)
     except launch.LaunchError as error:
         return [Finding(BAD, "launcher", str(error), "name an existing one")]
-    path = launch.find_program(words, kind)
+    path = launch.find_program(parsed)
     if path is None:
         return [Finding(BAD, "program", f"there is no program in: {' '.join(words)}", "check its path")]
     needs = needs_of(Path(path))
-    found = [_own_mpi(path, needs)]
+    found = [_launcher(parsed, needs), _own_mpi(path, needs)]
     if launch.bypasses_by_gio(needs, os.environ):
         found.append(Finding(NOTE, "program", f"{path}: {launch.GIO_TOLD}", launch.GIO_REMEDY))
-    told = {"hydra": "MPICH's or one of its family", "openmpi": "Open MPI's", "srun": "Slurm's"}
-    if kind == "none":
-        return [
-            Finding(
-                NOTE,
-                "launcher",
-                f"{words[0]} is not a known launcher: it starts one process, or it is a script",
-            ),
-            *found,
-        ]
-    fits = needs.flavour is None or kind == "srun" or (kind == "openmpi") == (needs.flavour == "ompi")
-    if fits:
-        return [Finding(OK, "launcher", f"{words[0]} is {told[kind]}"), *found]
-    says = (
-        f"{words[0]} is {told[kind]}, the program needs {FLAVOUR_NAMES[needs.flavour]}: ranks will run alone"
-    )
-    return [Finding(BAD, "launcher", says, "start it with its own MPI's mpiexec"), *found]
+    return found
 
 
 def _pairs(text: str) -> list[str]:

@@ -7,36 +7,31 @@ for the ranks alone; if there is no launcher, the variables go into the environm
 
 from __future__ import annotations
 
+import re
+import shlex
 import shutil
-import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from oratorio.errors import OratorioError
+from oratorio.launch.launchers import WRAPPERS, LaunchError, launcher_of, preloads_of
 from oratorio.launch.preload import PreloadError, preloadable
-from oratorio.launch.programs import FLAVOUR_NAMES, Needs, needs_of
+from oratorio.launch.programs import FLAVOUR_NAMES, Needs, flavour_of_name, is_python, needs_of
+from oratorio.launch.words import Command, own_preload, parse, with_variables
 from oratorio.library import method_table
 from oratorio.paths import preload_library
 
-LAUNCHER_NAMES = ("mpiexec", "mpirun", "orterun", "prterun", "srun")
-# Options of launchers whose value is the next word, which could be mistaken for the program.
-VALUE_OPTIONS = {"-n", "-np", "-c", "-ppn", "-hosts", "-host", "--host", "-H", "-f", "-hostfile"}
-VALUE_OPTIONS |= {"--hostfile", "-machinefile", "-wdir", "--wdir", "-x", "--map-by"}
-VALUE_OPTIONS |= {"--bind-to", "--ntasks", "-N", "--nodes", "-p", "--partition", "-launcher-exec"}
 GIO_TOLD = "files that it opens through PnetCDF use GIO, a driver of PnetCDF, and not MPI-IO"
 GIO_REMEDY = (
     "to use MPI-IO, set PNETCDF_HINTS=nc_driver=mpiio, or that hint in the info of "
     "ncmpi_create and ncmpi_open"
 )
-TWO_VALUE_OPTIONS = {"-genv", "-env", "--mca", "-mca", "--prtemca", "--pmixmca"}
 # Open MPI 5 passes the variables of -x on to spawned processes only with this setting of its launcher.
 SPAWN_INHERITS = "PRTE_MCA_rmaps_default_inherit"
-ENV_VALUE_OPTIONS = {"-u", "--unset", "-C", "--chdir"}
-
-
-class LaunchError(OratorioError):
-    """The command cannot run with Oratorio; the text says why and what to do."""
+# Programs that run a script; words behind them are no command that they start.
+INTERPRETER = re.compile(
+    r"(python|pypy|sh|bash|dash|zsh|ksh|csh|tcsh|fish|perl|ruby|julia|node|java|octave|Rscript)[0-9.]*$"
+)
 
 
 @dataclass(frozen=True)
@@ -92,105 +87,73 @@ def bypasses_by_gio(needs: Needs, environ: Mapping[str, str]) -> bool:
     return needs.has_gio and "nc_driver=mpiio" not in environ.get("PNETCDF_HINTS", "")
 
 
+def two_mpis(needs: Needs) -> str:
+    """Returns the end of a sentence about a program that is linked to several MPIs."""
+    names = " and ".join(f"{FLAVOUR_NAMES[flavour_of_name(name)]} ({name})" for name in needs.mpis)
+    return (
+        f"is linked to {len(needs.mpis)} MPIs, {names}: its calls go to the first one, and those of its "
+        "libraries may expect the other; build the program and its libraries (ldd shows them) with one MPI"
+    )
+
+
 def launcher_kind(word: str) -> str:
-    """Returns `hydra`, `openmpi` or `srun`; `none` if `word` is no known launcher."""
-    name = Path(word).name
-    if not name.startswith(LAUNCHER_NAMES):
-        return "none"
-    if name == "srun":
-        return "srun"
-    try:
-        told = subprocess.run([word, "--version"], capture_output=True, text=True, timeout=20, check=False)
-    except OSError as error:
-        raise LaunchError(f"{word} can't be started: {error.strerror}") from error
-    text = told.stdout + told.stderr
-    if "HYDRA" in text or "Intel(R) MPI" in text:
-        return "hydra"
-    if "Open MPI" in text or "OpenRTE" in text or "PRRTE" in text:
-        return "openmpi"
-    return "none"
+    """Returns the name of the launcher's family, `none` if `word` is no launcher. Raises LaunchError."""
+    row = launcher_of([word])
+    return row.name if row else "none"
 
 
-def _program_at(words: Sequence[str], kind: str) -> int | None:
-    """Returns the index of the program: the first word after the launcher that is an executable file and not
-    an option's value. `env` and the variables it sets come before the program."""
-    skip = 0
-    by_env = False
-    for at, word in enumerate(words):
-        if skip:
-            skip -= 1
-        elif (at == 0 and kind != "none") or (by_env and "=" in word):
-            continue
-        elif Path(word).name == "env":
-            by_env = True
-        elif word in TWO_VALUE_OPTIONS:
-            skip = 2
-        elif word in (ENV_VALUE_OPTIONS if by_env else VALUE_OPTIONS):
-            skip = 1
-        elif not word.startswith("-"):
-            found = shutil.which(word)
-            if found and not Path(found).is_dir():
-                return at
-    return None
+def find_program(command: Command) -> str | None:
+    """Returns the path of the program that the ranks run; None if there is none."""
+    return shutil.which(command.program) if command.program else None
 
 
-def find_program(words: Sequence[str], kind: str) -> str | None:
-    """Returns the path of the program that the ranks run."""
-    at = _program_at(words, kind)
-    return None if at is None else shutil.which(words[at])
-
-
-def _before_programs(words: Sequence[str], kind: str) -> Iterator[str]:
-    """Yields the words of the launcher and of `env` that precede each program of a `:` list."""
-    begin = 0
-    ends = [at for at, word in enumerate(words) if word == ":" and kind != "none"]
-    for end in [*ends, len(words)]:
-        part = words[begin:end]
-        yield from part[: _program_at(part, kind if begin == 0 else "none")]
-        begin = end + 1
-
-
-def _refuse_own_preload(words: Sequence[str], kind: str) -> None:
+def _refuse_own_preload(command: Command) -> None:
     """Raises LaunchError if the launcher or `env` sets LD_PRELOAD, because that would silently replace
     Oratorio's value."""
-    for word in _before_programs(words, kind):
-        if any(one.partition("=")[0] == "LD_PRELOAD" for one in word.removeprefix("--export=").split(",")):
-            raise LaunchError(
-                f"the command sets LD_PRELOAD itself ({word}); "
-                "set it in the environment of `oratorio run` instead, where it is respected"
-            )
+    if word := own_preload(command):
+        raise LaunchError(
+            f"the command sets LD_PRELOAD itself ({word}); "
+            "set it in the environment of `oratorio run` instead, where it is respected"
+        )
 
 
-def _with_hydra(words: Sequence[str], variables: Mapping[str, str]) -> list[str]:
-    options = [word for key, value in variables.items() for word in ("-genv", key, value)]
-    return [words[0], *options, *words[1:]]
+def _is_command(word: str) -> bool:
+    """Whether a word behind an unknown command names a program: it has a path, or needs an MPI."""
+    found = shutil.which(word)
+    if found is None or Path(found).is_dir():
+        return False
+    return "/" in word or is_python(Path(found)) or needs_of(Path(found)).flavour is not None
 
 
-def _with_openmpi(words: Sequence[str], variables: Mapping[str, str]) -> list[str]:
-    """Adds the variables for each program of a `:` list, because Open MPI 4 applies -x to one program
-    only."""
-    options = [word for key, value in variables.items() for word in ("-x", f"{key}={value}")]
-    result = [words[0], *options]
-    for word in words[1:]:
-        result.append(word)
-        if word == ":":
-            result += options
-    return result
+def unknown_launcher(command: Command, needs: Needs | None) -> int | None:
+    """Returns the index of the program that an unknown launcher seems to start; None if the command has a
+    known launcher or none. A program without an MPI that is followed by the path of another program counts as
+    a launcher."""
+    at = command.parts[0].program
+    if command.launcher or at is None or needs is None:
+        return None
+    program = Path(shutil.which(command.words[at]) or "")
+    is_program = needs.flavour or needs.has_own_io or needs.is_static or needs.has_mpi4py
+    if is_program or INTERPRETER.match(program.name):
+        return None
+    behind = range(at + 1, len(command.words))
+    return next((place for place in behind if _is_command(command.words[place])), None)
 
 
-def _with_srun(words: Sequence[str], variables: Mapping[str, str]) -> list[str]:
-    """Adds the variables to srun's --export. A comma ends a value there, so only LD_PRELOAD is written with
-    its value; srun takes the values of the others from its own environment."""
-    own = [f"LD_PRELOAD={variables['LD_PRELOAD']}", *(key for key in variables if key != "LD_PRELOAD")]
-    for index, word in enumerate(words):
-        if word.startswith("--export="):
-            before = word.removeprefix("--export=")
-            kept = [] if before in ("", "NONE") else [before]
-            return [*words[:index], "--export=" + ",".join(kept + own), *words[index + 1 :]]
-    return [words[0], "--export=" + ",".join(["ALL", *own]), *words[1:]]
+def _unloaded(command: Command, at: int) -> str:
+    """Returns the warning that an unknown launcher starts the program at index `at` without Oratorio."""
+    words = command.words
+    name = words[command.parts[0].program]
+    better = f"{shlex.join(words[:at])} oratorio run {shlex.join(words[at:])}"
+    return f"{name} is not a known launcher, so Oratorio is not loaded; start it in the ranks: {better}"
 
 
-def _warnings(kind: str, program: str | None, needs: Needs | None, environ: Mapping[str, str]) -> list[str]:
+def _warnings(
+    command: Command, program: str | None, needs: Needs | None, environ: Mapping[str, str]
+) -> list[str]:
+    launcher = command.launcher
+    if launcher and not launcher.forward and any(part.program is None for part in command.parts):
+        return ["there is no program in the command, so Oratorio is not loaded; check its path"]
     if needs is not None and needs.has_own_io:
         return [
             f"{program} has an MPI linked into it, so its files will be accessed by that MPI's own MPI-IO; "
@@ -199,12 +162,13 @@ def _warnings(kind: str, program: str | None, needs: Needs | None, environ: Mapp
     if needs is None or needs.flavour is None:
         return []
     told = []
-    if kind in ("hydra", "openmpi") and (kind == "openmpi") != (needs.flavour == "ompi"):
-        mine = "MPICH's" if kind == "hydra" else "Open MPI's"
+    if launcher and launcher.flavours and needs.flavour not in launcher.flavours:
         told.append(
-            f"{program} needs {FLAVOUR_NAMES[needs.flavour]}, but the launcher is {mine}: "
+            f"{program} needs {FLAVOUR_NAMES[needs.flavour]}, but the launcher is {launcher.told}: "
             "each rank will probably run alone"
         )
+    if needs.mpis:
+        told.append(f"{program} {two_mpis(needs)}")
     if bypasses_by_gio(needs, environ):
         told.append(f"{program}: {GIO_TOLD}; {GIO_REMEDY}")
     return told
@@ -225,21 +189,24 @@ def _verify(program: str | None, needs: Needs | None) -> None:
 
 def prepare(words: Sequence[str], variables: Mapping[str, str], environ: Mapping[str, str]) -> Launch:
     """Returns the command to execute for `words`. Raises LaunchError."""
+    if words[0] == "exec" and len(words) > 1:  # `oratorio run` becomes the command, as the shell's exec does
+        words = words[1:]
     if shutil.which(words[0]) is None:
-        raise LaunchError(f"{words[0]}: command not found")
-    kind = launcher_kind(words[0])
-    _refuse_own_preload(words, kind)
-    program = find_program(words, kind)
+        hint = "; it is a word of the shell here: time oratorio run ..." if words[0] == "time" else ""
+        raise LaunchError(f"{words[0]}: command not found{hint}")
+    command = parse(words)
+    _refuse_own_preload(command)
+    program = find_program(command)
     needs = needs_of(Path(program)) if program else None
+    if place := unknown_launcher(command, needs):
+        return Launch(list(command.words), {}, program, None, [_unloaded(command, place)])
     _verify(program, needs)
-    warnings = _warnings(kind, program, needs, environ)
-    preload = preload_value(environ, needs.profilers if needs else ())
-    ranks_see = {"LD_PRELOAD": preload, **variables}
-    if kind == "none":
-        return Launch(list(words), ranks_see, program, needs, warnings)
-    if kind == "srun":
-        return Launch(_with_srun(words, ranks_see), dict(variables), program, needs, warnings)
-    if kind == "hydra":
-        return Launch(_with_hydra(words, ranks_see), {}, program, needs, warnings)
-    own = {SPAWN_INHERITS: environ.get(SPAWN_INHERITS, "1")}
-    return Launch(_with_openmpi(words, ranks_see), own, program, needs, warnings)
+    warnings = _warnings(command, program, needs, environ)
+    # A variable that is set for the ranks replaces the one that stdbuf sets, so it has stdbuf's library, too.
+    own = [preloads_of(name) for name in command.names_of_wrappers() if WRAPPERS[name].preloads]
+    before = {"LD_PRELOAD": ":".join([environ.get("LD_PRELOAD", ""), *own])}
+    preload = preload_value(before, needs.profilers if needs else ())
+    argv, own = with_variables(command, {"LD_PRELOAD": preload, **variables}, environ)
+    if command.launcher and command.launcher.name == "openmpi":
+        own[SPAWN_INHERITS] = environ.get(SPAWN_INHERITS, "1")
+    return Launch(argv, own, program, needs, warnings)

@@ -12,14 +12,13 @@ from pathlib import Path
 
 from oratorio.launch.elf import Elf
 
-# Name of an MPI's shared library -> its flavour: MPICH and all MPIs of its ABI, Open MPI, or the standard ABI
-# of MPI-5.
-FLAVOUR_OF_SONAME = {
-    "libmpi.so.12": "mpich",
-    "libmpich.so.12": "mpich",
-    "libmpi.so.40": "ompi",
-    "libmpi_abi.so.1": "abi",
-}
+# Names of an MPI's shared library -> its flavour: MPICH and all MPIs of its ABI (Intel MPI, MVAPICH, Cray's
+# with a compiler in its name, as in libmpi_gnu_123.so.12), Open MPI, or the standard ABI of MPI-5.
+FLAVOURS = (
+    (re.compile(r"libmpi(ch)?\.so\.12|libmpi_[a-z]+(_\w+)?\.so\.12"), "mpich"),
+    (re.compile(r"libmpi\.so\.40"), "ompi"),
+    (re.compile(r"libmpi_abi\.so\.[01]"), "abi"),
+)
 FLAVOUR_NAMES = {"mpich": "the MPICH ABI", "ompi": "Open MPI", "abi": "the MPI-5 standard ABI"}
 PYTHON_NAME = re.compile(r"(python|pypy)[0-9.]*$")
 # Libraries that lead to no MPI and no profiler; any other library may lead to one.
@@ -37,41 +36,57 @@ class Needs:
     is_static: bool = False
     has_own_io: bool = False  # an MPI's own MPI-IO is linked into the program and cannot be replaced
     profilers: tuple[Path, ...] = ()  # linked libraries that define MPI_File_open and call PMPI_File_open
+    has_mpi4py: bool = False
+    mpis: tuple[str, ...] = ()  # the names of all MPIs that are loaded with it, if there are several
     has_gio: bool = False  # the program's PnetCDF writes with its driver GIO, unless a hint says otherwise
 
 
+def flavour_of_name(name: str) -> str | None:
+    """Returns the flavour of an MPI by the name or path of its shared library; None for other libraries."""
+    return next((flavour for names, flavour in FLAVOURS if names.fullmatch(Path(name).name)), None)
+
+
 @cache
-def _sonames(file: Path) -> tuple[str, ...]:
-    """Returns the names in DT_NEEDED of an ELF file, and unless it needs an MPI itself, also those of the
-    libraries that it loads."""
+def _loaded(file: Path) -> tuple[tuple[str, Path | None], ...]:
+    """Returns the name and path of each library that an ELF file loads, directly or through others; no path
+    where the library is missing. A single MPI and the libraries of PLAIN_NAMES are not followed. Raises
+    OSError and ValueError."""
+    elf = Elf(file)
+    direct = elf.needed()
+    others = [name for name in direct if not PLAIN_NAMES.match(Path(name).name)]
+    if not others or (len(others) == 1 and flavour_of_name(others[0])):
+        return tuple((name, None) for name in direct)
+    # Starts the dynamic linker as ldd does, but without a shell. (Its option `--list` would end at the first
+    # missing library.) Libraries have no linker of their own to start.
+    linker = elf.interpreter()
+    command = [linker, file] if linker else ["ldd", file]
     try:
-        direct = Elf(file).needed()
-    except (OSError, ValueError):
-        return ()
-    if any(Path(name).name in FLAVOUR_OF_SONAME for name in direct):
-        return tuple(direct)
-    try:
-        linked = subprocess.run(["ldd", file], capture_output=True, text=True, check=False).stdout
+        env = {**os.environ, "LD_TRACE_LOADED_OBJECTS": "1"}
+        told = subprocess.run(command, env=env, capture_output=True, text=True, check=False).stdout
     except OSError:
-        linked = ""
-    return (*direct, *re.findall(r"^\s+(\S+)", linked, re.MULTILINE))
+        return tuple((name, None) for name in direct)
+    return tuple(_traced(line.strip()) for line in told.splitlines())
+
+
+def _traced(line: str) -> tuple[str, Path | None]:
+    """Returns the name and path in a line of the dynamic linker: `libx.so.1 => /lib/libx.so.1 (0x7f...)`."""
+    name, _, found = line.rpartition(" (0x")[0].partition(" => ") if "(0x" in line else line.partition(" => ")
+    path = found or name
+    return name, Path(path) if path.startswith("/") else None
 
 
 def _neighbours(program: Path) -> tuple[Path, ...]:
-    """Returns the libraries that an ELF file loads, directly or through others, without MPIs. Empty if it
-    needs only MPIs and libraries of PLAIN_NAMES itself."""
-    direct = [name for name in Elf(program).needed() if Path(name).name not in FLAVOUR_OF_SONAME]
-    if all(PLAIN_NAMES.match(Path(name).name) for name in direct):
-        return ()
-    # Starts the dynamic linker as ldd does, but without a shell. (Its option `--list` would end at the first
-    # missing library.)
-    command, env = [Elf(program).interpreter(), program], {**os.environ, "LD_TRACE_LOADED_OBJECTS": "1"}
-    try:
-        linked = subprocess.run(command, env=env, capture_output=True, text=True, check=False).stdout
-    except OSError:
-        return ()
-    found = [Path(path) for path in re.findall(r"^\s+(?:\S+ => )?(/.*) \(0x", linked, re.MULTILINE)]
-    return tuple(path for path in found if path.name not in FLAVOUR_OF_SONAME)
+    """Returns the libraries that an ELF file loads, without MPIs."""
+    return tuple(path for name, path in _loaded(program) if path and not flavour_of_name(name))
+
+
+def _mpis(program: Path) -> tuple[str, ...]:
+    """Returns the names of the MPIs that an ELF file loads, without a second name of the same file."""
+    found: dict[object, str] = {}
+    for name, path in _loaded(program):
+        if flavour_of_name(name):
+            found.setdefault(path.resolve() if path else name, Path(name).name)
+    return tuple(found.values())
 
 
 def _is_profiler(library: Path) -> bool:
@@ -97,17 +112,20 @@ def _has_gio(library: Path) -> bool:
 
 def flavour_of_file(file: Path) -> tuple[str, str] | None:
     """Returns (flavour, soname) of the MPI that an ELF file is linked to."""
-    for name in _sonames(file):
-        flavour = FLAVOUR_OF_SONAME.get(Path(name).name)
-        if flavour:
-            return flavour, Path(name).name
-    return None
+    try:
+        mpis = [name for name in Elf(file).needed() if flavour_of_name(name)] or list(_mpis(file))
+    except (OSError, ValueError):
+        return None
+    return (flavour_of_name(mpis[0]), Path(mpis[0]).name) if mpis else None
 
 
 def _interpreter(file: Path) -> Path | None:
-    """Returns the Python of a `#!` line, if there is one."""
-    with file.open("rb") as stream:
-        line = stream.readline(256).decode(errors="replace")
+    """Returns the Python of a `#!` line; None without one, or if the file can't be read."""
+    try:
+        with file.open("rb") as stream:
+            line = stream.readline(256).decode(errors="replace")
+    except OSError:
+        return None
     words = line[2:].split() if line.startswith("#!") else []
     for word in words:
         if PYTHON_NAME.search(word):
@@ -127,8 +145,8 @@ def _needs_of_python(python: Path) -> Needs:
     flavours = {found for module in modules if (found := flavour_of_file(module))}
     if len(modules) == 1 and len(flavours) == 1:
         flavour, soname = flavours.pop()
-        return Needs(flavour, f"its mpi4py uses {FLAVOUR_NAMES[flavour]} ({soname})")
-    return Needs(None, "its mpi4py chooses the MPI at run time")
+        return Needs(flavour, f"its mpi4py uses {FLAVOUR_NAMES[flavour]} ({soname})", has_mpi4py=True)
+    return Needs(None, "its mpi4py chooses the MPI at run time", has_mpi4py=True)
 
 
 def _needs_of_elf(program: Path) -> Needs:
@@ -137,12 +155,13 @@ def _needs_of_elf(program: Path) -> Needs:
         return Needs(None, "it is linked statically", is_static=True)
     if found := flavour_of_file(program):
         flavour, soname = found
-        libraries = _neighbours(program)
+        libraries, mpis = _neighbours(program), _mpis(program)
         return Needs(
             flavour,
             f"it uses {FLAVOUR_NAMES[flavour]} ({soname})",
             profilers=tuple(path for path in libraries if _is_profiler(path)),
             has_gio=any(_has_gio(path) for path in libraries),
+            mpis=mpis if len(mpis) > 1 else (),
         )
     own = elf.defines("PMPI_File_open")
     reason = (
@@ -151,18 +170,22 @@ def _needs_of_elf(program: Path) -> Needs:
     return Needs(None, reason, has_own_io=own)
 
 
+def is_python(program: Path) -> bool:
+    """Whether a program is a Python interpreter, by its name."""
+    return PYTHON_NAME.search(program.name) is not None
+
+
 def needs_of(program: Path) -> Needs:
     """Returns which MPI `program`, an existing file, will use."""
-    if PYTHON_NAME.search(program.name):
-        return _needs_of_python(program)
-    with program.open("rb") as stream:
-        is_elf = stream.read(4) == b"\x7fELF"
-    if not is_elf:
-        python = _interpreter(program)
-        if python:
-            return _needs_of_python(python)
-        return Needs(None, "a script; the MPI is found at run time")
     try:
-        return _needs_of_elf(program)
-    except ValueError:
+        if is_python(program):
+            return _needs_of_python(program)
+        with program.open("rb") as stream:
+            is_elf = stream.read(4) == b"\x7fELF"
+        if is_elf:
+            return _needs_of_elf(program)
+        if python := _interpreter(program):
+            return _needs_of_python(python)
+    except (OSError, ValueError):
         return Needs(None, "its file can't be read; the MPI is found at run time")
+    return Needs(None, "a script; the MPI is found at run time")
