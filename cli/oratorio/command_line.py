@@ -9,19 +9,21 @@ every job. Everything here needs nothing but Python. A checkout has more command
 from __future__ import annotations
 
 import argparse
+import errno
 import importlib
 import importlib.util
 import math
+import os
 import sys
 import textwrap
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from oratorio import __version__
-from oratorio.errors import REFUSED, OratorioError
+from oratorio.errors import CLOSED_PIPE, INTERRUPTED, REFUSED, OratorioError, tell
 from oratorio.paths import IS_INSTALLED
 
-INTERRUPTED = 130  # exit code after Ctrl-C, as in a shell
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EIO)  # errors of a standard output that is a file
 
 
 class Command(NamedTuple):
@@ -186,12 +188,33 @@ def call(words: Sequence[str]) -> int:
         options = parser_of(name, command).parse_args(words[len(name.split()) :])
         return options.does(options)
     except OratorioError as error:
-        print(f"oratorio: {error}", file=sys.stderr)
+        tell(str(error))
         return error.exit_code
     except KeyboardInterrupt:
         return INTERRUPTED
 
 
+def _without_output(code: int) -> int:
+    """Directs standard output to nowhere, so that nothing is written to it any more; returns the code."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return code
+
+
 def main() -> None:
     """Entry point of `oratorio` and of `python -m oratorio`."""
-    sys.exit(call(sys.argv[1:]))
+    try:
+        try:
+            code = call(sys.argv[1:])
+        finally:
+            if sys.stdout:
+                sys.stdout.flush()
+    except BrokenPipeError:
+        code = _without_output(CLOSED_PIPE)
+    except KeyboardInterrupt:
+        code = INTERRUPTED
+    except OSError as error:
+        if error.errno not in FULL:
+            raise
+        tell(f"standard output can't be written: {error.strerror}")
+        code = _without_output(REFUSED)
+    sys.exit(code)

@@ -1,12 +1,65 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The base class of all errors that a command reports to its user."""
+"""The base class of all errors that a command reports to its user, and all exit codes."""
 
 from __future__ import annotations
 
+import signal
+import sys
+from contextlib import suppress
+
+FAILED = 1  # the work is done, and found a failure
 REFUSED = 2  # exit code of a command that could not do its work
+TIMED_OUT = 124  # a program was ended at its time limit, as timeout(1) reports it
+NOT_EXECUTABLE, NOT_FOUND = 126, 127  # as a shell reports a command that can't be started
+KILLED_BY = 128  # plus the number of the signal, as a shell reports it
+INTERRUPTED = KILLED_BY + signal.SIGINT
+CLOSED_PIPE = KILLED_BY + signal.SIGPIPE
+
+# Exit code -> what it means for `run` and `explain`, for `compare`, and for all other commands. The table of
+# docs/user/stability.md and the manual page have the same rows.
+EXIT_CODES = {
+    "0": ("the program's own", "no run failed", "success"),
+    str(FAILED): (
+        "the program's own",
+        "the program's own",
+        "a failure was found: `doctor` has a `bad` line, a rule is broken, a test failed",
+    ),
+    str(REFUSED): (
+        "the program's own, or nothing was started: the reason is on standard error",
+        "the program's own, or wrong arguments or an error",
+        "wrong arguments or an error; the reason is on standard error",
+    ),
+    str(TIMED_OUT): ("the program's own", "a run was ended at `--time-limit`", ""),
+    str(NOT_EXECUTABLE): ("the command is there, but can't be started", "the same", ""),
+    str(NOT_FOUND): ("the command doesn't exist", "the same", ""),
+    str(INTERRUPTED): ("the program's own, or Ctrl-C before it began", "Ctrl-C", "Ctrl-C"),
+    str(CLOSED_PIPE): (
+        "the program's own",
+        "standard output is a pipe that was closed, as by `head -1`",
+        "standard output is a pipe that was closed, as by `head -1`",
+    ),
+    f"{KILLED_BY} + N": (
+        "the program was ended by signal N",
+        "the program or the command was ended by signal N",
+        "signal N (15: `kill`, 1: the terminal was closed)",
+    ),
+    "other": ("the program's own", "that of the first run that failed", ""),
+}
 
 
 class OratorioError(Exception):
-    """A command cannot do its work. The text is a sentence for the user, which says why."""
+    """A command cannot do its work. The text is a sentence for the user, which says why. `exit_code` is that
+    of the class if it is not given."""
 
     exit_code = REFUSED
+
+    def __init__(self, text: object = "", exit_code: int | None = None) -> None:
+        super().__init__(text)
+        if exit_code is not None:
+            self.exit_code = exit_code
+
+
+def tell(sentence: str) -> None:
+    """Prints a message on standard error, unless nobody reads there."""
+    with suppress(OSError):
+        print(f"oratorio: {sentence}", file=sys.stderr)

@@ -11,6 +11,7 @@ sys.path[:0] = [str(ROOT / name) for name in ("cli", "lab", "dev")]
 from generated import keep
 
 from oratorio import __version__, command_line
+from oratorio.errors import EXIT_CODES
 
 PAGE = ROOT / "docs/user/man/oratorio.1"
 HEAD = r""".\" Made by dev/generate/man.py; edit the commands' options instead.
@@ -21,13 +22,10 @@ oratorio \- the MPI I/O chapter as a library of its own, over any MPI
 {synopsis}.SH DESCRIPTION
 Programs linked to MPICH, Open MPI or an MPI of the MPI-5 ABI run unchanged; their calls of MPI_File_* go to Oratorio.
 """
-TAIL = r""".SH OTHER COMMANDS
+OTHERS = r""".SH OTHER COMMANDS
 All others (bench, calibrate, demo, test, ...) need a checkout.
-.SH EXIT STATUS
-.BR run " and " explain
-become the command, so the status is its own; 2 if it was refused before anything started.
-Others: 0 done, 1 something isn't well, 2 refused.
-.SH ENVIRONMENT
+"""
+TAIL = r""".SH ENVIRONMENT
 .TP
 .B ORATORIO_DISABLE=1
 every call goes to the host's own MPI-IO
@@ -46,6 +44,16 @@ def escaped(text: str) -> str:
     return text.replace("\\", "\\e").replace("-", "\\-").replace("'", "\\(aq")
 
 
+def exit_status() -> str:
+    """Returns the section about exit codes."""
+    text = ".SH EXIT STATUS\n"
+    for code, (of_run, of_compare, of_others) in EXIT_CODES.items():
+        said = {"run, explain": of_run, "compare": of_compare, "others": of_others}
+        line = "; ".join(f"{who}: {meaning}" for who, meaning in said.items() if meaning)
+        text += f".TP\n.B {escaped(code)}\n{escaped(line.replace('`', ''))}\n"
+    return text
+
+
 def page() -> str:
     """Returns the manual page."""
     synopsis, body = "", ""
@@ -62,7 +70,14 @@ def page() -> str:
                 else f" {action.metavar or action.dest.upper()}"
             )
             body += f".TP\n.B {escaped(words + (value if action.option_strings else ''))}\n{escaped(action.help % vars(action))}\n"
-    return HEAD.format(version=__version__, synopsis=synopsis) + ".SH COMMANDS\n" + body + TAIL
+    return (
+        HEAD.format(version=__version__, synopsis=synopsis)
+        + ".SH COMMANDS\n"
+        + body
+        + OTHERS
+        + exit_status()
+        + TAIL
+    )
 
 
 if __name__ == "__main__":

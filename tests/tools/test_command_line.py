@@ -120,7 +120,7 @@ def test_words_behind_the_command_belong_to_it(call):
     assert call("run", "--dry-run", "-q", "--", "echo", "a").stdout.endswith("echo a\n")
 
 
-@pytest.mark.parametrize("words", [["run"], ["run", "--no-such", "echo"], ["run", "no-such-command"]])
+@pytest.mark.parametrize("words", [["run"], ["run", "--no-such", "echo"], ["run", "--method", "no", "true"]])
 def test_rejected_requests_exit_with_2(call, words):
     done = call(*words)
     assert done.returncode == REFUSED

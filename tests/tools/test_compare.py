@@ -89,7 +89,7 @@ def test_overlapping_times_are_not_ranked():
     [
         (ran(1.0, exit_code=None), "still running after 60 s", True),
         (ran(1.0, exit_code=9), "ended with 9: the last word", True),
-        (run(wall_seconds=1.0, exit_code=0), "saw no access", False),
+        (run(wall_seconds=1.0, exit_code=0), "Oratorio was not loaded", False),
         (
             ran(
                 1.0,
@@ -158,17 +158,19 @@ def test_the_page_is_whole():
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "code", "said"),
     [
-        (["--methods", "sive", "true"], "Did you mean sieve?"),
-        (["--repeat", "0", "true"], "--repeat and --time-limit are more than 0"),
-        (["no-such-program"], "no-such-program can't be started: No such file"),
-        (["false"], "the program fails without Oratorio: ended with 1: no output"),
-        ([], "a command is missing"),
+        (["--methods", "sive", "true"], 2, "Did you mean sieve?"),
+        (["--repeat", "0", "true"], 2, "--repeat and --time-limit are more than 0"),
+        (["no-such-program"], 127, "no-such-program can't be started: No such file"),
+        (["false"], 1, "the program fails without Oratorio: ended with 1: no output"),
+        (["sh", "-c", "exit 7"], 7, "the program fails without Oratorio: ended with 7: no output"),
+        (["--time-limit", "0.1", "sleep", "60"], 124, "still running after 0.1 s"),
+        ([], 2, "a command is missing"),
     ],
 )
-def test_incomparable_runs_are_rejected(words, said, tmp_path):
+def test_incomparable_runs_are_rejected(words, code, said, tmp_path):
     done = command("compare", "-q", *words, cwd=tmp_path)
-    assert done.returncode == 2
+    assert done.returncode == code
     assert said in done.stderr
     assert list(tmp_path.iterdir()) == []

@@ -8,11 +8,11 @@ import os
 import platform
 import shlex
 import signal
-import sys
 from pathlib import Path
 
 from oratorio.command_line import Parser, add_job
 from oratorio.compare import compare, page
+from oratorio.errors import tell
 from oratorio.report.html_page import write
 from oratorio.report.run_recorder import Recorder, leave
 
@@ -42,22 +42,18 @@ def add_options(parser: Parser) -> None:
     parser.set_defaults(does=run)
 
 
-def _tell(text: str) -> None:
-    print(f"oratorio: {text}", file=sys.stderr)
-
-
 def run(options: argparse.Namespace) -> int:
-    """Runs the comparison. Returns 0 if no run failed, 1 if the program failed or ran out of time with some
-    method. Raises OratorioError if nothing could be compared or written."""
+    """Runs the comparison. Returns the program's exit code of the first method with which it failed,
+    TIMED_OUT if it ran out of time, else 0. Raises OratorioError if nothing could be compared or written."""
     if options.repeat < 1 or options.time_limit <= 0:
         raise compare.CompareError("--repeat and --time-limit are more than 0")
     signal.signal(signal.SIGTERM, leave)
     place = options.out.absolute().parent if options.out else Path.cwd()
     rules = compare.Rules(options.repeat, options.time_limit, options.before)
     arms = compare.arms_of(options.methods, options.all)
-    say = (lambda text: None) if options.quiet else _tell
+    say = (lambda text: None) if options.quiet else tell
     compare.compare(arms, options.command, Recorder(place, os.environ), rules, os.environ, say)
     print(page.table_of(arms))
     if options.out:
         write(page.html_of(arms, shlex.join(options.command), rules, platform.node()), options.out)
-    return 1 if any(arm.failed for arm in arms) else 0
+    return next((arm.exit_code for arm in arms if arm.failed), 0)

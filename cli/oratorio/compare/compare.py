@@ -9,17 +9,17 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from oratorio.errors import OratorioError
+from oratorio.errors import TIMED_OUT, OratorioError
 from oratorio.launch import launch
 from oratorio.library import method_table
 from oratorio.report.facts import Run, Spent, median
+from oratorio.report.outcome import last_words, why_nothing
 from oratorio.report.run_recorder import Recorder
 
 # The methods that are compared if the user names none: those among which `auto` chooses
 # (docs/user/methods.md).
 USUAL = ("list_io", "mmap", "shared_buffer", "sieve", "two_phase", "double_buffer")
 HOST, AUTO = "host", "auto"
-SAID_MOST = 200  # at most this many characters of a failed program's last line are shown
 
 
 class CompareError(OratorioError):
@@ -36,7 +36,11 @@ class Arm:
     spent: list[Spent] = field(default_factory=list)
     used: dict[str, int] = field(default_factory=dict)  # method -> number of accesses
     problem: str = ""  # why no further runs are made: a run failed, or the method served no access
-    failed: bool = False
+    exit_code: int = 0  # of the first run that failed, TIMED_OUT if it took too long
+
+    @property
+    def failed(self) -> bool:
+        return self.exit_code != 0
 
     @property
     def wall(self) -> float | None:
@@ -77,11 +81,6 @@ def turns(arms: Sequence[Arm], repeat: int) -> list[list[Arm]]:
     return [[arms[(turn + place) % count] for place in range(count)] for turn in range(repeat)]
 
 
-def _last_line(said: str) -> str:
-    lines = [line.strip() for line in said.splitlines() if line.strip()]
-    return lines[-1][:SAID_MOST] if lines else "no output"
-
-
 def _why_not(name: str, run: Run) -> str:
     """Returns why a requested method served no access; empty if it served one."""
     planned = [d for d in run.explained.decisions if d.method != "at once"]
@@ -99,11 +98,11 @@ def _why_not(name: str, run: Run) -> str:
 def take(arm: Arm, run: Run, said: str, seconds_max: float) -> None:
     """Adds a run to the results of its arm."""
     if run.exit_code is None:
-        arm.problem, arm.failed = f"still running after {seconds_max:g} s", True
+        arm.problem, arm.exit_code = f"still running after {seconds_max:g} s", TIMED_OUT
     elif run.exit_code:
-        arm.problem, arm.failed = f"ended with {run.exit_code}: {_last_line(said)}", True
+        arm.problem, arm.exit_code = f"ended with {run.exit_code}: {last_words(said)}", run.exit_code
     elif arm.name != HOST and not run.accesses and not run.dropped:
-        arm.problem = "Oratorio saw no access; `oratorio doctor` finds the cause"
+        arm.problem = f"{why_nothing(run)[0]}; `oratorio doctor` finds the cause"
     if arm.problem:
         return
     arm.walls.append(run.wall_seconds)
@@ -141,7 +140,7 @@ def _prepare(before: str | None) -> None:
         return
     done = subprocess.run(before, shell=True, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise CompareError(f"--before ended with {done.returncode}: {_last_line(done.stdout + done.stderr)}")
+        raise CompareError(f"--before ended with {done.returncode}: {last_words(done.stdout + done.stderr)}")
 
 
 @dataclass(frozen=True)
@@ -166,7 +165,8 @@ def compare(
     arms: Sequence[Arm], words: Sequence[str], recorder: Recorder, rules: Rules, environ: Mapping[str, str],
     tell: Callable[[str], None] = lambda text: None,
 ) -> None:  # fmt: skip
-    """Runs the arms in turns. Raises CompareError if the program fails without Oratorio."""
+    """Runs the arms in turns. Raises CompareError, with the program's exit code, if the program fails without
+    Oratorio."""
     for number, order in enumerate(turns(arms, rules.repeat)):
         for arm in order:
             if arm.problem:
@@ -176,4 +176,4 @@ def compare(
             said = _run(arm, words, recorder, rules, environ)
             if arm.name == HOST and arm.failed:
                 sys.stderr.write(said)
-                raise CompareError(f"the program fails without Oratorio: {arm.problem}")
+                raise CompareError(f"the program fails without Oratorio: {arm.problem}", arm.exit_code)

@@ -22,11 +22,11 @@ from oratorio.launch.words import Command, parse
 from oratorio.library import hint_names, method_table
 from oratorio.paths import LIBRARIES, preload_library
 from oratorio.report.facts import Run
+from oratorio.report.outcome import last_words, why_nothing
 from oratorio.report.run_recorder import Recorder
 
 OK, NOTE, BAD = "ok", "note", "bad"
 REMARKS_MOST = 8
-SAID_MOST = 200
 ALONE = "each process runs alone"
 
 
@@ -180,11 +180,6 @@ def environment(environ: Mapping[str, str]) -> list[Finding]:
     return [*found, Finding(OK, "environment", told)]
 
 
-def _last_line(said: str) -> str:
-    lines = [line.strip() for line in said.splitlines() if line.strip()]
-    return lines[-1][:SAID_MOST] if lines else "no output"
-
-
 def _seen(run: Run) -> list[Finding]:
     seen = run.accesses + run.dropped
     if seen:
@@ -193,21 +188,9 @@ def _seen(run: Run) -> list[Finding]:
         )
         paths = len({file.location for file in run.files})
         return [Finding(OK, "run", f"Oratorio saw {seen} accesses to {paths} files, by {', '.join(methods)}")]
-    if run.explained.off:
-        return [Finding(BAD, "run", "Oratorio was loaded, but is off", "unset ORATORIO_DISABLE")]
-    if run.explained.saw is not None:
-        accesses, files = run.explained.saw
-        if accesses:
-            says = f"Oratorio saw {accesses} accesses to {files} files on rank 0, but no file was closed"
-            return [
-                Finding(NOTE, "run", says, "call MPI_File_close; only closed files are recorded in detail")
-            ]
-        says = "Oratorio was loaded and saw no access: rank 0 moved no data by MPI-IO, and no file was closed"
-        if files:
-            says = f"Oratorio was loaded and saw {files} files opened, but no access to them on rank 0"
-        return [Finding(BAD, "run", says, "in HDF5 and netCDF, select the MPI-IO driver")]
-    says = "Oratorio was not loaded, or no file was opened by MPI-IO"
-    return [Finding(BAD, "run", says, "check whether the launcher drops LD_PRELOAD: docs/user/symptoms.md")]
+    says, do = why_nothing(run)
+    is_unclosed = run.explained.saw is not None and run.explained.saw[0] > 0
+    return [Finding(NOTE if is_unclosed else BAD, "run", says, do)]
 
 
 def _alone(said: str) -> list[Finding]:
@@ -224,7 +207,7 @@ def judge(run: Run, said: str, seconds_max: float) -> list[Finding]:
         return [Finding(NOTE, "run", f"stopped by doctor after {seconds_max:g} s{closed}",
                         "run a smaller problem, or set a longer --time-limit")]  # fmt: skip
     if run.exit_code:
-        return [Finding(BAD, "run", f"it ended with {run.exit_code}: {_last_line(said)}",
+        return [Finding(BAD, "run", f"it ended with {run.exit_code}: {last_words(said)}",
                         "check whether it succeeds without Oratorio")]  # fmt: skip
     remarks = [Finding(NOTE, "run", line) for line in run.explained.remarks[:REMARKS_MOST]]
     locks = [Finding(NOTE, "locks", sentence) for sentence in run.explained.locks]

@@ -7,11 +7,14 @@ import argparse
 import os
 import shlex
 import shutil
+import signal
 import sys
 from pathlib import Path
+from typing import NoReturn
 
 from oratorio import __version__
 from oratorio.command_line import Parser, add_job, add_method_and_hints
+from oratorio.errors import tell
 from oratorio.launch import launch
 from oratorio.paths import IS_INSTALLED, LIBRARIES, PACKAGE, ROOT, preload_library
 
@@ -59,11 +62,24 @@ def add_info(parser: Parser) -> None:
     parser.set_defaults(does=info)
 
 
-def _tell(prepared: launch.Launch) -> None:
+def _describe(prepared: launch.Launch) -> None:
     for warning in prepared.warnings:
-        print(f"oratorio: warning: {warning}", file=sys.stderr)
+        tell(f"warning: {warning}")
     if prepared.needs:
-        print(f"oratorio: {prepared.program}: {prepared.needs.reason}", file=sys.stderr)
+        tell(f"{prepared.program}: {prepared.needs.reason}")
+
+
+def _become(prepared: launch.Launch) -> NoReturn:
+    """Replaces this process by the command. Raises LaunchError if it can't be started."""
+    os.environ.update(prepared.env)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    # Python ignores this signal, and a program would inherit that: `oratorio run yes | head` would not end.
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    try:
+        os.execvp(prepared.argv[0], prepared.argv)
+    except OSError as error:
+        raise launch.not_started(prepared.argv[0], error) from None
 
 
 def run(options: argparse.Namespace) -> int:
@@ -75,22 +91,18 @@ def run(options: argparse.Namespace) -> int:
     )
     if options.all:
         variables["ORATORIO_EXPLAIN"] = "all"
-    tell = (lambda _: None) if options.quiet else _tell
+    describe = (lambda _: None) if options.quiet else _describe
     if is_recorded:
         from oratorio.report import command as report  # noqa: PLC0415  loaded only for users of --report
 
-        return report.run_and_report(options, variables, tell)
+        return report.run_and_report(options, variables, describe)
     prepared = launch.prepare(options.command, variables, os.environ)
-    tell(prepared)
+    describe(prepared)
     if options.dry_run:
         words = [f"{key}={shlex.quote(value)}" for key, value in prepared.env.items()]
         print(" ".join([*words, shlex.join(prepared.argv)]))
         return 0
-    os.environ.update(prepared.env)
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os.execvp(prepared.argv[0], prepared.argv)
-    return 0
+    _become(prepared)
 
 
 def env(options: argparse.Namespace) -> int:

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from oratorio.errors import NOT_EXECUTABLE, NOT_FOUND
 from oratorio.launch.launchers import WRAPPERS, LaunchError, launcher_of, preloads_of
 from oratorio.launch.preload import PreloadError, preloadable
 from oratorio.launch.programs import FLAVOUR_NAMES, Needs, flavour_of_name, is_python, needs_of
@@ -174,6 +175,23 @@ def _warnings(
     return told
 
 
+def not_started(command: str, error: OSError) -> LaunchError:
+    """Returns the error of a command that the system does not start, with a shell's exit code."""
+    code = NOT_FOUND if isinstance(error, FileNotFoundError) else NOT_EXECUTABLE
+    return LaunchError(f"{command} can't be started: {error.strerror}", code)
+
+
+def _refuse_missing(command: str) -> None:
+    """Raises LaunchError if the command does not exist or is not executable."""
+    if shutil.which(command) is not None:
+        return
+    if "/" in command and Path(command).exists():
+        kind = "a folder" if Path(command).is_dir() else "not executable"
+        raise LaunchError(f"{command} is {kind}", NOT_EXECUTABLE)
+    hint = "; it is a word of the shell here: time oratorio run ..." if command == "time" else ""
+    raise LaunchError(f"{command}: command not found{hint}", NOT_FOUND)
+
+
 def _verify(program: str | None, needs: Needs | None) -> None:
     """Raises LaunchError, before anything starts, if running the program with Oratorio is sure to fail."""
     if not preload_library().exists():
@@ -191,9 +209,7 @@ def prepare(words: Sequence[str], variables: Mapping[str, str], environ: Mapping
     """Returns the command to execute for `words`. Raises LaunchError."""
     if words[0] == "exec" and len(words) > 1:  # `oratorio run` becomes the command, as the shell's exec does
         words = words[1:]
-    if shutil.which(words[0]) is None:
-        hint = "; it is a word of the shell here: time oratorio run ..." if words[0] == "time" else ""
-        raise LaunchError(f"{words[0]}: command not found{hint}")
+    _refuse_missing(words[0])
     command = parse(words)
     _refuse_own_preload(command)
     program = find_program(command)

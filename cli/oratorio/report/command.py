@@ -6,14 +6,18 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from oratorio.command_line import Parser
-from oratorio.errors import OratorioError
+from oratorio.errors import OratorioError, tell
 from oratorio.launch.launch import Launch, LaunchError
+from oratorio.machine.room import first_with_room
 from oratorio.report import page, run_recorder
 from oratorio.report.advice import advise
+from oratorio.report.facts import Run
+from oratorio.report.outcome import why_nothing
 from oratorio.trace.trace import TraceError
 
 ADVICE_MOST = 3  # at most this many pieces of advice are printed in the terminal
@@ -34,34 +38,54 @@ def add_options(parser: Parser) -> None:
     parser.set_defaults(does=report_trace)
 
 
-def _say(sentence: str) -> None:
-    print(f"oratorio: {sentence}", file=sys.stderr)
+def _write(run: Run, out: Path) -> Path:
+    """Writes a page, in another folder if that is not possible in its own; returns its path. Raises
+    OratorioError."""
+    try:
+        page.write(run, out)
+        return out
+    except OratorioError as error:
+        other = first_with_room([Path.cwd(), Path(tempfile.gettempdir())])
+        if other is None:
+            raise
+        tell(f"{error}; it is in {other} instead")
+        page.write(run, other / out.name)
+        return other / out.name
+
+
+def _summarize(run: Run, out: Path) -> None:
+    """Prints the path of the page, what was recorded, and the first pieces of advice."""
+    if not run.accesses and not run.dropped:
+        says, do = why_nothing(run)
+        tell(f"{out}: nothing was recorded: {says}; {do}")
+        return
+    tell(f"{out}: {run.accesses} accesses, {page.seconds_text(run.io_seconds)} in them on the slowest rank")
+    for advice in advise(run)[:ADVICE_MOST]:
+        tell(f"{advice.sees} {advice.tries}")
 
 
 def run_and_report(
-    options: argparse.Namespace, variables: Mapping[str, str], tell: Callable[[Launch], None]
+    options: argparse.Namespace, variables: Mapping[str, str], describe: Callable[[Launch], None]
 ) -> int:
-    """Runs the command and writes its page. Returns the command's own exit code, or 2 if that is 0 and the
-    page cannot be written. Raises OratorioError."""
+    """Runs the command and writes its page. Returns the command's own exit code, whatever becomes of the
+    page. Raises OratorioError if the command was not started."""
     recorder = run_recorder.Recorder(options.report.absolute().parent, os.environ)
     try:
-        found, explained = recorder.attached(options.command, variables, tell)
+        found, explained = recorder.attached(options.command, variables, describe)
     except LaunchError:
         raise
     except OratorioError as error:
         raise OratorioError(f"there is no report: {error}") from None
-    if options.explain:
-        sys.stderr.write(explained)
     try:
-        page.write(found, options.report)
-    except OratorioError as error:
-        _say(str(error))
-        return found.exit_code or error.exit_code
-    if not options.quiet:
-        seconds = page.seconds_text(found.io_seconds)
-        _say(f"{options.report}: {found.accesses} accesses, {seconds} in them on the slowest rank")
-        for advice in advise(found)[:ADVICE_MOST]:
-            _say(f"{advice.sees} {advice.tries}")
+        if options.explain:
+            sys.stderr.write(explained)
+        out = _write(found, options.report)
+        if not options.quiet:
+            _summarize(found, out)
+    except (OratorioError, OSError) as error:
+        tell(str(error))
+    except KeyboardInterrupt:
+        tell("the report was interrupted")
     return found.exit_code or 0
 
 

@@ -14,6 +14,8 @@ from typing import Any
 
 TOLD_BY_TRACE = ("hints", "account")  # kinds of lines that are skipped, because the trace has the same facts
 
+OF_A_FILE = ("access", "repeated", "locks", "hints", "account")
+
 
 @dataclass
 class Candidate:
@@ -57,10 +59,12 @@ class Explained:
     version: str = ""
     saw: tuple[int, int] | None = None  # numbers of accesses and of files that Oratorio saw on rank 0
     off: bool = False
+    opened: bool = False  # a file was opened: its hints, locks or accesses were reported
 
 
 def _objects(lines: str) -> Iterator[dict[str, Any]]:
-    """Yields the JSON object of each line; any other line that is not empty becomes a remark."""
+    """Yields the JSON object of each line; any other line becomes a remark, unless it is empty or the begin
+    of an object, which a full disk leaves."""
     for line in lines.splitlines():
         try:
             said = json.loads(line)
@@ -68,7 +72,7 @@ def _objects(lines: str) -> Iterator[dict[str, Any]]:
             said = None
         if isinstance(said, dict) and "kind" in said:
             yield said
-        elif line.strip():
+        elif line.strip() and not line.startswith('{"'):
             yield {"kind": "remark", "text": line}
 
 
@@ -109,6 +113,7 @@ def read(lines: str) -> Explained:
     told = Explained()
     for said in _objects(lines):
         kind = said["kind"]
+        told.opened = told.opened or kind in OF_A_FILE
         if kind == "access":
             told.decisions.append(_decision(said))
         elif kind == "repeated":

@@ -180,6 +180,8 @@ class Run:
     environment: dict[str, str] = field(default_factory=dict)
     cores: int = field(default_factory=lambda: len(os.sched_getaffinity(0)))
     machine: str = field(default_factory=platform.node)
+    unread: str = ""  # why the trace can't be read
+    full_folder: str = ""  # the folder of the recording, if it was full when the run had ended
 
     @property
     def version(self) -> str:

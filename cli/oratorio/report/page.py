@@ -28,6 +28,7 @@ from oratorio.report.facts import (
 )
 from oratorio.report.html_page import bar, facts, legend, page, stack, table, text
 from oratorio.report.html_page import write as write_page
+from oratorio.report.outcome import why_nothing
 
 MIB = 1 << 20
 BARS_MOST = 64  # ranks that are drawn; the page states how many are not
@@ -41,16 +42,7 @@ MEANS = {
     "planning": "planning: exchanging summaries and making the plan",
     "rest": "the rest: messages, agreement and everything else",
 }
-UNCLOSED = (
-    "Oratorio saw {} accesses to {} files on rank 0, but a file is recorded when it is closed, and none "
-    "was: call MPI_File_close."
-)
-NOTHING = (
-    "Nothing was recorded. Either the program moved no data by MPI-IO, or Oratorio was not loaded: a "
-    "program that is linked "
-    "statically, or a launcher that drops LD_PRELOAD. `oratorio doctor` followed by the command "
-    "finds the cause."
-)
+DOCTOR = "`oratorio doctor` followed by the command finds the cause."
 
 
 def seconds_text(seconds: float) -> str:
@@ -298,9 +290,8 @@ def _foot(run: Run) -> str:
 def html_of(run: Run, environ: dict[str, str]) -> str:
     """Returns the whole page."""
     if not run.accesses:
-        why = NOTHING + (" Oratorio was switched off (ORATORIO_DISABLE)." if run.explained.off else "")
-        if run.explained.saw and run.explained.saw[0]:
-            why = UNCLOSED.format(*run.explained.saw)
+        says, do = why_nothing(run)
+        why = f"Nothing was recorded: {says}. What to do: {do}. {DOCTOR}"
         return page("Oratorio: report", _head(run), f"<p>{text(why)}</p>", _remarks(run), _foot(run))
     limits = limits_of(run, environ)
     return page(

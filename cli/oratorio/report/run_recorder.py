@@ -13,9 +13,11 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
-from oratorio.errors import OratorioError
+from oratorio.errors import OratorioError, tell
 from oratorio.launch import launch
+from oratorio.machine.room import first_with_room, is_full
 from oratorio.report import explained
 from oratorio.report.facts import Run
 from oratorio.trace import trace
@@ -31,15 +33,27 @@ class RecordError(OratorioError):
     """Nothing could be recorded; the text says why and what to do."""
 
 
-@contextmanager
-def _place(folder: Path) -> Iterator[Path]:
-    """Yields a new folder inside `folder`, which all nodes see, and removes the new folder afterwards."""
+def _with_room(folder: Path) -> Path:
+    """Returns `folder`, or another one if it is full, and says so. Raises RecordError."""
     try:
-        made = Path(tempfile.mkdtemp(prefix=".oratorio-", dir=folder))
+        if not is_full(folder):
+            return folder
     except OSError as error:
         raise RecordError(
             f"{folder} can't be written to: {error.strerror}; name a page in another folder"
         ) from None
+    other = first_with_room([Path.cwd(), Path(tempfile.gettempdir())])
+    if other is None:
+        raise RecordError(f"{folder} is full; free space, or name a page in a folder with room")
+    tell(f"{folder} is full, so the recording is in {other} while the program runs; all nodes must see it")
+    return other
+
+
+@contextmanager
+def _place(folder: Path) -> Iterator[Path]:
+    """Yields a new folder inside `folder`, which all nodes see, or in another one if that is full; removes
+    the new folder afterwards."""
+    made = Path(tempfile.mkdtemp(prefix=".oratorio-", dir=_with_room(folder)))
     try:
         yield made
     finally:
@@ -94,13 +108,17 @@ def _code(returned: int) -> int:
     return 128 - returned if returned < 0 else returned
 
 
-def _environ(prepared: launch.Launch) -> dict[str, str]:
-    return {**os.environ, **prepared.env}
+def _started(prepared: launch.Launch, **options: Any) -> subprocess.Popen:
+    """Starts a job. Raises LaunchError if the system refuses."""
+    try:
+        return subprocess.Popen(prepared.argv, env={**os.environ, **prepared.env}, **options)
+    except OSError as error:
+        raise launch.not_started(prepared.argv[0], error) from None
 
 
 def attached(prepared: launch.Launch) -> int:
     """Runs a job with this process's terminal, and passes signals on to it; returns the job's exit code."""
-    with _signals_kept() as heard_by, subprocess.Popen(prepared.argv, env=_environ(prepared)) as job:
+    with _signals_kept() as heard_by, _started(prepared) as job:
 
         def pass_on(number: int, frame: object) -> None:
             del frame
@@ -117,10 +135,9 @@ def apart(prepared: launch.Launch, seconds_max: float, said: Path) -> int | None
     """Runs a job for at most `seconds_max`, with its output in the file `said`. Returns its exit code, or
     None if it was ended at the time limit."""
     with said.open("wb") as out, _signals_kept() as heard_by:
-        job = subprocess.Popen(
-            prepared.argv, env=_environ(prepared), stdin=subprocess.DEVNULL, stdout=out,
-            stderr=subprocess.STDOUT, start_new_session=True,
-        )  # fmt: skip
+        job = _started(
+            prepared, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, start_new_session=True
+        )
         try:
             heard_by({signal.SIGTERM: leave, signal.SIGHUP: leave})
             return _code(job.wait(seconds_max))
@@ -132,14 +149,32 @@ def apart(prepared: launch.Launch, seconds_max: float, said: Path) -> int | None
             raise
 
 
+def _explained(file: Path | None) -> explained.Explained:
+    if file is None or not file.exists():
+        return explained.Explained()
+    return explained.read(file.read_text(errors="replace"))
+
+
 def read_run(trace_file: Path, explain_file: Path | None) -> Run:
-    """Reads a run's trace and explanations; a missing file counts as empty. Raises trace.TraceError."""
-    told = explained.Explained()
-    if explain_file and explain_file.exists():
-        told = explained.read(explain_file.read_text(errors="replace"))
-    if not trace_file.exists():
-        return Run([], told)
-    return Run(trace.read(trace_file), told, began=trace.began(trace_file))
+    """Reads the trace of an earlier run, and its explanations if there are any. Raises trace.TraceError."""
+    return Run(trace.read(trace_file), _explained(explain_file), began=trace.began(trace_file))
+
+
+def _run_that_ended(trace_file: Path, is_new: bool, place: Path) -> Run:
+    """Reads what a run has left, whatever that is. An old trace is not read."""
+    run = Run([], _explained(place / EXPLAIN))
+    try:
+        # The library makes the file at the first close, and leaves it empty if it can't write to it.
+        if is_new and trace_file.stat().st_size:
+            run.files = trace.read(trace_file)
+    except (OratorioError, OSError) as error:
+        run.unread = str(error)
+    if not run.files:
+        with suppress(OSError):
+            folders = dict.fromkeys((place.parent, trace_file.absolute().parent))
+            full = [str(folder) for folder in folders if folder != place and is_full(folder)]
+            run.full_folder = full[0] if full else ""
+    return run
 
 
 class Recorder:
@@ -153,10 +188,10 @@ class Recorder:
         self._environ = environ
 
     def attached(
-        self, words: Sequence[str], variables: Mapping[str, str], tell: Callable[[launch.Launch], None]
+        self, words: Sequence[str], variables: Mapping[str, str], describe: Callable[[launch.Launch], None]
     ) -> tuple[Run, str]:
         """Runs a job with this process's terminal and signals; returns the run and its explanations. Calls
-        `tell` before the job begins."""
+        `describe` before the job begins."""
         with _place(self._folder) as place:
             # If the user set ORATORIO_TRACE, the trace is written to that file, and read there.
             own = self._environ.get("ORATORIO_TRACE", "0")
@@ -164,7 +199,7 @@ class Recorder:
             trace_file = kept or place / "trace.json"
             before = trace_file.stat().st_mtime_ns if trace_file.exists() else None
             prepared = self._prepared(words, variables, trace_file, place)
-            tell(prepared)
+            describe(prepared)
             run = self._recorded(prepared, lambda: attached(prepared), trace_file, place, before)
             run.command = shlex.join(words)
             explain_file = place / EXPLAIN
@@ -184,12 +219,9 @@ class Recorder:
             prepared = launch.Launch(list(words), {"ORATORIO_DISABLE": "1"}, None, None, [])
             if variables is not None:
                 prepared = self._prepared(words, variables, trace_file, place)
-            try:
-                run = self._recorded(
-                    prepared, lambda: apart(prepared, seconds_max, said), trace_file, place, None
-                )
-            except OSError as error:
-                raise RecordError(f"{words[0]} can't be started: {error.strerror}") from None
+            run = self._recorded(
+                prepared, lambda: apart(prepared, seconds_max, said), trace_file, place, None
+            )
             return run, said.read_text(errors="replace")
 
     def _prepared(
@@ -206,7 +238,7 @@ class Recorder:
         code = work()
         seconds = time.monotonic() - clock
         is_new = trace_file.exists() and trace_file.stat().st_mtime_ns != before
-        run = read_run(trace_file if is_new else place / "none", place / EXPLAIN)
+        run = _run_that_ended(trace_file, is_new, place)
         run.exit_code, run.wall_seconds, run.began = code, seconds, began
         run.program = prepared.needs.reason if prepared.needs else ""
         named = {key: value for key, value in self._environ.items() if key.startswith("ORATORIO_")}

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from oratorio.errors import OratorioError
+from oratorio.machine.room import is_full
 
 VERSION = 1
 
@@ -99,18 +100,28 @@ class File:
         return len(self.args["nodes"])
 
 
+def _why_cut(path: Path, otherwise: str) -> str:
+    """Returns why a trace is not whole."""
+    try:
+        is_without_room = is_full(path.absolute().parent)
+    except OSError:
+        is_without_room = False
+    return f"{path.absolute().parent} is full" if is_without_room else f"{otherwise}, or the disk was full"
+
+
 def _events(path: Path) -> list[dict[str, Any]]:
     try:
         text = path.read_text(encoding="utf-8", errors="replace")
     except OSError as error:
         raise TraceError(f"{path}: {error.strerror}") from error
     if not text:
-        raise TraceError(f"{path} is empty: nothing was traced")
+        raise TraceError(f"{path} is empty: {_why_cut(path, 'no file was closed before the run ended')}")
     try:
         whole = json.loads(text)
     except ValueError as error:
         if text.startswith('{"displayTimeUnit"') and not text.endswith("]}\n"):
-            raise TraceError(f"{path} ends early, after {len(text)} characters") from error
+            why = _why_cut(path, "the run was ended while it closed a file")
+            raise TraceError(f"{path} ends early, after {len(text)} characters: {why}") from error
         raise TraceError(f"{path} is not a trace of Oratorio: {error}") from error
     head = whole.get("oratorio") if isinstance(whole, dict) else None
     if not isinstance(head, dict) or not isinstance(whole.get("traceEvents"), list):

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Tests the exit codes: the table of the documentation, and a command for each code."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from test_command_line import call  # noqa: F401  a fixture
+
+from oratorio.errors import (
+    CLOSED_PIPE,
+    EXIT_CODES,
+    FAILED,
+    INTERRUPTED,
+    KILLED_BY,
+    NOT_EXECUTABLE,
+    NOT_FOUND,
+    REFUSED,
+    TIMED_OUT,
+)
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_the_table_of_the_documentation_is_the_table_of_the_code():
+    page = (ROOT / "docs/user/stability.md").read_text().partition("\n## Exit codes\n")[2]
+    rows = [
+        [cell.strip() for cell in line[1:-1].split("|")] for line in page.splitlines() if line.startswith("|")
+    ]
+    assert rows[0] == ["code", "`run`, `explain`", "`compare`", "other commands"]
+    assert {code: tuple(meanings) for code, *meanings in rows[2:]} == EXIT_CODES
+
+
+@pytest.fixture
+def oratorio(call, tmp_path):  # noqa: F811
+    """Returns a function that runs the command with a library that exists."""
+    (tmp_path / "build/lib/liboratorio.so").write_bytes(b"")
+    return lambda *words: call(*words, LD_PRELOAD="")
+
+
+SHELL = ["sh", "-c"]
+
+
+@pytest.mark.parametrize(
+    "kind", [["run"], ["explain"], ["run", "--report", "page.html"], ["run", "--explain"]]
+)
+@pytest.mark.parametrize(
+    ("script", "code"),
+    [("exit 0", 0), ("exit 1", FAILED), ("exit 2", REFUSED), ("exit 127", NOT_FOUND), ("exit 77", 77)],
+)
+def test_the_program_s_exit_code_wins(oratorio, kind, script, code):
+    assert oratorio(*kind, "-q", *SHELL, script).returncode == code
+
+
+def test_a_program_that_a_signal_ended_is_reported_as_by_a_shell(oratorio):
+    assert oratorio("run", "-q", *SHELL, "kill -9 $$").returncode == -signal.SIGKILL  # the command's own end
+    done = oratorio("run", "-q", "--report", "page.html", *SHELL, "kill -9 $$")
+    assert done.returncode == KILLED_BY + signal.SIGKILL
+
+
+FAULTS = [
+    "rm -r pages",
+    'echo "{" >"$ORATORIO_TRACE"',
+    ': >"$ORATORIO_TRACE"',
+    'printf "\\0\\377" >"$ORATORIO_EXPLAIN"',
+    'rm -f "$ORATORIO_TRACE"; mkdir "$ORATORIO_TRACE"',
+    "mkdir pages/page.html",
+]
+
+
+@pytest.mark.parametrize("script", FAULTS)
+def test_no_fault_of_the_recording_hides_the_program_s_exit_code(oratorio, tmp_path, script):
+    (tmp_path / "pages").mkdir()
+    done = oratorio("run", "--report", "pages/page.html", *SHELL, f"{script}; exit 5")
+    assert done.returncode == 5, done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("kind", [["run"], ["explain"], ["run", "--report", "page.html"], ["compare"]])
+def test_a_command_that_is_missing_or_can_not_be_started(oratorio, tmp_path, kind):
+    (tmp_path / "text").write_text("no program\n")
+    (tmp_path / "odd").write_bytes(b"\0\1\2\3")
+    (tmp_path / "odd").chmod(0o755)
+    for words, code in [
+        (["no-such-command"], NOT_FOUND),
+        (["./no-such-command"], NOT_FOUND),
+        (["./text"], NOT_EXECUTABLE),
+        ([str(tmp_path)], NOT_EXECUTABLE),
+        (["./odd"], NOT_EXECUTABLE),
+    ]:
+        done = oratorio(*kind, *words)
+        assert done.returncode == code, (words, done.stderr)
+        assert done.stderr.splitlines()[-1].startswith("oratorio: ")
+        assert "Traceback" not in done.stderr
+
+
+def test_compare_ends_with_the_program_s_exit_code(oratorio):
+    assert oratorio("compare", "-q", *SHELL, "exit 9").returncode == 9
+    # The program fails only with Oratorio.
+    fails = '[ -n "$ORATORIO_DISABLE" ] || exit 8'
+    assert oratorio("compare", "-q", "--methods", "sieve", *SHELL, fails).returncode == 8
+    late = oratorio("compare", "-q", "--time-limit", "0.2", "sleep", "60")
+    assert late.returncode == TIMED_OUT
+
+
+def test_doctor_ends_with_1_if_a_line_is_bad(oratorio):
+    assert oratorio("doctor", "--no-run", "./not-here").returncode == FAILED
+
+
+PIPED = [["--help"], ["run", "--help"], ["info"], ["env"], ["doctor"]]
+
+
+@pytest.mark.parametrize("words", PIPED)
+def test_a_closed_pipe_ends_a_command_without_a_message(oratorio, tmp_path, words):
+    """Closes the reading end before the command writes."""
+    read, write = os.pipe()
+    os.close(read)
+    env = {**os.environ, "PYTHONPATH": str(tmp_path / "cli"), "LD_PRELOAD": ""}
+    command = [sys.executable, "-m", "oratorio", *words]
+    done = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, text=True, env=env, cwd=tmp_path)
+    os.close(write)
+    assert (done.returncode, done.stderr) == (CLOSED_PIPE, "")
+
+
+def test_a_program_behind_a_closed_pipe_ends_as_without_oratorio(oratorio, tmp_path):
+    env = {**os.environ, "PYTHONPATH": str(tmp_path / "cli"), "LD_PRELOAD": ""}
+    script = f'"{sys.executable}" -m oratorio run -q yes 2>errors | head -1; wait; cat errors'
+    done = subprocess.run(
+        ["sh", "-c", script], capture_output=True, text=True, env=env, cwd=tmp_path, timeout=60
+    )
+    assert done.stdout.startswith("y\n") and "Broken pipe" not in done.stdout
+
+
+def test_an_output_without_room_is_one_line(oratorio, tmp_path):
+    env = {**os.environ, "PYTHONPATH": str(tmp_path / "cli")}
+    with Path("/dev/full").open("w") as full:
+        command = [sys.executable, "-m", "oratorio", "--help"]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, env=env, cwd=tmp_path)
+    assert done.returncode == REFUSED
+    assert done.stderr == "oratorio: standard output can't be written: No space left on device\n"
+
+
+@pytest.mark.parametrize("kind", [["compare", "-q"], ["run", "-q"], ["run", "-q", "--report", "page.html"]])
+def test_ctrl_c_ends_a_command_without_a_traceback(oratorio, tmp_path, kind):
+    env = {**os.environ, "PYTHONPATH": str(tmp_path / "cli"), "LD_PRELOAD": ""}
+    script = "echo up >up; exec sleep 60"
+    job = subprocess.Popen(
+        [sys.executable, "-m", "oratorio", *kind, "sh", "-c", script],
+        stderr=subprocess.PIPE, text=True, env=env, cwd=tmp_path, start_new_session=True,
+    )  # fmt: skip
+    deadline = time.monotonic() + 60
+    while not (tmp_path / "up").exists() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    os.killpg(job.pid, signal.SIGINT)  # as the terminal does
+    _, told = job.communicate(timeout=60)
+    assert job.returncode in (INTERRUPTED, -signal.SIGINT), told
+    assert "Traceback" not in told
