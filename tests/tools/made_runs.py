@@ -5,6 +5,7 @@ from oratorio.report.explained import Candidate, Decision, Explained
 from oratorio.report.facts import Run
 from oratorio.trace.trace import Access, File, Span
 
+KIB = 1 << 10
 MIB = 1 << 20
 
 

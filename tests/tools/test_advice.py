@@ -8,6 +8,7 @@ from made_runs import MIB, access, collective, file, planned, run
 
 from oratorio.report import advice, explained
 from oratorio.report.facts import Limit, Limits
+from oratorio.report.finding import amount
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
@@ -66,8 +67,6 @@ CASES = [
         run(explained=told("hint cb_nodez: did you mean cb_nodes?")),
         run(explained=told(THREAD)),
     ),
-    (advice.small_independent, run(small(40)), run(small(10))),
-    (advice.small_independent, run(small(40)), run(small(40, moved=MIB))),
     (advice.small_pieces, run(strided([[0, 9000], [10, 9010]])), run(strided([[0, 9000], [9000, 18000]]))),
     (
         advice.small_pieces,
@@ -86,11 +85,6 @@ CASES = [
         run(file(access(0, 1.0, 0.1, counts={"bytes_loaded": MIB}))),
     ),
     (advice.late_ranks, run(at(1.0, 1.9)), run(at(1.0, 1.01))),
-    (
-        advice.uneven,
-        run(file(*[access(r, 1.0, 0.1, moved=MIB if r else 9 * MIB) for r in range(4)])),
-        run(file(*[access(r, 1.0, 0.1, moved=MIB if r else 2 * MIB) for r in range(4)])),
-    ),
     (advice.first_access, run(steps(1.0, 0.1)), run(steps(0.2, 0.1))),
     (advice.asked_by_name, run(explained=slow(4.0)), run(explained=slow(1.2))),
     (
@@ -144,7 +138,7 @@ def test_advice_about_more_time_comes_first():
     late = at(1.0, 1.9)
     late.accesses += small(40).accesses
     rules = [one.rule for one in advice.advise(run(late), [Limits("UFS", "")])]
-    assert rules == ["small_independent", "late_ranks", "not_calibrated"]
+    assert rules == ["small_independent", "uneven_time", "late_ranks", "not_calibrated"]
 
 
 def test_advice_about_little_time_is_omitted():
@@ -162,4 +156,4 @@ def test_a_run_with_nothing_of_it_gets_no_advice():
     [(0, "0 bytes"), (512, "512 bytes"), (1536, "1.5 KiB"), (200 * MIB, "200 MiB"), (1 << 50, "1048576 GiB")],
 )
 def test_amounts_are_for_people(count, said):
-    assert advice.amount(count) == said
+    assert amount(count) == said

@@ -2,16 +2,17 @@
 """Advice that would make a run faster, derived from its recording. docs/user/symptoms.md says the same in
 prose.
 
-A rule looks at a run and returns at most one piece of advice: what it sees and what to try. The field
-`seconds` is the time that the advice concerns, summed over all ranks; the largest comes first.
+A rule looks at a run and returns at most one piece of advice: what it sees and what to try. The rules that a
+Darshan log can serve, too, are in access_rules.py. Advice that concerns the most time comes first.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
+from oratorio.report import access_rules
+from oratorio.report.access_facts import facts_of_run
 from oratorio.report.facts import (
     Group,
     Limit,
@@ -26,40 +27,15 @@ from oratorio.report.facts import (
     median,
     spent_of,
 )
+from oratorio.report.finding import LARGE, MANY_CALLS, NOTED, SMALL_PIECE, Advice, amount
 from oratorio.trace.trace import File
 
-KIB = 1 << 10
-SMALL_PIECE = 4 * KIB
-MANY_CALLS = 32
 WASTE = 2.0  # bytes loaded for each byte requested
-NOTED = 0.1  # a finding below this share, of the access time or of the bytes moved, is not reported
-LARGE = 0.3
 LEAST = 0.02
 # Phrases that are searched for in the output of ORATORIO_EXPLAIN.
 ASKED_BY_NAME = "requested by name"
 BESIDE = "a helper thread makes them progress"
 NEAR_LIMIT = 0.7
-
-
-@dataclass(frozen=True)
-class Advice:
-    """What a rule sees, what to try, and the page that explains it."""
-
-    rule: str
-    sees: str
-    tries: str
-    page: str = "user/symptoms.md"
-    seconds: float = 0.0
-
-
-def amount(count: float) -> str:
-    """Formats a number of bytes for people."""
-    for unit in ("bytes", "KiB", "MiB", "GiB"):
-        if count < 1024 or unit == "GiB":
-            break
-        count /= 1024
-    text = f"{count:.0f}" if unit == "bytes" or count >= 100 else f"{count:.1f}"
-    return f"{text} {unit}"
 
 
 def _name(file: File) -> str:
@@ -92,26 +68,6 @@ def misspelt(run: Run) -> Advice | None:
     if not told:
         return None
     return Advice("misspelt", told[0], "Correct it: it has no effect now.", "user/hints.md", 1e8)
-
-
-def small_independent(run: Run) -> Advice | None:
-    """Reports many small independent accesses."""
-    found = [
-        (file, group) for file, group in _groups(run)
-        if not group.is_collective and group.calls >= MANY_CALLS
-        and group.moved / len(group.accesses) < SMALL_PIECE
-    ]  # fmt: skip
-    if not found:
-        return None
-    file, group = max(found, key=lambda one: one[1].seconds)
-    mean = amount(group.moved / len(group.accesses))
-    return Advice(
-        "small_independent",
-        f"{_name(file)}: {len(group.accesses)} independent {group.direction}s of {mean} each.",
-        f"Describe them by a file view and make one collective call (MPI_File_{group.direction}_all); "
-        "in HDF5 and netCDF, select collective access.",
-        seconds=sum(spent_of(g.accesses).total for _, g in found),
-    )
 
 
 def small_pieces(run: Run) -> Advice | None:
@@ -200,26 +156,6 @@ def late_ranks(run: Run) -> Advice | None:
         "this faster.",
         "user/trace.md",
         seconds * max(1, run.ranks - 1),
-    )
-
-
-def uneven(run: Run) -> Advice | None:
-    """Reports a rank that moves much more than the others."""
-    moved: dict[int, int] = defaultdict(int)
-    for file in run.files:
-        for access in file.accesses:
-            moved[access.process] += access.args["moved"]
-    if len(moved) < 2:
-        return None
-    most = max(moved, key=moved.__getitem__)
-    typical = median(count for process, count in moved.items() if process != most)
-    if moved[most] < 4 * max(typical, KIB):
-        return None
-    return Advice(
-        "uneven",
-        f"Rank {most} moved {amount(moved[most])}, the median of the others {amount(typical)}.",
-        "Spread the data over all ranks: gather less on one rank before it writes.",
-        seconds=run.processes[most].total,
     )
 
 
@@ -313,8 +249,8 @@ def crowded(run: Run) -> Advice | None:
 
 
 RULES: tuple[Callable[[Run], Advice | None], ...] = (
-    errors, misspelt, small_independent, small_pieces, loads_too_much, fills_holes, late_ranks, uneven,
-    first_access, asked_by_name, network_writes, not_beside, crowded,
+    errors, misspelt, small_pieces, loads_too_much, fills_holes, late_ranks, first_access, asked_by_name,
+    network_writes, not_beside, crowded,
 )  # fmt: skip
 
 
@@ -352,5 +288,7 @@ def advise(run: Run, limits: Sequence[Limits] = ()) -> list[Advice]:
     """Returns all advice, largest time first. A rule's advice about less than the share LEAST of the total
     time is dropped."""
     least = LEAST * _all_spent(run).total
-    found = [advice for rule in RULES if (advice := rule(run)) and advice.seconds >= least]
+    job = facts_of_run(run)
+    said = [*(rule(run) for rule in RULES), *(rule(job) for rule in access_rules.RULES)]
+    found = [advice for advice in said if advice and advice.seconds >= least]
     return sorted(found + of_limits(limits), key=lambda advice: -advice.seconds)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from oratorio.report.advice import Advice, advise, amount
+from oratorio.report.advice import advise
 from oratorio.report.explained import Decision
 from oratorio.report.facts import (
     PARTS,
@@ -26,6 +26,7 @@ from oratorio.report.facts import (
     median,
     spent_of,
 )
+from oratorio.report.finding import Advice, amount
 from oratorio.report.html_page import bar, facts, legend, page, stack, table, text
 from oratorio.report.html_page import write as write_page
 from oratorio.report.outcome import why_nothing
@@ -108,6 +109,7 @@ def _advice(found: Sequence[Advice]) -> str:
         return "<h2>What would make it faster</h2><p>Nothing stands out.</p>"
     items = "".join(
         f"<li><b>{text(one.sees)}</b>{text(one.tries)} <span class=soft>docs/{text(one.page)}</span>"
+        + "".join(f"<br>{text(name)}: <code>{text(line)}</code>" for name, line in one.changes.items())
         for one in found
     )
     return f'<h2>What would make it faster</h2><ul class="advice">{items}</ul>'

@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a job did with its files, as far as a recording of Oratorio and a Darshan log both tell it.
+
+The rules in access_rules.py need nothing else. `facts_of_run` takes the facts from a recording,
+`oratorio.darshan.log` takes them from a Darshan log.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from oratorio.report.facts import Group, Run, groups_of, median, spent_of
+from oratorio.report.finding import SMALL_PIECE
+from oratorio.trace.trace import Access, File
+
+HDF5_MAGIC = b"\x89HDF\r\n\x1a\n"
+CLASSIC_MAGIC = b"CDF"
+
+
+@dataclass(frozen=True)
+class Stream:
+    """All accesses to one file with the same direction, either collective or independent."""
+
+    direction: str  # read or write
+    is_collective: bool
+    calls: int  # the largest number of calls of any rank
+    accesses: int  # the sum of the calls of all ranks
+    moved: int  # bytes, all ranks
+    seconds: float  # summed over all ranks
+    ranks: int = 1  # ranks that made accesses
+
+    @property
+    def mean(self) -> float:
+        """The mean number of bytes that one rank moves with one call."""
+        return self.moved / self.accesses if self.accesses else 0.0
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """An HDF5 dataset in chunks. `selected` is the most frequent extent of one rank's accesses; it has the
+    same number of dimensions as `chunk`."""
+
+    name: str
+    chunk: tuple[int, ...]
+    selected: tuple[int, ...]
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class FileFacts:
+    """What is known about one file; a number is 0 if it is unknown."""
+
+    path: str
+    ranks: int  # ranks that opened the file together
+    streams: tuple[Stream, ...] = ()
+    library: str = ""  # HDF5 or netCDF classic, as far as known
+    opens: int = 1  # of one rank
+    metadata_calls: int = 0  # opens, stats and seeks of all ranks
+    metadata_seconds: float = 0.0  # time in them, summed over all ranks
+    repeated_reads: int = 0  # small reads of bytes that another rank read, too
+    repeated_seconds: float = 0.0
+    stripe: int = 0  # bytes
+    large: int = 0  # accesses of the storage that are large enough for stripes to matter
+    unaligned: int = 0  # those of them that do not begin at a stripe
+    unaligned_seconds: float = 0.0
+    # True if the program selected collective access in HDF5, None if this is not known.
+    collective_selected: bool | None = None
+    datasets: tuple[Dataset, ...] = ()
+
+    @property
+    def name(self) -> str:
+        return self.path.rpartition("/")[2]
+
+    @property
+    def seconds(self) -> float:
+        return sum(stream.seconds for stream in self.streams)
+
+
+@dataclass(frozen=True)
+class Balance:
+    """One rank compared with the others."""
+
+    where: str  # the file's name, or "All files"
+    rank: int
+    moved: int  # bytes
+    typical_moved: float  # bytes of another rank: their median, or their mean where it is all that is known
+    seconds: float
+    typical_seconds: float
+
+
+@dataclass(frozen=True)
+class JobFacts:
+    """What a job did with all its files."""
+
+    files: tuple[FileFacts, ...]
+    ranks: int
+    seconds: float  # duration of the job, or of its file accesses
+    balances: tuple[Balance, ...] = ()
+
+    def streams(self, is_collective: bool) -> list[tuple[FileFacts, Stream]]:
+        """Returns the collective or the independent streams of all files."""
+        return [(f, s) for f in self.files for s in f.streams if s.is_collective == is_collective]
+
+
+def library_of(path: str) -> str:
+    """Returns which library's format a file has, from its first bytes; empty if that cannot be told."""
+    begin = b""
+    with suppress(OSError), Path(path).open("rb") as file:
+        begin = file.read(len(HDF5_MAGIC))
+    if begin == HDF5_MAGIC:
+        return "HDF5"
+    return "netCDF classic" if begin.startswith(CLASSIC_MAGIC) else ""
+
+
+def balance_of(where: str, moved: Mapping[int, int], seconds: Mapping[int, float]) -> list[Balance]:
+    """Compares the rank that moved most with the others; returns nothing for a single rank."""
+    if len(moved) < 2:
+        return []
+    most = max(moved, key=moved.__getitem__)
+    others = [rank for rank in moved if rank != most]
+    return [
+        Balance(
+            where, most, moved[most], median(moved[rank] for rank in others), seconds.get(most, 0.0),
+            median(seconds.get(rank, 0.0) for rank in others),
+        )
+    ]  # fmt: skip
+
+
+def _stream(group: Group) -> Stream:
+    return Stream(
+        group.direction, group.is_collective, group.calls, len(group.accesses), group.moved,
+        spent_of(group.accesses).total, len({access.process for access in group.accesses}),
+    )  # fmt: skip
+
+
+def _repeated(accesses: Iterable[Access]) -> list[Access]:
+    """Returns small independent reads of bytes that other ranks read, too."""
+    found: dict[tuple[int, int], list[Access]] = defaultdict(list)
+    for access in accesses:
+        args = access.args
+        if access.collective is None and args["direction"] == "read" and 0 < args["moved"] < SMALL_PIECE:
+            found[tuple(args["hull"])].append(access)
+    return [one for some in found.values() if len({a.process for a in some}) > 1 for one in some]
+
+
+def _facts_of(files: list[File]) -> FileFacts:
+    """Returns the facts of all opens of one file."""
+    first, accesses = files[0], [access for file in files for access in file.accesses]
+    repeated = _repeated(accesses)
+    stripe = int(first.args["hints"].get("striping_unit", 0) or 0)
+    large = [a for a in accesses if stripe and a.collective is None and 8 * a.args["moved"] >= stripe]
+    unaligned = [a for a in large if a.args["hull"][0] % stripe]
+    return FileFacts(
+        first.location, max(file.ranks for file in files), tuple(map(_stream, groups_of(*files))),
+        library_of(first.location), len(files), repeated_reads=len(repeated),
+        repeated_seconds=spent_of(repeated).total, stripe=stripe, large=len(large),
+        unaligned=len(unaligned), unaligned_seconds=spent_of(unaligned).total,
+    )  # fmt: skip
+
+
+def facts_of_run(run: Run) -> JobFacts:
+    """Returns the facts of a recording."""
+    by_path: dict[tuple[str, int], list[File]] = defaultdict(list)
+    moved: dict[int, int] = defaultdict(int)
+    for file in run.files:
+        by_path[file.location, file.ranks].append(file)
+        for access in file.accesses:
+            moved[access.process] += access.args["moved"]
+    accesses = [access for file in run.files for access in file.accesses]
+    seconds = run.wall_seconds or max((a.end for a in accesses), default=0.0) - min(
+        (a.begin for a in accesses), default=0.0
+    )
+    working = {process: spent.total - spent.waiting for process, spent in run.processes.items()}
+    files = tuple(_facts_of(files) for files in by_path.values())
+    return JobFacts(files, run.ranks, seconds, tuple(balance_of("All files", moved, working)))

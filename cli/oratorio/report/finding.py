@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A piece of advice, and how it names numbers of bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+KIB = 1 << 10
+SMALL_PIECE = 4 * KIB
+MANY_CALLS = 32
+NOTED = 0.1  # a finding below this share, of the access time or of the bytes moved, is not reported
+LARGE = 0.3
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What a rule sees, what to try, and the page that explains it."""
+
+    rule: str
+    sees: str
+    tries: str
+    page: str = "user/symptoms.md"
+    seconds: float = 0.0  # the time that the advice concerns, summed over all ranks
+    changes: Mapping[str, str] = field(default_factory=dict)  # interface, such as h5py -> the line to change
+
+
+def amount(count: float) -> str:
+    """Formats a number of bytes for people."""
+    for unit in ("bytes", "KiB", "MiB", "GiB"):
+        if count < 1024 or unit == "GiB":
+            break
+        count /= 1024
+    text = f"{count:.0f}" if unit == "bytes" or count >= 100 else f"{count:.1f}"
+    return f"{text} {unit}"
