@@ -54,6 +54,10 @@ COMMANDS = {
         "Write an HTML page about a trace: where the time of a run went, and what would make it faster.",
         "oratorio.report.command:add_options",
     ),
+    "advise": Command(
+        "Say from a job's Darshan log what would make it faster, and what Oratorio would have done.",
+        "oratorio.advise.command:add_options",
+    ),
     "compare": Command(
         "Run a program with the MPI's own MPI-IO and with each method, and compare the times.",
         "oratorio.compare.command:add_options",

@@ -41,6 +41,8 @@ License-Expression: BSD-3-Clause AND MIT
 Classifier: Operating System :: POSIX :: Linux
 Classifier: Topic :: Scientific/Engineering
 Requires-Python: >=3.9
+Provides-Extra: darshan
+Requires-Dist: darshan>=3.4; extra == "darshan"
 Description-Content-Type: text/markdown
 
 """

@@ -116,18 +116,19 @@ def library_of(path: str) -> str:
     return "netCDF classic" if begin.startswith(CLASSIC_MAGIC) else ""
 
 
-def balance_of(where: str, moved: Mapping[int, int], seconds: Mapping[int, float]) -> list[Balance]:
-    """Compares the rank that moved most with the others; returns nothing for a single rank."""
+def balances_of(where: str, moved: Mapping[int, int], seconds: Mapping[int, float]) -> list[Balance]:
+    """Compares the rank that moved most, and the slowest one, with the others; returns nothing for a single
+    rank."""
     if len(moved) < 2:
         return []
-    most = max(moved, key=moved.__getitem__)
-    others = [rank for rank in moved if rank != most]
-    return [
-        Balance(
-            where, most, moved[most], median(moved[rank] for rank in others), seconds.get(most, 0.0),
-            median(seconds.get(rank, 0.0) for rank in others),
-        )
-    ]  # fmt: skip
+    chosen = {max(moved, key=moved.__getitem__), max(moved, key=lambda rank: seconds.get(rank, 0.0))}
+    found = []
+    for rank in sorted(chosen):
+        others = [other for other in moved if other != rank]
+        usual = median(moved[other] for other in others)
+        usual_seconds = median(seconds.get(other, 0.0) for other in others)
+        found.append(Balance(where, rank, moved[rank], usual, seconds.get(rank, 0.0), usual_seconds))
+    return found
 
 
 def _stream(group: Group) -> Stream:
@@ -176,4 +177,4 @@ def facts_of_run(run: Run) -> JobFacts:
     )
     working = {process: spent.total - spent.waiting for process, spent in run.processes.items()}
     files = tuple(_facts_of(files) for files in by_path.values())
-    return JobFacts(files, run.ranks, seconds, tuple(balance_of("All files", moved, working)))
+    return JobFacts(files, run.ranks, seconds, tuple(balances_of("All files", moved, working)))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from oratorio.report.access_facts import Balance, Dataset, JobFacts
+from oratorio.report.access_facts import Balance, Dataset, FileFacts, JobFacts, Stream
 from oratorio.report.finding import KIB, LARGE, MANY_CALLS, NOTED, SMALL_PIECE, Advice, amount
 
 SMALL_CALL = 64 * KIB  # a collective call costs about as much as moving so many bytes
@@ -30,7 +30,7 @@ def small_independent(job: JobFacts) -> Advice | None:
     direction, put = stream.direction, "put" if stream.direction == "write" else "get"
     return Advice(
         "small_independent",
-        f"{file.name}: {stream.accesses} independent {direction}s of {amount(stream.mean)} each.",
+        f"{file.name}: {stream.accesses} independent {direction}s of {amount(stream.mean)} on average.",
         f"Describe them by a file view and make one collective call (MPI_File_{direction}_all); "
         "in HDF5 and netCDF, select collective access.",
         seconds=sum(one.seconds for _, one in found),
@@ -114,9 +114,10 @@ def uneven_time(job: JobFacts) -> Advice | None:
         "uneven_time",
         f"{most.where}: rank {most.rank} took {most.seconds:.3g} s for {amount(most.moved)}, another rank "
         f"typically {most.typical_seconds:.3g} s for {amount(most.typical_moved)}.",
-        "Find out what is different about this rank: its node, its part of the file, or that it moves small "
-        "pieces. Collective calls spread the storage calls over several ranks.",
-        seconds=most.seconds - most.typical_seconds,
+        "Find out what is different about this rank: its node, the storage server of its data (lfs getstripe "
+        "on Lustre), or small pieces. Collective calls spread the storage calls over several ranks.",
+        # The others wait for this rank, at the latest at the end of the job.
+        seconds=(most.seconds - most.typical_seconds) * max(1, job.ranks - 1),
         changes={
             "C": 'MPI_Info_set(info, "cb_nodes", "4");  // more aggregators, and MPI_File_write_all',
             "h5py": 'info = MPI.Info.Create(); info["cb_nodes"] = "4"; '
@@ -126,38 +127,47 @@ def uneven_time(job: JobFacts) -> Advice | None:
     )
 
 
+# Whether the program selected collective access (None: unknown) -> why HDF5 accesses data independently.
+INDEPENDENT_WHY = {
+    True: "although it selected collective access: other calls did not select it, or HDF5 converts the type.",
+    False: "because it did not select collective access.",
+    None: "because it did not select collective access, or because HDF5 converts the data's type.",
+}
+
+
+def _is_independent_data(file: FileFacts, stream: Stream) -> bool:
+    """Tells whether independent accesses to an HDF5 file move data, and not only metadata."""
+    if file.library != "HDF5" or stream.ranks < 2:
+        return False
+    together = sum(s.moved for s in file.streams if s.is_collective and s.direction == stream.direction)
+    if file.collective_selected:
+        return stream.moved > NOTED * together
+    # Without collective access only the size tells data from metadata.
+    return stream.mean >= SMALL_PIECE and stream.moved > together
+
+
 def hdf5_independent(job: JobFacts) -> Advice | None:
-    """Reports HDF5 data that all ranks move independently although the program selected collective access,
-    as HDF5 does when it must convert types."""
-    found = []
-    for file, stream in job.streams(False):
-        done = sum(s.moved for s in file.streams if s.is_collective and s.direction == stream.direction)
-        is_selected = file.collective_selected
-        # Without the transfer properties only sizes tell data from metadata.
-        is_data = is_selected or (is_selected is None and stream.mean >= SMALL_PIECE)
-        if file.library == "HDF5" and stream.ranks > 1 and is_data and stream.moved > done:
-            found.append((file, stream))
+    """Reports HDF5 data that ranks access independently. HDF5 does so if it must convert types, even if the
+    program selected collective access."""
+    found = [(file, stream) for file, stream in job.streams(False) if _is_independent_data(file, stream)]
     if not found:
         return None
     file, stream = max(found, key=lambda one: one[1].seconds)
-    reason = (
-        "although the program selected collective access: HDF5 converts the data's type."
-        if file.collective_selected
-        else "because it did not select collective access, or because HDF5 converts the data's type."
-    )
     verb = "wrote" if stream.direction == "write" else "read"
     return Advice(
         "hdf5_independent",
-        f"{file.name}: the program {verb} {amount(stream.moved)} independently, {reason}",
+        f"{file.name}: the program {verb} {amount(stream.moved)} independently, "
+        + INDEPENDENT_WHY[file.collective_selected],
         "Select collective access, and use the same type in memory and in the file. "
         "H5Pget_mpio_no_collective_cause returns HDF5's own reason.",
         "user/guides/hdf5.md",
         sum(one.seconds for _, one in found),
         {
-            "C": 'H5Dcreate2(file, "field", H5T_NATIVE_FLOAT, ...);  // the type of the data in memory',
+            "C": "H5Pset_dxpl_mpio(transfer, H5FD_MPIO_COLLECTIVE); and in H5Dcreate2 the type of the data "
+            "in memory, such as H5T_NATIVE_FLOAT",
             "h5py": "with dataset.collective: dataset[...] = data.astype(dataset.dtype)",
-            "netCDF": "nc_def_var(file, name, NC_FLOAT, ...) with nc_put_vara_float, NC_DOUBLE with "
-            "nc_put_vara_double",
+            "netCDF": "nc_var_par_access(file, variable, NC_COLLECTIVE); and nc_put_vara_float for NC_FLOAT, "
+            "nc_put_vara_double for NC_DOUBLE",
         },
     )
 
@@ -204,8 +214,8 @@ def metadata(job: JobFacts) -> Advice | None:
     if slow:
         file = max(slow, key=lambda one: one.metadata_seconds)
         sees = (
-            f"{file.name}: {file.metadata_calls} opens, stats and seeks took {file.metadata_seconds:.3g} s "
-            f"of all ranks, its data {file.seconds:.3g} s."
+            f"{file.name}: opens, closes and {file.metadata_calls} calls such as stat, seek and set_view "
+            f"took {file.metadata_seconds:.3g} s of all ranks, its data {file.seconds:.3g} s."
         )
     else:
         file = max(again, key=lambda one: one.repeated_seconds)
@@ -264,7 +274,7 @@ def unaligned(job: JobFacts) -> Advice | None:
     return Advice(
         "unaligned",
         f"{file.name}: {file.unaligned} of {file.large} accesses do not begin at a multiple of "
-        f"{amount(file.stripe)}, so two servers, or two locks, serve one access.",
+        f"{amount(file.stripe)}, so neighbouring accesses share a stripe with its server and its lock.",
         "Align the data to stripes. Collective accesses of Oratorio are aligned already.",
         "user/hints.md",
         sum(one.unaligned_seconds for one in found),

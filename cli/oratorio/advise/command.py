@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs `oratorio advise`: reads a Darshan log and prints advice and an estimate. Nothing is run."""
+
+from __future__ import annotations
+
+import argparse
+import textwrap
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from oratorio.advise import log as darshan_log
+from oratorio.advise.estimate import GAIN_LEAST, Estimate, Rate, estimates_of, rates_of
+from oratorio.advise.log import Log, by_name, total
+from oratorio.command_line import Parser
+from oratorio.report.access_facts import FileFacts, JobFacts
+from oratorio.report.access_rules import RULES
+from oratorio.report.finding import Advice, amount
+
+WIDTH = 100
+FILES_MOST = 5  # files with an estimate of their own
+SIEVED = 1.5  # bytes of storage calls for each byte of the program
+LEAST = 0.02  # advice about a smaller share of the time is left out
+
+
+def add_options(parser: Parser) -> None:
+    """Adds the options of `advise`."""
+    parser.add_argument("log", type=Path, metavar="JOB.darshan", help="The log that Darshan wrote for a job.")
+    parser.set_defaults(does=print_advice)
+
+
+def advise(job: JobFacts) -> list[Advice]:
+    """Returns the advice about a job, that about the most time first. Advice about less than the share LEAST
+    of the time in files is left out."""
+    least = LEAST * sum(file.seconds + file.metadata_seconds for file in job.files)
+    found = [said for rule in RULES if (said := rule(job)) and said.seconds >= least]
+    return sorted(found, key=lambda said: -said.seconds)
+
+
+def _counted(number: int, what: str) -> str:
+    if number == 1:
+        return f"{number} {what}"
+    return f"{number} {what}es" if what.endswith("s") else f"{number} {what}s"
+
+
+def _wrapped(text: str, indent: int = 0, more: int = 0) -> str:
+    first, rest = " " * indent, " " * (indent + more)
+    return textwrap.fill(
+        text, WIDTH, initial_indent=first, subsequent_indent=rest, break_long_words=False,
+        break_on_hyphens=False,
+    )  # fmt: skip
+
+
+def _head(log: Log, job: JobFacts, path: Path) -> list[str]:
+    mpi = {record.name for record in log.of("MPI-IO")}
+    other = sum(1 for file in job.files if file.path not in mpi and file.streams)
+    trace = "with" if log.has_trace() else "without"
+    lines = [
+        f"{path.name}: {_counted(log.processes, 'process')}, {log.seconds:.0f} s; "
+        f"{_counted(len(mpi), 'file')} through MPI-IO, {other} by POSIX calls alone; {trace} DXT."
+    ]
+    if not job.files:
+        lines.append("The log has no records of MPI-IO or POSIX calls, so there is nothing to advise.")
+    elif not mpi:
+        lines.append(
+            "Oratorio serves MPI-IO only, so without a change of the program it would have done nothing here."
+        )
+    return lines
+
+
+def _advice(found: Sequence[Advice]) -> list[str]:
+    if not found:
+        return ["", "What would make it faster: nothing stands out."]
+    lines = ["", "What would make it faster"]
+    for number, one in enumerate(found, 1):
+        lines += [_wrapped(f"{number}. {one.sees}", 0, 3), _wrapped(one.tries, 3)]
+        lines += [_wrapped(f"{name + ':':<8}{line}", 3, 8) for name, line in one.changes.items()]
+    return lines
+
+
+def seconds_text(seconds: float) -> str:
+    """Formats seconds for people."""
+    return f"{seconds:.0f} s" if seconds >= 100 else f"{seconds:.2g} s"
+
+
+def _method(file: FileFacts) -> str:
+    """Says how Oratorio accesses a file by default, if the program stays as it is."""
+    kinds = {stream.is_collective for stream in file.streams}
+    if kinds == {False}:
+        return "all accesses are independent: Oratorio would have made the same storage calls."
+    aggregated = "Oratorio would have aggregated its collective accesses, by default on two ranks per node"
+    if kinds == {True}:
+        return aggregated + "."
+    return aggregated + ", and made the same storage calls for its independent ones."
+
+
+def _most(log: Log, job: JobFacts, file: FileFacts) -> str:
+    """Says how much of the job a file's time is, which bounds what can be gained."""
+    seconds = file.seconds + file.metadata_seconds
+    share = min(1.0, seconds / (log.seconds * job.ranks)) if log.seconds else 0.0
+    stored = total(by_name(log.of("POSIX")).get(file.path, []), "POSIX_F_READ_TIME", "POSIX_F_WRITE_TIME")
+    text = f"The processes spent {seconds_text(seconds)} in MPI-IO"
+    if stored:
+        text += f", {seconds_text(stored)} of it in storage calls"
+    if 0 < share < 1:
+        text += (
+            f". That is about {100 * share:.0f} % of the job: without all of it, the job would be "
+            f"{1 / (1 - share):.2g} times as fast, so more can't be gained"
+        )
+    return text + "."
+
+
+def _sieved(log: Log, file: FileFacts) -> str:
+    """Says how much more the storage calls moved than the program, as data sieving does."""
+    posix = by_name(log.of("POSIX")).get(file.path, [])
+    loaded, stored = (total(posix, f"POSIX_BYTES_{name}") for name in ("READ", "WRITTEN"))
+    moved = {d: sum(s.moved for s in file.streams if s.direction == d) for d in ("read", "write")}
+    if loaded + stored < SIEVED * sum(moved.values()):
+        return ""
+    return (
+        f" The program read {amount(moved['read'])} and wrote {amount(moved['write'])}, but the MPI library "
+        f"read {amount(loaded)} and wrote {amount(stored)}, as data sieving does to fill holes. In "
+        "collective accesses Oratorio does that only where those of all ranks together leave holes."
+    )
+
+
+def _gain(one: Estimate) -> str:
+    if one.after is None:
+        return f"No estimate: {one.reason}."
+    usual, least, most = one.gains
+    if most < GAIN_LEAST:
+        return f"Joined to {one.calls_after}, they would not have been faster."
+    after, shortest, longest = map(seconds_text, one.after)
+    low = "perhaps not faster" if least < 1 else f"at least {least:.2g} times"
+    return (
+        f"Joined to about {one.calls_after} calls, {after} ({shortest} to {longest}): {usual:.2g} times as "
+        f"fast ({low}, at most {most:.2g} times)."
+    )
+
+
+BASIS = (
+    "An estimate takes this rate for the joined calls, and 0.25 to 4 GiB/s for moving the data to the ranks "
+    "that make them. Its range is that of the middle 80 % of the samples, of all if there are fewer than "
+    "five, and a factor of 3 if there is one. Waiting for other ranks, contention and the file system's "
+    "cache are not in it. See docs/user/advise.md."
+)
+
+
+def _basis(rates: Mapping[str, Rate]) -> list[str]:
+    lines = [
+        _wrapped(
+            f"Rate of {direction}s of at least 1 MiB in this log: {amount(rate.usual)}/s of one process "
+            f"({amount(rate.low)}/s to {amount(rate.high)}/s, {_counted(rate.samples, 'sample')}).", 0, 2,
+        )
+        for direction, rate in rates.items()
+    ]  # fmt: skip
+    return ["", *lines, _wrapped(BASIS)] if lines else []
+
+
+def _calls(one: Estimate) -> str:
+    return (
+        f"{one.direction}s: {_counted(one.calls, 'storage call')} of {amount(one.mean)} on average took "
+        f"{seconds_text(one.seconds)} of all processes. {_gain(one)}"
+    )
+
+
+def _estimates(log: Log, job: JobFacts) -> list[str]:
+    found: dict[str, list[Estimate]] = defaultdict(list)
+    for one in estimates_of(log):
+        found[one.name].append(one)
+    if not found:
+        return []
+    lines = ["", "What Oratorio would have done"]
+    shown = sorted((f for f in job.files if f.path in found), key=lambda f: -f.seconds)[:FILES_MOST]
+    for file in shown:
+        text = f"{file.name}: {_method(file)} {_most(log, job, file)}{_sieved(log, file)}"
+        lines.append(_wrapped(text, 0, 2))
+        lines += [_wrapped(_calls(one), 2, 2) for one in found[file.path]]
+    if len(found) > FILES_MOST:
+        lines.append(f"{len(found) - FILES_MOST} more files with less time are not shown.")
+    used = {one.direction for file in shown for one in found[file.path] if one.after}
+    return lines + _basis({d: rate for d, rate in rates_of(log).items() if rate and d in used})
+
+
+def text_of(log: Log, path: Path) -> str:
+    """Returns what the command prints about a log."""
+    job = darshan_log.facts_of(log)
+    lines = [*_head(log, job, path)]
+    if job.files:
+        lines += [*_advice(advise(job)), *_estimates(log, job)]
+    if log.processes == 1:
+        lines += ["", "The job had one process: collective calls have nothing to join."]
+    return "\n".join(lines) + "\n"
+
+
+def print_advice(options: argparse.Namespace) -> int:
+    """Prints the advice about a log. Raises OratorioError."""
+    print(text_of(darshan_log.read(options.log), options.log), end="")
+    return 0

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Estimates what Oratorio would have made of a job's file accesses, from the job's Darshan log alone.
+
+The estimate is about storage calls. Collective accesses of Oratorio reach the storage as requests of up to
+REQUEST bytes, so their rate is taken to be that of the job's own large storage calls. Moving the data to the
+aggregators is added. The range comes from the spread of the large calls. What the log can't tell is not
+estimated: waiting for other ranks, which Darshan counts as time in MPI-IO, and contention.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from oratorio.advise.log import DIRECTIONS, Log, Record, Segment, by_name, total
+
+MIB = 1 << 20
+REQUEST = 4 * MIB  # the largest storage request of auto's collective methods by default
+LARGE_CALL = MIB  # a storage call of so many bytes shows the rate of large calls
+SAMPLES_FEW = 5  # with fewer samples, all of them are in the range
+ONE_SAMPLE = 3.0  # a single sample may be wrong by this factor
+# Bytes per second with which data reaches the aggregators: lowest, usual, highest. These are assumptions
+# about memory and networks, because a log has no such rate.
+EXCHANGE = (0.25 * (1 << 30), float(1 << 30), 4.0 * (1 << 30))
+GAIN_LEAST = 1.1  # a smaller gain is none
+
+
+@dataclass(frozen=True)
+class Rate:
+    """Bytes per second of one process in large storage calls."""
+
+    low: float
+    usual: float
+    high: float
+    samples: int
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """One direction of one file's storage calls, now and as collective accesses of Oratorio.
+
+    Times are sums over all processes, in seconds. `after` is the usual, the shortest and the longest time;
+    it is None if there is a reason why it can't be estimated.
+    """
+
+    name: str
+    direction: str
+    calls: int
+    moved: int  # bytes
+    seconds: float
+    calls_after: int
+    after: tuple[float, float, float] | None
+    reason: str = ""
+
+    @property
+    def mean(self) -> float:
+        return self.moved / self.calls
+
+    @property
+    def gains(self) -> tuple[float, float, float]:
+        """How many times as fast: usual, at least, at most."""
+        usual, shortest, longest = self.after or (self.seconds,) * 3
+        return self.seconds / usual, self.seconds / longest, self.seconds / shortest
+
+
+def _samples(records: Iterable[Record], segments: Iterable[Segment], direction: str) -> list[float]:
+    """Returns the rates of the job's large storage calls: of each call that DXT recorded, of each record with
+    large calls on average, and of the slowest call of each other record if that is large."""
+    traced = [s.length / s.seconds for s in segments
+              if s.direction == direction and s.length >= LARGE_CALL and s.seconds > 0]  # fmt: skip
+    if traced:
+        return traced
+    plural, moved_name = DIRECTIONS[direction]
+    found = []
+    for record in records:
+        calls, moved = record.get(f"POSIX_{plural}"), record.get(f"POSIX_BYTES_{moved_name}")
+        seconds = record.get(f"POSIX_F_{direction.upper()}_TIME")
+        slowest = record.get(f"POSIX_MAX_{direction.upper()}_TIME_SIZE")
+        if calls and seconds and moved / calls >= LARGE_CALL:
+            found.append(moved / seconds)
+        elif slowest >= LARGE_CALL and record.get(f"POSIX_F_MAX_{direction.upper()}_TIME"):
+            found.append(slowest / record.get(f"POSIX_F_MAX_{direction.upper()}_TIME"))
+    return found
+
+
+def rate_of(samples: Sequence[float]) -> Rate | None:
+    """Returns the median rate and its range: the middle 80 % of the samples; all of them if there are fewer
+    than SAMPLES_FEW; a factor ONE_SAMPLE both ways if there is one. None if there is none."""
+    if not samples:
+        return None
+    ordered, last = sorted(samples), len(samples) - 1
+    usual = ordered[last // 2]
+    if last == 0:
+        return Rate(usual / ONE_SAMPLE, usual, usual * ONE_SAMPLE, 1)
+    cut = 0 if len(ordered) < SAMPLES_FEW else -(-len(ordered) // 10)
+    return Rate(ordered[cut], usual, ordered[last - cut], len(ordered))
+
+
+def _requests(segments: Sequence[Segment], moved: int) -> int:
+    """Returns the number of requests that moves the accesses of all ranks together. Where DXT recorded them,
+    adjacent ones are joined; without it they are taken to leave no holes."""
+    if not segments:
+        return max(1, -(-moved // REQUEST))
+    count, begin, end = 0, -1, -1
+    for one in sorted((s for s in segments if s.length), key=lambda s: s.offset):
+        if begin >= 0 and one.offset <= end:
+            end = max(end, one.offset + one.length)
+            continue
+        count += -(-(end - begin) // REQUEST) if begin >= 0 else 0
+        begin, end = one.offset, one.offset + one.length
+    return max(1, count + (-(-(end - begin) // REQUEST) if begin >= 0 else 0))
+
+
+def _estimate(
+    name: str, direction: str, posix: Sequence[Record], segments: Sequence[Segment], rate: Rate | None
+) -> Estimate | None:
+    plural, moved_name = DIRECTIONS[direction]
+    calls = int(total(posix, f"POSIX_{plural}"))
+    moved = int(total(posix, f"POSIX_BYTES_{moved_name}"))
+    seconds = total(posix, f"POSIX_F_{direction.upper()}_TIME")
+    if not (calls and moved):
+        return None
+    after, reason = None, ""
+    requests = _requests([s for s in segments if s.direction == direction], moved)
+    if not seconds:
+        reason = "the log has no time of its storage calls"
+    elif moved / calls >= LARGE_CALL:
+        reason = "its storage calls are large already, so joining them gains little"
+    elif 2 * requests > calls:
+        reason = "its accesses can't be joined to much fewer storage calls"
+    elif rate is None:
+        reason = f"the log has no {direction}s of at least 1 MiB, whose rate would be needed"
+    else:
+        after = (
+            moved / rate.usual + moved / EXCHANGE[1], moved / rate.high + moved / EXCHANGE[2],
+            moved / rate.low + moved / EXCHANGE[0],
+        )  # fmt: skip
+    return Estimate(name, direction, calls, moved, seconds, requests, after, reason)
+
+
+def rates_of(log: Log) -> Mapping[str, Rate | None]:
+    """Returns direction -> rate of the job's large storage calls."""
+    segments = log.segments.get("DXT_POSIX", ())
+    return {d: rate_of(_samples(log.of("POSIX"), segments, d)) for d in DIRECTIONS}
+
+
+def estimates_of(log: Log) -> list[Estimate]:
+    """Returns the estimates of all files that the job accessed through MPI-IO; Oratorio takes no part in
+    other accesses."""
+    posix, rates = by_name(log.of("POSIX")), rates_of(log)
+    segments: dict[str, list[Segment]] = defaultdict(list)
+    for segment in log.segments.get("DXT_MPIIO", ()):
+        segments[segment.name].append(segment)
+    found = [
+        _estimate(name, direction, posix.get(name, []), segments[name], rates[direction])
+        for name in by_name(log.of("MPI-IO"))
+        for direction in DIRECTIONS
+    ]
+    return [one for one in found if one]
