@@ -60,6 +60,8 @@ CASES = [
     (RULES.uneven_time, balance(MIB, MIB, 9.0, 1.0), balance(9 * MIB, MIB, 9.0, 1.0)),
     (RULES.hdf5_independent, independent(MIB), independent(MIB, library="")),
     (RULES.hdf5_independent, independent(MIB), independent(100)),
+    (RULES.hdf5_independent, job(library="HDF5", streams=(stream(False, 1000, 800),)), independent(800)),
+    (RULES.small_independent, independent(100), job(library="HDF5", streams=(stream(False, 1000, 800),))),
     (RULES.hdf5_independent, independent(100, collective_selected=True), independent(100)),
     (RULES.hdf5_independent, independent(MIB), job(streams=(stream(False, 40, MIB, ranks=1),))),
     (RULES.shared_chunks, chunks((10, 64), (10, 100)), chunks((10, 50), (10, 100))),

@@ -215,8 +215,8 @@ def test_what_is_no_log_is_refused_in_one_line(name, tmp_path, capfd):
 SHIPPED = {
     "ior_hdf5_example": ("did not select collective access", "with DXT", "the log has no writes"),
     "shane_macsio_id29959_5-22-32552-7035573431850780836_1590156158": (
-        "7695 independent writes of 192 bytes", "about 33 % of the job", "7699 storage calls",
-        "wrote 12.7 MiB, but the MPI library read 38.0 MiB and wrote 52.1 MiB",
+        "wrote 1.4 MiB independently, with 7695 calls, although it selected", "about 33 % of the job",
+        "7699 storage calls", "wrote 12.7 MiB, but the MPI library read 38.0 MiB and wrote 52.1 MiB",
     ),
     "sample-badost": ("rank 1507 took 778 s", "Oratorio serves MPI-IO only"),
     "example": ("nothing stands out", "16402 storage calls of 128 MiB", "large already"),

@@ -12,17 +12,38 @@ from oratorio.report.access_facts import Balance, Dataset, FileFacts, JobFacts, 
 from oratorio.report.finding import KIB, LARGE, MANY_CALLS, NOTED, SMALL_PIECE, Advice, amount
 
 SMALL_CALL = 64 * KIB  # a collective call costs about as much as moving so many bytes
+DATA_LEAST = 1 << 20  # HDF5's metadata has fewer bytes
 UNEVEN = 4  # a rank that moves so many times what the others do is reported
 UNEVEN_TIME = 3
 OPENS_PER_SECOND = 10  # of one rank
 RANKS_OPENS_PER_SECOND = 1000  # of all ranks together
 
 
+# Whether the program selected collective access (None: unknown) -> why HDF5 accesses data independently.
+INDEPENDENT_WHY = {
+    True: "although it selected collective access: other calls did not select it, or HDF5 converts the type.",
+    False: "because it did not select collective access.",
+    None: "because it did not select collective access, or because HDF5 converts the data's type.",
+}
+
+
+def _is_independent_data(file: FileFacts, stream: Stream) -> bool:
+    """Tells whether independent accesses to an HDF5 file move data, and not only metadata."""
+    if file.library != "HDF5" or stream.ranks < 2:
+        return False
+    together = sum(s.moved for s in file.streams if s.is_collective and s.direction == stream.direction)
+    if file.collective_selected:
+        return stream.moved > NOTED * together
+    # Without collective access only the number of bytes tells data from metadata.
+    return stream.moved > together and (stream.mean >= SMALL_PIECE or stream.moved >= DATA_LEAST)
+
+
 def small_independent(job: JobFacts) -> Advice | None:
-    """Reports many small independent accesses."""
+    """Reports many small independent accesses, except those that hdf5_independent reports."""
     found = [
         (file, stream) for file, stream in job.streams(False)
         if stream.calls >= MANY_CALLS and stream.mean < SMALL_PIECE
+        and not _is_independent_data(file, stream)
     ]  # fmt: skip
     if not found:
         return None
@@ -127,25 +148,6 @@ def uneven_time(job: JobFacts) -> Advice | None:
     )
 
 
-# Whether the program selected collective access (None: unknown) -> why HDF5 accesses data independently.
-INDEPENDENT_WHY = {
-    True: "although it selected collective access: other calls did not select it, or HDF5 converts the type.",
-    False: "because it did not select collective access.",
-    None: "because it did not select collective access, or because HDF5 converts the data's type.",
-}
-
-
-def _is_independent_data(file: FileFacts, stream: Stream) -> bool:
-    """Tells whether independent accesses to an HDF5 file move data, and not only metadata."""
-    if file.library != "HDF5" or stream.ranks < 2:
-        return False
-    together = sum(s.moved for s in file.streams if s.is_collective and s.direction == stream.direction)
-    if file.collective_selected:
-        return stream.moved > NOTED * together
-    # Without collective access only the size tells data from metadata.
-    return stream.mean >= SMALL_PIECE and stream.moved > together
-
-
 def hdf5_independent(job: JobFacts) -> Advice | None:
     """Reports HDF5 data that ranks access independently. HDF5 does so if it must convert types, even if the
     program selected collective access."""
@@ -156,8 +158,8 @@ def hdf5_independent(job: JobFacts) -> Advice | None:
     verb = "wrote" if stream.direction == "write" else "read"
     return Advice(
         "hdf5_independent",
-        f"{file.name}: the program {verb} {amount(stream.moved)} independently, "
-        + INDEPENDENT_WHY[file.collective_selected],
+        f"{file.name}: the program {verb} {amount(stream.moved)} independently, with "
+        f"{stream.accesses} calls, " + INDEPENDENT_WHY[file.collective_selected],
         "Select collective access, and use the same type in memory and in the file. "
         "H5Pget_mpio_no_collective_cause returns HDF5's own reason.",
         "user/guides/hdf5.md",
@@ -166,8 +168,7 @@ def hdf5_independent(job: JobFacts) -> Advice | None:
             "C": "H5Pset_dxpl_mpio(transfer, H5FD_MPIO_COLLECTIVE); and in H5Dcreate2 the type of the data "
             "in memory, such as H5T_NATIVE_FLOAT",
             "h5py": "with dataset.collective: dataset[...] = data.astype(dataset.dtype)",
-            "netCDF": "nc_var_par_access(file, variable, NC_COLLECTIVE); and nc_put_vara_float for NC_FLOAT, "
-            "nc_put_vara_double for NC_DOUBLE",
+            "netCDF": "nc_var_par_access(file, variable, NC_COLLECTIVE);",
         },
     )
 
