@@ -87,7 +87,10 @@ def _method(file: FileFacts) -> str:
     """Says how Oratorio accesses a file by default, if the program stays as it is."""
     kinds = {stream.is_collective for stream in file.streams}
     if kinds == {False}:
-        return "all accesses are independent: Oratorio would have made the same storage calls."
+        return (
+            "all accesses are independent: Oratorio would have made the same storage calls. "
+            "Collective accesses it would have joined."
+        )
     aggregated = "Oratorio would have aggregated its collective accesses, by default on two ranks per node"
     if kinds == {True}:
         return aggregated + "."
@@ -104,8 +107,8 @@ def _most(log: Log, job: JobFacts, file: FileFacts) -> str:
         text += f", {seconds_text(stored)} of it in storage calls"
     if 0 < share < 1:
         text += (
-            f". That is about {100 * share:.0f} % of the job: without all of it, the job would be "
-            f"{1 / (1 - share):.2g} times as fast, so more can't be gained"
+            f". That is about {100 * share:.0f} % of the job, which would be at most "
+            f"{1 / (1 - share):.2g} times as fast without any of it"
         )
     return text + "."
 
@@ -131,10 +134,10 @@ def _gain(one: Estimate) -> str:
     if most < GAIN_LEAST:
         return f"Joined to {one.calls_after}, they would not have been faster."
     after, shortest, longest = map(seconds_text, one.after)
-    low = "perhaps not faster" if least < 1 else f"at least {least:.2g} times"
+    low = "perhaps no faster" if least < 1 else f"at least {least:.2g} times"
     return (
-        f"Joined to about {one.calls_after} calls, {after} ({shortest} to {longest}): {usual:.2g} times as "
-        f"fast ({low}, at most {most:.2g} times)."
+        f"Estimate for about {one.calls_after} joined calls and the copies to their ranks: {after} "
+        f"({shortest} to {longest}), {usual:.2g} times as fast ({low}, at most {most:.2g} times)."
     )
 
 

@@ -26,7 +26,7 @@ from oratorio.report.access_facts import (
 )
 from oratorio.report.finding import SMALL_PIECE
 
-MISSING = "advise reads Darshan logs with PyDarshan; install it: pip install 'oratorio[darshan]', or darshan"
+MISSING = "advise needs PyDarshan to read a log; install it: pip install darshan, or 'oratorio[darshan]'"
 STRIPE_LEAST = 64 << 10  # a smaller alignment is that of a local file system's blocks
 ALL_RANKS = -1
 DIRECTIONS = {"read": ("READS", "READ"), "write": ("WRITES", "WRITTEN")}
@@ -299,7 +299,7 @@ def _balances(records: Iterable[tuple[Record, str]], processes: int) -> list[Bal
         else:
             moved[record.rank] += int(_moved(record, prefix))
             seconds[record.rank] += _spent(record, prefix)
-    return found + balances_of("Files of single ranks", moved, seconds)
+    return found + balances_of("Files of one rank each", moved, seconds)
 
 
 def facts_of(log: Log) -> JobFacts:
