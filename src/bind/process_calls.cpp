@@ -35,6 +35,8 @@ int init_thread(int* argc, char*** argv, int required, int* provided) {
 /// is inside a call then would never release its lock, and MPICH fails an assertion if it gets a
 /// function of ours from then on.
 int finalize() {
+    // The summary at the end tells a program without any MPI-IO from one without this library.
+    if (process().settings.explain && !disabled()) watch_for_finalize();
     process().engine.shut_down();
     const int code = ORATORIO_HOST(MPI_Finalize)();
     process().workspaces.stop_counters();
