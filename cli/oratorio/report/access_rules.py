@@ -51,7 +51,7 @@ def small_independent(job: JobFacts) -> Advice | None:
     direction, put = stream.direction, "put" if stream.direction == "write" else "get"
     return Advice(
         "small_independent",
-        f"{file.name}: {stream.accesses} independent {direction}s of {amount(stream.mean)} on average.",
+        f"{file.name}: {stream.accesses} independent {direction}s, of {amount(stream.mean)} on average.",
         f"Describe them by a file view and make one collective call (MPI_File_{direction}_all); "
         "in HDF5 and netCDF, select collective access.",
         seconds=sum(one.seconds for _, one in found),
@@ -106,7 +106,7 @@ def uneven(job: JobFacts) -> Advice | None:
         "uneven",
         f"{most.where}: rank {most.rank} moved {amount(most.moved)}, another rank typically "
         f"{amount(most.typical_moved)}.",
-        "Spread the data over all ranks: gather less on one rank before it writes.",
+        "Spread the data over all ranks: let each rank access its own part.",
         seconds=most.seconds,
         changes={
             "C": "MPI_File_write_at_all(file, rank * part, data, count, type, MPI_STATUS_IGNORE); on all "
@@ -192,8 +192,9 @@ def shared_chunks(job: JobFacts) -> Advice | None:
         "shared_chunks",
         f"{file.name}: the chunks of {dataset.name} are {' x '.join(map(str, dataset.chunk))}, but a rank "
         f"accesses {' x '.join(map(str, dataset.selected))} elements, so ranks share chunks.",
-        "Choose chunks whose extents divide those of a rank's part; compressed chunks are otherwise moved "
-        "between ranks, and contiguous ones split into small pieces.",
+        "Choose chunks whose extents divide those of a rank's part, and of about 1 MiB at least. Shared "
+        "chunks are sent between ranks before each write if they are compressed, and accessed in small "
+        "pieces if not.",
         "user/guides/hdf5.md",
         sum(one.seconds for _, one in found),
         {
