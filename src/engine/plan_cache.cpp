@@ -37,7 +37,7 @@ std::optional<PlanCache::Kept> PlanCache::recall(const Access& access) const {
                       access.memory.shape->pieces() * access.memory.count == kept.memory_pieces;
     if (!same) return std::nullopt;
     const auto step = step_of(access.file, access.from - kept.from);
-    if (!step || (*step != 0 && !kept.plan.shiftable())) return std::nullopt;
+    if (!step || !kept.plan.can_move(*step)) return std::nullopt;
     return Kept{kept.plan.moved(*step), moved(kept.mine, *step)};
 }
 

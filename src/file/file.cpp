@@ -27,8 +27,11 @@ std::uint64_t hash(std::string_view text) {
 }  // namespace
 
 std::vector<Rank> aggregators_of(const Nodes& topology, const PlanOptions& options) {
-    std::vector<Rank> ranks = choose_aggregators(
-        topology, [](Rank) { return true; }, options, INT64_MAX);
+    const AbleRanks all = [](Rank) { return true; };
+    std::vector<Rank> ranks =
+        asks_for_targets(options)
+            ? choose_target_aggregators(topology, all, options, kAggregatorsPerNode)
+            : choose_aggregators(topology, all, options, INT64_MAX);
     std::ranges::sort(ranks);
     return ranks;
 }
@@ -130,7 +133,8 @@ HintMap File::reported_hints() const {
     Hints in_use = *state_->hints;
     in_use.store = found.store;
     if (found.striping.unit > 0) in_use.plan.striping_unit = found.striping.unit;
-    if (found.striping.targets > 0) in_use.striping_factor = found.striping.targets;
+    if (found.striping.targets > 0)
+        in_use.plan.striping_factor = static_cast<int>(found.striping.targets);
     HintMap report = report_hints(in_use);
     const std::vector<Rank> aggregators = aggregators_of(state_->transport.topology(), in_use.plan);
     std::string list;

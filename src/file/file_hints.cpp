@@ -12,6 +12,8 @@ PlanConfig config_of(const Hints& given, const FileFindings& found, const Nodes&
     PlanConfig made;
     made.options = given.plan;
     if (found.striping.unit > 0) made.options.striping_unit = found.striping.unit;
+    if (found.striping.targets > 0)
+        made.options.striping_factor = static_cast<int>(found.striping.targets);
     // With lazy open, collective buffering is preferred, so that ranks that aren't aggregators
     // needn't open the file.
     if (given.no_independent_access) {

@@ -110,7 +110,8 @@ Result<std::unique_ptr<Store>> open_again(const OpenCall& call, const std::strin
 }
 
 Opening open_first(const OpenCall& call, const std::string& path, const Hints& hints) {
-    const Striping wanted{hints.plan.striping_unit, hints.striping_factor, hints.start_iodevice};
+    const Striping wanted{hints.plan.striping_unit, hints.plan.striping_factor,
+                          hints.start_iodevice};
     StripedFile striped;
     OpenMode mode = mode_of(call, hints);
     mode.create = call.mode.create;

@@ -40,7 +40,6 @@ struct Hints {
     bool no_independent_access = false;  ///< romio_no_indep_rw
     Bytes shared_write_behind = 0;       ///< 0: each record is written when its call returns
     bool synchronized_flush = false;
-    std::int64_t striping_factor = 0;
     std::int64_t start_iodevice = -1;
     HintMap accepted;  ///< known keys that change nothing here, reported back as given
 };

@@ -167,4 +167,18 @@ std::vector<Rank> choose_aggregators(const Nodes& topology, const AbleRanks& abl
     return aggregators;
 }
 
+std::vector<Rank> choose_target_aggregators(const Nodes& topology, const AbleRanks& able,
+                                            const PlanOptions& options, int per_node) {
+    constexpr Bytes kAnyHull = INT64_MAX;
+    const int targets = options.striping_factor;
+    if (targets == 0) return choose_aggregators(topology, able, options, kAnyHull, per_node);
+    PlanOptions wanted = options;
+    wanted.cb_nodes = options.cb_nodes > 0 ? std::min(options.cb_nodes, targets) : targets;
+    std::vector<Rank> aggregators = choose_aggregators(topology, able, wanted, kAnyHull);
+    std::size_t count = aggregators.size();
+    while (count > 1 && static_cast<std::size_t>(targets) % count != 0) --count;
+    aggregators.resize(count);
+    return aggregators;
+}
+
 }  // namespace oratorio

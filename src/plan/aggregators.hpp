@@ -46,4 +46,12 @@ using AbleRanks = std::function<bool(Rank rank)>;
                                                    const PlanOptions& options, Bytes hull_bytes,
                                                    int per_node = kAggregatorsPerNode);
 
+/// Chooses aggregators for file domains that follow the stripes: one per storage target. With fewer
+/// ranks or with cb_nodes it is the largest divisor of the number of targets, so that all stripes
+/// of a target have one aggregator. Where that number is unknown it is choose_aggregators() without
+/// regard to the hull, so that the owner of a stripe does not depend on the access. Pure.
+[[nodiscard]] std::vector<Rank> choose_target_aggregators(const Nodes& topology,
+                                                          const AbleRanks& able,
+                                                          const PlanOptions& options, int per_node);
+
 }  // namespace oratorio

@@ -50,6 +50,13 @@ FileDomains FileDomains::cyclic(Extent hull, int aggregators, Bytes block) {
     return domains;
 }
 
+FileDomains FileDomains::stripes(Extent hull, int aggregators, Bytes stripe) {
+    FileDomains domains = cyclic(hull, aggregators, stripe);
+    domains.striped_ = true;
+    domains.first_ = static_cast<int>(domains.origin_ / stripe % aggregators);
+    return domains;
+}
+
 FileDomains FileDomains::sliced(Extent hull, int aggregators, Bytes alignment, Bytes period,
                                 std::int64_t parts) {
     FileDomains domains = even({hull.begin, hull.begin + period}, aggregators, alignment);
@@ -67,6 +74,15 @@ FileDomains FileDomains::moved(Offset by) const {
     return domains;
 }
 
+bool FileDomains::can_move(Offset by) const {
+    return !striped_ || by % (block_ * aggregators_) == 0;
+}
+
+/// Returns where the aggregator's first block begins, which may be past the hull.
+Offset FileDomains::first_block(int aggregator) const {
+    return origin_ + (aggregator - first_ + aggregators_) % aggregators_ * block_;
+}
+
 /// Returns the bytes that a round takes of each part; whole pages if possible, for direct I/O.
 Bytes FileDomains::slice(Bytes buffer) const {
     const Bytes share = buffer / parts_;
@@ -75,12 +91,12 @@ Bytes FileDomains::slice(Bytes buffer) const {
 
 int FileDomains::owner(Offset at) const {
     if (parts_ > 1) return static_cast<int>((at - origin_) % period_ / block_);
-    return static_cast<int>((at - origin_) / block_ % aggregators_);
+    return static_cast<int>(((at - origin_) / block_ + first_) % aggregators_);
 }
 
 bool FileDomains::touches(int aggregator, Extent range) const {
     Region all;
-    all.begin = origin_ + aggregator * block_;
+    all.begin = first_block(aggregator);
     all.length = parts_ > 1 ? std::min(block_, period_ - aggregator * block_) : block_;
     all.stride = parts_ > 1 ? period_ : block_ * aggregators_;
     if (all.length > 0 && all.begin < hull_.end)
@@ -121,13 +137,13 @@ Region FileDomains::region(int aggregator, std::int64_t round, Bytes buffer) con
         region.count = 1;
     } else if (block_ <= buffer) {
         const std::int64_t blocks_per_round = buffer / block_;
-        region.begin = origin_ + aggregator * block_ + round * blocks_per_round * deal;
+        region.begin = first_block(aggregator) + round * blocks_per_round * deal;
         region.length = block_;
         region.stride = deal;
         region.count = blocks_per_round;
     } else {
         const std::int64_t parts = divide_up(block_, buffer);
-        const Offset block_begin = origin_ + aggregator * block_ + round / parts * deal;
+        const Offset block_begin = first_block(aggregator) + round / parts * deal;
         region.begin = block_begin + round % parts * buffer;
         region.length = std::min(buffer, block_begin + block_ - region.begin);
         region.count = 1;

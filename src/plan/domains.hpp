@@ -2,7 +2,7 @@
 // File domains: which aggregator owns which bytes of the hull, and the regions that it handles in
 // each round. Blocks of equal length are dealt round robin: `even` deals one block each,
 // `cyclic(n)` is HPF CYCLIC with n-byte blocks (Nitzberg & Fineberg 1995, collective buffering
-// targets).
+// targets), and `stripes` deals the stripes of the file by their number (Kang et al. 2019).
 #pragma once
 
 #include <cstdint>
@@ -40,6 +40,9 @@ class FileDomains {
     static FileDomains even(Extent hull, int aggregators, Bytes alignment);
     /// Makes blocks of `block` bytes, counted from file offset 0 and dealt round robin.
     static FileDomains cyclic(Extent hull, int aggregators, Bytes block);
+    /// Makes blocks of `stripe` bytes, counted from file offset 0: block i belongs to aggregator i
+    /// modulo `aggregators`, wherever the hull begins.
+    static FileDomains stripes(Extent hull, int aggregators, Bytes stripe);
     /// Makes domains of a hull that consists of `parts` parts, `period` bytes apart. An aggregator
     /// owns an even share of each part, and a round takes equally much of every part. So data that
     /// is close in memory but far apart in the file (variables of a cell) is handled in one round,
@@ -48,10 +51,13 @@ class FileDomains {
                               std::int64_t parts);
     /// Returns the same domains, `by` bytes further on.
     [[nodiscard]] FileDomains moved(Offset by) const;
+    /// Returns true if domains that are moved by `by` bytes still follow the stripes, or never did.
+    [[nodiscard]] bool can_move(Offset by) const;
 
     [[nodiscard]] int aggregators() const { return aggregators_; }
     [[nodiscard]] Bytes block() const { return block_; }
     [[nodiscard]] bool is_cyclic() const { return cyclic_; }
+    [[nodiscard]] bool is_striped() const { return striped_; }
     [[nodiscard]] Extent hull() const { return hull_; }
     [[nodiscard]] std::int64_t parts() const { return parts_; }
     [[nodiscard]] int owner(Offset at) const;
@@ -64,12 +70,15 @@ class FileDomains {
   private:
     FileDomains(Extent hull, int aggregators, Bytes unit);
     [[nodiscard]] Bytes slice(Bytes buffer) const;
+    [[nodiscard]] Offset first_block(int aggregator) const;
 
     Extent hull_;
     Offset origin_ = 0;  ///< begin of block 0, at or before the hull
     Bytes block_ = 1;
     int aggregators_ = 1;
     bool cyclic_ = false;
+    bool striped_ = false;
+    int first_ = 0;  ///< owner of block 0
     Bytes period_ = 0;
     std::int64_t parts_ = 1;
 };

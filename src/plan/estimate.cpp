@@ -123,7 +123,7 @@ double hashed(const PlanInputs& s) {
 /// begin and end a call. Aggregators of one machine that write wait for each other like other
 /// writers.
 double stored_by_aggregators(const Traffic& t, const Method& method, const PlanInputs& s) {
-    const auto block = static_cast<double>(method.domains_part().block(*s.options));
+    const auto block = static_cast<double>(method.domains_part(*s.options).block(*s.options));
     const bool several = !s.reads() && !s.is_direct() && t.aggregators > machines(s);
     const double contended = costs(s).contended_byte - costs(s).write_byte;
     const double waited =
@@ -352,7 +352,7 @@ double estimate_shared(const Method& method, const PlanInputs& s) {
     const double times = 1 + static_cast<double>(s.hull.length()) / slots;
     const double woken = (s.reads() ? 1 : 2) * times * s.ranks_with_data * costs(s).wake;
     const double work = copied(s) + hashed(s) + woken;
-    const double parts = method.domains_part().sliced ? static_cast<double>(s.parts) : 1;
+    const double parts = method.domains_part(*s.options).sliced ? static_cast<double>(s.parts) : 1;
     const double slot = s.keeps_holes() ? kSharedSlotBytes / 2 : kSharedSlotBytes;
     const double moved = together(s, work, hull_moved(s, slot, 1, parts));
     return (collective(s) + moved * waiting +

@@ -41,6 +41,8 @@ std::string domains_text(const Plan& plan) {
     if (plan.domains.parts() > 1)
         return "even in each of " + number(plan.domains.parts()) + " parts, " + block +
                " bytes each";
+    if (plan.domains.is_striped())
+        return "stripes of " + block + " bytes, dealt by their number in the file";
     return plan.domains.is_cyclic() ? "cyclic(" + block + ")" : "even, " + block + " bytes each";
 }
 

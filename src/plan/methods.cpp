@@ -180,6 +180,16 @@ std::string_view refuses_thin(const Method& method, const PlanInputs& s) {
 
 }  // namespace
 
+const DomainsPart& Method::domains_part(const PlanOptions& options) const {
+    const DomainsChoice chosen = options.domains;
+    if (!exchange_part().sends_messages) return part_of(domains);
+    if (chosen == DomainsChoice::even) return part_of(DomainsKind::even);
+    if (chosen == DomainsChoice::block) return part_of(DomainsKind::block);
+    if (chosen == DomainsChoice::cyclic) return part_of(DomainsKind::cyclic);
+    if (chosen == DomainsChoice::stripes) return part_of(DomainsKind::stripes);
+    return part_of(domains);
+}
+
 std::string_view Method::refuses(const PlanInputs& s) const {
     if (schedule.in_turns && !s.collective)
         return "only collective calls have other ranks to wait for";
@@ -237,6 +247,11 @@ int slots_most(const PlanOptions& options) {
 bool asks_for_edges(const PlanOptions& options) {
     const Method* const asked = options.method;
     return options.sparse || (asked != nullptr && asked->graph_part().is_thinned);
+}
+
+bool asks_for_targets(const PlanOptions& options) {
+    if (options.method == nullptr) return options.domains == DomainsChoice::stripes;
+    return options.method->domains_part(options).by_target;
 }
 
 bool asks_for_layers(const PlanOptions& options) {

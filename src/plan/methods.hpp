@@ -40,12 +40,13 @@ struct Method {
     bool automatic = false;  ///< `auto` may choose the method
 
     [[nodiscard]] const RequestPart& request_part() const { return part_of(request); }
-    [[nodiscard]] const DomainsPart& domains_part() const { return part_of(domains); }
     [[nodiscard]] const GraphPart& graph_part() const { return part_of(graph); }
     [[nodiscard]] const ExchangePart& exchange_part() const { return part_of(exchange); }
     [[nodiscard]] const LayersPart& layers_part() const { return part_of(layers); }
     [[nodiscard]] const StoragePart& storage_part() const { return part_of(storage); }
     [[nodiscard]] const ReadAheadPart& read_ahead_part() const { return part_of(read_ahead); }
+    /// Returns the file domains that the hint selects, if the method sends messages, else its own.
+    [[nodiscard]] const DomainsPart& domains_part(const PlanOptions& options) const;
     [[nodiscard]] bool aggregated() const { return exchange_part().aggregated; }
     [[nodiscard]] bool on_node() const { return exchange_part().on_node; }
     /// Returns "" if the method applies, else the reason why it doesn't.
@@ -90,6 +91,9 @@ inline constexpr Bytes kMapWindowAlignment = 2 << 20;  // the largest folios of 
 
 /// Returns true if a method name or a hint requests a sparse graph.
 [[nodiscard]] bool asks_for_edges(const PlanOptions& options);
+
+/// Returns true if a method name or a hint requests one aggregator per storage target.
+[[nodiscard]] bool asks_for_targets(const PlanOptions& options);
 
 /// Returns true if the method requested by name may need local aggregators and their memory.
 [[nodiscard]] bool asks_for_layers(const PlanOptions& options);

@@ -16,6 +16,9 @@ struct Method;
 
 enum class Toggle { automatic, enable, disable };
 
+/// The file domains that a hint selects: the method's own (automatic), or those of that name.
+enum class DomainsChoice { automatic, even, block, cyclic, stripes, count };
+
 /// How an access should be done, according to the hints.
 struct PlanOptions {
     const Method* method = nullptr;   ///< null = the cheapest method, hint oratorio_method
@@ -32,6 +35,8 @@ struct PlanOptions {
     Bytes striping_unit = 0;  ///< 0 = unknown; file domains are cut at its multiples
     Bytes cyclic_block =
         0;  ///< block of cyclic(n) domains; 0 = the method's own choice, hint oratorio_cyclic_block
+    DomainsChoice domains = DomainsChoice::automatic;  ///< hint oratorio_domains
+    int striping_factor = 0;  ///< number of storage targets of the file; 0 = unknown
     int slots = 0;  ///< sub-buffers per aggregator; 0 = the method's own, hint oratorio_slots
     Bytes message_bytes = 256 << 10;  ///< largest message, hint oratorio_message_bytes
     int messages_in_flight = 4;       ///< per rank and direction, hint oratorio_messages_in_flight

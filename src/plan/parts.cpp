@@ -89,6 +89,10 @@ FileDomains even(const PlanInputs& s, int aggregators) {
     return FileDomains::even(s.hull, aggregators, unit_of(s, aggregators));
 }
 
+FileDomains block(const PlanInputs& s, int aggregators) {
+    return FileDomains::even(s.hull, aggregators, 1);
+}
+
 FileDomains sliced(const PlanInputs& s, int aggregators) {
     if (s.parts < 2) return even(s, aggregators);
     return FileDomains::sliced(s.hull, aggregators, unit_of(s, aggregators), s.period, s.parts);
@@ -99,7 +103,7 @@ FileDomains cyclic(const PlanInputs& s, int aggregators) {
 }
 
 FileDomains stripes(const PlanInputs& s, int aggregators) {
-    return FileDomains::cyclic(s.hull, aggregators, stripe(*s.options));
+    return FileDomains::stripes(s.hull, aggregators, stripe(*s.options));
 }
 
 double nothing(const PlanInputs&) {
@@ -126,9 +130,10 @@ static_assert(is_complete(kRequests));
 
 constexpr std::array kDomains{
     DomainsPart{.kind = DomainsKind::even, .make = even, .block = uncut},
+    DomainsPart{.kind = DomainsKind::block, .make = block, .block = uncut},
     DomainsPart{.kind = DomainsKind::sliced, .make = sliced, .sliced = true, .block = uncut},
     DomainsPart{.kind = DomainsKind::cyclic, .make = cyclic, .block = cyclic_block},
-    DomainsPart{.kind = DomainsKind::stripes, .make = stripes, .block = stripe},
+    DomainsPart{.kind = DomainsKind::stripes, .make = stripes, .by_target = true, .block = stripe},
 };
 static_assert(is_complete(kDomains));
 

@@ -36,16 +36,18 @@ struct RequestPart {
 /// Which aggregator owns which bytes of the file.
 enum class DomainsKind {
     even,
+    block,    ///< even, but cut at any byte (HPF BLOCK)
     sliced,   ///< even, with a slice of every part if the data's parts interleave in memory
     cyclic,   ///< blocks of oratorio_cyclic_block bytes in turn
-    stripes,  ///< blocks of the file system in turn
+    stripes,  ///< stripes of the file system by their number in the file
     count,
 };
 
 struct DomainsPart {
     DomainsKind kind;
     FileDomains (*make)(const PlanInputs& inputs, int aggregators);
-    bool sliced = false;  ///< a domain has a slice of every part of the data
+    bool sliced = false;     ///< a domain has a slice of every part of the data
+    bool by_target = false;  ///< each storage target has one aggregator
     /// Returns the contiguous bytes in a domain; INT64_MAX if only buffers cut it.
     Bytes (*block)(const PlanOptions& options);
 };

@@ -181,10 +181,11 @@ double overlap(const PlanInputs& s) {
 
 /// Returns the number of aggregators per node that `auto` uses for methods with messages. More
 /// aggregators let more cores place data, as long as each rank has a full message for each. A
-/// method requested by name stays as the papers describe it.
+/// method requested by name stays as the papers describe it. File domains that follow the stripes
+/// have a number that does not depend on the access.
 int aggregators_by_messages(const PlanInputs& s) {
     constexpr double kMost = 8;
-    if (s.options->method != nullptr) return kAggregatorsPerNode;
+    if (asks_for_targets(*s.options) || s.options->method != nullptr) return kAggregatorsPerNode;
     const double full = static_cast<double>(message_bytes_of(*s.options));
     const double messages = static_cast<double>(s.bytes) / (overlap(s) * full);
     return static_cast<int>(std::clamp(messages / s.nodes, double{kAggregatorsPerNode}, kMost));
@@ -293,12 +294,20 @@ void add_layers(Plan& plan, AllSummaries summaries, const Nodes& nodes, const Pl
         route.layers = route.layers.with_windows(plan.message_bytes);
 }
 
+/// Returns the aggregators: one for each storage target if `by_target`, else `per_node` on each
+/// node, unless hints say otherwise.
+std::vector<Rank> aggregators_for(bool by_target, const PlanInputs& s, const Nodes& nodes,
+                                  const AbleRanks& able, int per_node) {
+    if (by_target) return choose_target_aggregators(nodes, able, *s.options, per_node);
+    return choose_aggregators(nodes, able, *s.options, s.hull.length(), per_node);
+}
+
 /// Estimates the number of aggregators, `per_node` on each node, for methods that send messages,
 /// and how much data stays on its node.
 void expect_aggregators(PlanInputs& s, AllSummaries summaries, const Nodes& nodes,
                         const AbleRanks& able, int per_node) {
     std::vector<Rank> aggregators =
-        choose_aggregators(nodes, able, *s.options, s.hull.length(), per_node);
+        aggregators_for(asks_for_targets(*s.options), s, nodes, able, per_node);
     s.aggregators = std::max(1, static_cast<int>(aggregators.size()));
     s.slot_most = slot_by_messages(s);
     if (s.one_node()) return;
@@ -324,11 +333,11 @@ Plan plan_without_ranks(Direction direction, AllSummaries summaries, const Nodes
     }
     if (s.bytes == 0) return plan;
     const int per_node = aggregators_per_node(*plan.method, by_messages);
-    std::vector<Rank> aggregators =
-        choose_aggregators(nodes, able, options, plan.hull.length(), per_node);
+    const DomainsPart& domains = plan.method->domains_part(options);
+    std::vector<Rank> aggregators = aggregators_for(domains.by_target, s, nodes, able, per_node);
     const Schedule& schedule = plan.method->schedule;
     if (schedule.aggregators_max > 0) aggregators.resize(schedule.aggregators_max);
-    plan.domains = plan.method->domains_part().make(s, static_cast<int>(aggregators.size()));
+    plan.domains = domains.make(s, static_cast<int>(aggregators.size()));
     // Consecutive ranks often have consecutive data: aggregators in rank order keep more of it on
     // its node. Blocks dealt in turn keep the chosen order, which goes from node to node.
     if (!plan.domains.is_cyclic()) std::ranges::sort(aggregators);
@@ -386,6 +395,10 @@ bool Plan::shiftable() const {
 int Plan::ranks_at_once() const {
     const auto* const calls = std::get_if<OwnCalls>(&route);
     return calls != nullptr ? calls->ranks_at_once : 0;
+}
+
+bool Plan::can_move(Offset by) const {
+    return by == 0 || (shiftable() && domains.can_move(by));
 }
 
 Plan Plan::moved(Offset by) const {

@@ -213,6 +213,8 @@ struct Plan {
     /// the whole plan: they are on one node. Takes O(ranks) time; the size of the slice doesn't
     /// grow with ranks that `rank` doesn't deal with.
     [[nodiscard]] Plan for_rank(Rank rank, const Nodes& nodes) const;
+    /// Returns true if the plan is right `by` bytes further on in the file, too, for the same data.
+    [[nodiscard]] bool can_move(Offset by) const;
     /// Returns the same plan, `by` bytes further on in the file.
     [[nodiscard]] Plan moved(Offset by) const;
     /// Returns the index of `rank` among the aggregators, -1 if it isn't one.

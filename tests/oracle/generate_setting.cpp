@@ -146,6 +146,17 @@ void Generator::later_method(HintMap& hints) const {
     if (dice.chance(30)) hints["striping_unit"] = std::to_string(dice.between(100, 5000));
 }
 
+/// Draws file domains and the number of storage targets. They have a seed of their own, so that the
+/// programs of older seeds keep everything else.
+void Generator::file_domains(HintMap& hints) const {
+    constexpr std::string_view kDomains[] = {"even", "block", "cyclic", "stripes", "stripes"};
+    test::Random dice(program_.seed * 0xa0761d6478bd642fULL + program_.handles.size());
+    if (!dice.chance(25)) return;
+    hints["oratorio_domains"] = kDomains[dice.below(std::size(kDomains))];
+    hints["striping_unit"] = std::to_string(dice.between(100, 5000));
+    if (dice.chance(70)) hints["striping_factor"] = std::to_string(dice.between(1, 6));
+}
+
 HintMap Generator::hints() {
     HintMap hints;
     const std::string method = features_.method.empty()
@@ -153,6 +164,7 @@ HintMap Generator::hints() {
                                    : features_.method;
     if (method != "auto") hints["oratorio_method"] = method;
     later_method(hints);
+    file_domains(hints);
     hints["cb_buffer_size"] = std::to_string(4096 << below(5));
     if (chance(60)) hints["oratorio_sub_buffer"] = "4096";
     if (chance(50)) hints["oratorio_slots"] = std::to_string(1 + below(4));

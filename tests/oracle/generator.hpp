@@ -35,6 +35,7 @@ class Generator {
     void handles();
     void add_partial_handles(std::vector<Rank> all);
     void later_method(HintMap& hints) const;
+    void file_domains(HintMap& hints) const;
     HintMap hints();
     void add_handle(std::vector<Rank> members, bool log);
     void deal();

@@ -17,6 +17,7 @@ namespace {
 
 constexpr int kRanks = 4;
 constexpr Bytes kPiece = 8;
+constexpr Bytes kStripe = 320;
 constexpr Bytes kTile = kRanks * kPiece * 2;  // with `holes`, half of each tile belongs to no rank
 
 struct Call {
@@ -49,6 +50,8 @@ FlatTerms options_of(const std::string& method) {
     options.cb_buffer_size = 8192;
     options.agents = few_agents(100);
     options.mappable = options.coherent = true;
+    // The steps of the tests below are whole turns of stripes of that size.
+    if (method == "cb_file_layout") options.striping_unit = kStripe;
     if (method == "auto") {  // `auto` sends messages if there are many pieces
         options.mappable = false;
         options.ds_read = Toggle::disable;
@@ -256,6 +259,19 @@ TEST(KeptPlanMemory, ARankKeepsOnlyThePartnersOfItsRole) {
         const Report report = run_steps("two_phase", direction, steps, false, disk);
         EXPECT_EQ(report.known, (std::vector<std::size_t>{kRanks, 1, 1, 1}))
             << "rank 0 aggregates for all";
+    }
+}
+
+TEST(KeptPlanOfStripes, IsMovedOnlyIfEachStripeKeepsItsOwner) {
+    constexpr int kSteps = 3;
+    constexpr Bytes kTurn = 2 * kStripe;  // two aggregators deal the stripes
+    for (const Bytes distance : {kStripe, kTurn}) {
+        const Steps steps = equal_steps(kSteps, distance / kRanks);
+        MemoryDisk disk;
+        const Report report = run_steps("cb_file_layout", Direction::write, steps, false, disk);
+        expect_written(steps, false, disk);
+        for (const Stats& stats : report.stats)
+            EXPECT_EQ(stats.plans, distance == kTurn ? 1U : static_cast<unsigned>(kSteps));
     }
 }
 

@@ -109,6 +109,31 @@ TEST(Aggregators, EachNodeHasItsShareSpreadOverItsAbleRanks) {
     EXPECT_EQ(choose_aggregators(topology, some, {}, kLong, kEveryRank).size(), 9U);
 }
 
+std::vector<Rank> choose_for_targets(int nodes, int each, const PlanOptions& options) {
+    const Nodes topology = topology_of(nodes, each);
+    const Summaries all(static_cast<std::size_t>(nodes * each));
+    return choose_target_aggregators(topology, able_ranks(all), options, kAggregatorsPerNode);
+}
+
+TEST(Aggregators, EachStorageTargetHasOneAggregatorOnOneNodeAfterTheOther) {
+    PlanOptions options;
+    EXPECT_EQ(choose_for_targets(2, 8, options).size(), 4U) << "the number of targets is unknown";
+    options.striping_factor = 3;
+    EXPECT_EQ(choose_for_targets(2, 8, options), (std::vector<Rank>{0, 8, 4}));
+    EXPECT_EQ(choose_for_targets(4, 8, options), (std::vector<Rank>{0, 8, 16}));
+    options.striping_factor = 56;
+    EXPECT_EQ(choose_for_targets(64, 64, options).size(), 56U);
+    EXPECT_EQ(choose_for_targets(5, 8, options).size(), 28U) << "the largest divisor up to 40";
+    options.cb_nodes = 9;
+    EXPECT_EQ(choose_for_targets(5, 8, options).size(), 8U);
+    options.cb_nodes = 100;
+    EXPECT_EQ(choose_for_targets(64, 64, options).size(), 56U);
+    const Nodes topology = topology_of(1, 2);
+    EXPECT_TRUE(choose_target_aggregators(
+                    topology, [](Rank) { return false; }, options, 1)
+                    .empty());
+}
+
 TEST(Aggregators, ASmallHullGetsOne) {
     EXPECT_EQ(choose(4, 4, {}, 1000).size(), 1U);
 }

@@ -54,8 +54,9 @@ TEST(FileDomains, EveryByteOfTheHullIsDealtToOneAggregatorInOneRound) {
         const Bytes buffer = 1 + static_cast<Bytes>(random() % 700);
         const Bytes unit = 1 + static_cast<Bytes>(random() % 400);
         SCOPED_TRACE(testing::Message() << "trial " << trial);
-        const auto domains = random() % 2 == 0 ? FileDomains::even(hull, aggregators, unit)
-                                               : FileDomains::cyclic(hull, aggregators, unit);
+        const auto domains = trial % 3 == 0   ? FileDomains::even(hull, aggregators, unit)
+                             : trial % 3 == 1 ? FileDomains::cyclic(hull, aggregators, unit)
+                                              : FileDomains::stripes(hull, aggregators, unit);
         for (const int times : deal_out(domains, hull, buffer)) ASSERT_EQ(times, 1);
         ASSERT_NO_FATAL_FAILURE(expect_touches(domains, hull, buffer, random));
     }
@@ -104,6 +105,33 @@ TEST(FileDomains, CyclicBlocksAreCountedFromOffsetZero) {
     EXPECT_EQ(domains.owner(10500), 0);
     EXPECT_EQ(domains.owner(11000), 1);
     EXPECT_EQ(domains.owner(13999), 0);
+}
+
+TEST(FileDomains, AStripeHasTheSameOwnerWhereverTheHullBegins) {
+    constexpr Bytes kStripe = 1 << 20;
+    constexpr Bytes kEnd = 40 * kStripe;
+    for (const int aggregators : {1, 3, 4}) {
+        for (const Offset begin : {Offset{0}, Offset{100}, kStripe, 5 * kStripe, 6 * kStripe - 1}) {
+            const auto domains = FileDomains::stripes({begin, kEnd}, aggregators, kStripe);
+            EXPECT_TRUE(domains.is_cyclic() && domains.is_striped());
+            for (Offset at = 7 * kStripe; at < kEnd; at += kStripe / 2)
+                ASSERT_EQ(domains.owner(at), at / kStripe % aggregators) << at << " of " << begin;
+        }
+    }
+}
+
+TEST(FileDomains, StripesMoveByWholeTurnsOnly) {
+    constexpr Bytes kStripe = 1000;
+    const auto domains = FileDomains::stripes({5500, 90000}, 4, kStripe);
+    EXPECT_TRUE(domains.can_move(0));
+    EXPECT_FALSE(domains.can_move(kStripe));
+    EXPECT_FALSE(domains.can_move(4 * kStripe - 1));
+    EXPECT_TRUE(domains.can_move(-4 * kStripe));
+    ASSERT_TRUE(domains.can_move(12 * kStripe));
+    const auto moved = domains.moved(12 * kStripe);
+    EXPECT_EQ(moved.owner(21000), 1);
+    EXPECT_EQ(moved.region(1, 0, kStripe).begin, 17000);
+    EXPECT_TRUE(FileDomains::cyclic({5500, 90000}, 4, kStripe).can_move(1));
 }
 
 TEST(FileDomains, HullsPast4GiBKeepTheirOffsets) {

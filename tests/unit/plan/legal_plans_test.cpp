@@ -48,6 +48,9 @@ FlatTerms draw_terms(Random& random, int ranks) {
     terms.slots = static_cast<int>(random.between(0, 10));
     terms.message_bytes = Bytes{1} << random.between(8, 20);
     terms.striping_unit = random.chance(50) ? 0 : 65536;
+    terms.striping_factor = static_cast<int>(random.between(0, 6));
+    terms.domains =
+        static_cast<DomainsChoice>(random.between(0, static_cast<int>(DomainsChoice::count) - 1));
     terms.atomic = random.chance(20);
     terms.sparse = random.chance(40);
     terms.group = static_cast<int>(random.between(1, 5));

@@ -326,6 +326,54 @@ TEST(Plan, MovedPlansDealTheSameRegionsFurtherOn) {
     }
 }
 
+/// Accesses that begin at stripes 0, 1 and 5 have the same owners, and as many aggregators as the
+/// file has storage targets.
+TEST(Plan, TheOwnerOfAStripeDoesNotDependOnTheAccess) {
+    constexpr Bytes kStripe = 65536;
+    constexpr int kTargets = 3;
+    FlatTerms options = all_allowed();
+    options.striping_unit = kStripe;
+    options.striping_factor = kTargets;
+    options.method = find_method("cb_file_layout");
+    for (const Offset begin : {Offset{0}, kStripe, 5 * kStripe}) {
+        Summaries summaries = interleaved(8, kStripe / 8, 20);
+        for (AccessSummary& one : summaries)
+            one.hull = {one.hull.begin + begin, one.hull.end + begin};
+        const Plan plan = plan_of(summaries, options, 0, Direction::write, 2);
+        EXPECT_EQ(plan.aggregators.size(), std::size_t{kTargets});
+        for (Offset at = begin; at < begin + 20 * kStripe; at += kStripe / 2)
+            ASSERT_EQ(plan.domains.owner(at), at / kStripe % kTargets) << at;
+        EXPECT_NE(explain(plan).find("stripes of 65536 bytes"), std::string::npos);
+        EXPECT_TRUE(plan.can_move(0));
+        EXPECT_FALSE(plan.can_move(kStripe));
+        EXPECT_TRUE(plan.can_move(kTargets * kStripe));
+    }
+}
+
+TEST(Plan, AHintSelectsTheFileDomainsOfMethodsWithMessages) {
+    FlatTerms options = all_allowed();
+    options.striping_unit = 65536;
+    options.cyclic_block = 10000;
+    const std::vector<std::pair<DomainsChoice, const char*>> texts{
+        {DomainsChoice::even, "file domains even, 131072 bytes each"},
+        {DomainsChoice::block, "file domains even, 128000 bytes each"},
+        {DomainsChoice::cyclic, "file domains cyclic(10000)"},
+        {DomainsChoice::stripes, "file domains stripes of 65536 bytes"}};
+    EXPECT_EQ(texts.size() + 1, static_cast<std::size_t>(DomainsChoice::count));
+    options.cb_nodes = 2;
+    const Summaries summaries = interleaved(8, 1000, 32);
+    for (const auto& [domains, text] : texts) {
+        options.domains = domains;
+        for (const char* method : {"two_phase", "cb_cyclic", "two_layer", "sparse", "cb_gather"}) {
+            options.method = find_method(method);
+            const std::string told = explain(plan_of(summaries, options, 0, Direction::write, 2));
+            EXPECT_NE(told.find(text), std::string::npos) << method << "\n" << told;
+        }
+        options.method = find_method("shared_buffer");
+        EXPECT_FALSE(plan_of(summaries, options).domains.is_cyclic());
+    }
+}
+
 TEST(Plan, NoDataNeedsNoRounds) {
     FlatTerms options;
     options.method = find_method("two_phase");
