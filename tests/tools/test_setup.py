@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from oratorio_lab.suites import python
+
 ROOT = Path(__file__).resolve().parents[2]
 NOBODY = 65534
 
@@ -206,6 +208,13 @@ def test_a_checkout_that_stayed_keeps_everything(checkout, tools):
     assert (checkout / ".oratorio/venv").exists()
 
 
+def stages_of(checkout: Path, *words: str) -> str:
+    """Returns the stages that a command passes to setup.sh."""
+    (checkout / "dev/setup.sh").write_text('#!/bin/sh\necho "$@" >&2\n')
+    done = subprocess.run([checkout / "oratorio", *words], capture_output=True, text=True)
+    return done.stderr.strip()
+
+
 @pytest.mark.parametrize(
     ("words", "stages"),
     [
@@ -225,9 +234,30 @@ def test_a_checkout_that_stayed_keeps_everything(checkout, tools):
     ],
 )
 def test_tests_of_some_parts_build_what_these_need(checkout, words, stages):
-    (checkout / "dev/setup.sh").write_text('#!/bin/sh\necho "$@" >&2\n')
-    done = subprocess.run([checkout / "oratorio", "test", *words.split()], capture_output=True, text=True)
-    assert done.stderr.strip() == stages
+    assert stages_of(checkout, "test", *words.split()) == stages
+
+
+@pytest.mark.parametrize(
+    ("words", "stages"),
+    [
+        ("mpiexec -n 4", "base build"),
+        ("--with-oratorio mpiexec -n 4", "base build"),
+        ("--help", "--if-stale base build"),
+        ("suites --suite romio", "base build"),
+        ("suites --suite=hdf5 --suite netcdf --quick", "base build"),
+        ("suites --suite hdf5 --suite h5py", "base tests build"),
+        ("suites --suite=mpi4py --host mpich5", "base tests build"),
+        ("suites --write", "base tests build"),
+        ("suites", "base tests build"),
+    ],
+)
+def test_conformance_installs_python_programs_only_for_their_suites(checkout, words, stages):
+    assert stages_of(checkout, "conformance", *words.split()) == stages
+
+
+def test_the_suites_of_python_are_those_that_the_command_knows():
+    names = "|".join(suite.name for suite in python.SUITES)
+    assert f"@({names})" in (ROOT / "oratorio").read_text()
 
 
 def install_extras(checkout, tmp_path, apt_get, pip):
