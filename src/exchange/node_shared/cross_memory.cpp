@@ -167,9 +167,12 @@ void CrossMemoryExchange::serve(std::int64_t round, Open& open) {
             if (failed_.kind == ErrorKind::none) failed_ = moved.error();
             return true;
         }
+        const Rank rank = plan_.graph.participant(i).rank;
+        const bool is_own = rank == rank_;
         open.bytes += *moved;
-        context_.stats.bytes_reached += static_cast<std::uint64_t>(*moved);
-        node_.mailbox(plan_.graph.participant(i).rank).received += *moved;
+        (is_own ? context_.stats.bytes_shared : context_.stats.bytes_reached) +=
+            static_cast<std::uint64_t>(*moved);
+        node_.mailbox(rank).received += *moved;
         return true;
     });
     open.served = true;
