@@ -63,7 +63,7 @@ def test_a_run_that_takes_too_long_is_ended(name, tmp_path):
         env=environment_of(host),
         cwd=tmp_path,
     )
-    assert done.returncode == 1, done.stderr
+    assert done.returncode == 124, done.stderr
     rows = rows_of(done.stdout)
     for method in ("auto", "naive"):
         assert rows[method].split(None, 1)[1].strip() == "still running after 3 s"
