@@ -86,8 +86,8 @@ class Engine {
     /// program. The helper thread must not ask, because MPI may have ended by then (with the last
     /// session).
     [[nodiscard]] static bool full_threads();
-    /// Returns true if this thread may call MPI: it is a thread of the program, or the helper
-    /// thread if the host lets threads call it.
+    /// Returns true if this thread may call MPI: it is in a call of the program, or it is the
+    /// helper thread and the host lets threads call it. The I/O thread of a file may not.
     [[nodiscard]] static bool may_call_mpi();
 
     /// A call of the program that waits. While this object lives, the call itself does what the

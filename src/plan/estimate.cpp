@@ -134,7 +134,7 @@ double stored_by_aggregators(const Traffic& t, const Method& method, const PlanI
 
 /// Returns the cost of handing each storage call to the I/O thread, if there is one.
 double handed_over(const Traffic& t, const PlanInputs& s) {
-    if (t.slots <= 1 || (s.facts->asynchronous && !s.keeps_holes())) return 0;
+    if (t.slots <= 1 || s.stores_by_itself()) return 0;
     return (t.aggregators + static_cast<double>(s.hull.length()) / t.slot_bytes) * costs(s).wake;
 }
 

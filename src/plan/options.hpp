@@ -54,11 +54,12 @@ struct PlanOptions {
                             ///< oratorio_agents
     int agent_threads = 2;  ///< threads of each agent, hint oratorio_agent_threads
     Bytes ship_block = 0;   ///< block of an agent; 0 = the file system's, hint oratorio_ship_block
+    bool sparse = false;    ///< only ranks with data exchange messages, hint IBM_sparse_access
+
     /// Returns the bytes of an aggregator's collective buffer with this number of slots.
     [[nodiscard]] Bytes collective_buffer(int of_slots) const {
         return buffer_per_slot ? cb_buffer_size * of_slots : cb_buffer_size;
     }
-    bool sparse = false;  ///< only ranks with data exchange messages, hint IBM_sparse_access
 };
 
 /// The agents of data shipping: ranks that make storage calls for others, one file block at a time.

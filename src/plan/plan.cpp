@@ -128,10 +128,10 @@ void set_buffers(Plan& plan, Bytes buffer, int slots, Bytes slot_bytes_max = INT
 
 /// Chooses what runs while an aggregator stores a round. On a node with shared collective buffers
 /// and a page cache, the other ranks keep the cores busy, so another thread would only add
-/// switches. A store's own requests can't hold a read-modify-write together.
+/// switches.
 Overlap overlap_of(const PlanInputs& s, const Plan& plan) {
     if (plan.slots == 1 || plan.any_rank_loads()) return Overlap::none;
-    if (s.facts->asynchronous && !plan.keeps_holes()) return Overlap::store;
+    if (s.stores_by_itself()) return Overlap::store;
     return plan.method->on_node() && !s.is_direct() ? Overlap::other_ranks : Overlap::io_thread;
 }
 

@@ -48,6 +48,9 @@ struct PlanInputs {
     /// Returns true if buffers need a write mask, which takes a part of their memory (as in
     /// Plan::keeps_holes()).
     [[nodiscard]] bool keeps_holes() const { return !reads() && !covered; }
+    /// Returns true if the storage requests of buffers progress without a thread. Those of a
+    /// read-modify-write don't, because a thread has to merge the bytes in between.
+    [[nodiscard]] bool stores_by_itself() const { return facts->asynchronous && !keeps_holes(); }
     /// Returns true if the access bypasses the page cache.
     [[nodiscard]] bool is_direct() const {
         return reads() ? options->direct_read : options->direct_write;
