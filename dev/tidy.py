@@ -337,7 +337,7 @@ def recent_subjects() -> list[str]:
 
 
 def types_of(text: str) -> Iterator[tuple[int, str]]:
-    """Returns the line and the qualified name of each type that a file defines in a namespace with a name."""
+    """Returns each type that a file defines outside anonymous namespaces: its line and its qualified name."""
     namespaces: list[str] = []
     for number, line in enumerate(text.splitlines(), 1):
         if opened := NAMESPACE.match(line):
@@ -378,16 +378,13 @@ def check_whole(file: Path, text: str) -> list[Complaint]:
 
 def main() -> int:
     files = [file for folder in FOLDERS for file in sorted((ROOT / folder).rglob("*"))]
-    complaints: list[Complaint | str] = [
-        complaint
+    texts = [
+        (file.relative_to(ROOT), file.read_text())
         for file in files
         if file.suffix in SUFFIXES and file.is_file()
-        for complaint in check_whole(file.relative_to(ROOT), file.read_text())
     ]
-    library = [
-        (file.relative_to(ROOT), file.read_text()) for file in sorted((ROOT / "src").rglob("*.[ch]pp"))
-    ]
-    complaints += check_types(library)
+    complaints: list[Complaint | str] = [one for file, text in texts for one in check_whole(file, text)]
+    complaints += check_types([(file, text) for file, text in texts if file.parts[0] == "src"])
     complaints += check_subjects(recent_subjects())
     for complaint in complaints:
         print(complaint)
