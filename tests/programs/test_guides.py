@@ -42,7 +42,7 @@ WRITTEN = {
     "netcdf": {"field.nc"},
     "fortran": {"field.dat"},
 }
-# HDF5 adds at most so many accesses of a rank, of at most so many bytes.
+# Limits for the accesses that HDF5 adds: their number for each rank, and their bytes.
 METADATA_CALLS, METADATA_BYTES = 16, 8192
 BLOCK = re.compile(r"(?:^`([\w.]+)`:\n\n)?^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 # Open MPI refuses root and more ranks than cores without these variables.

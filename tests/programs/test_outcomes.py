@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tests that runs without a recording are told apart, and that the program's exit code wins."""
+"""Tests that a run without a recording is reported with the reason, and ends with the program's exit code."""
 
 import pytest
 from conftest import HERE, compile_for, host_or_skip

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from made_runs import MIB, access, collective, file, planned, run
 
+from oratorio.quantity import amount
 from oratorio.report import advice, explained
 from oratorio.report.facts import Limit, Limits
-from oratorio.report.finding import amount
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 

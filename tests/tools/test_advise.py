@@ -134,7 +134,7 @@ SMALL = {"WRITES": 1000, "BYTES_WRITTEN": 1000 * 1024, "F_WRITE_TIME": 2.0}
 
 
 def one_estimate(made):
-    (found,) = estimate.estimates_of(made)
+    (found,) = estimate.estimates_of(made, estimate.rates_of(made))
     return found
 
 
@@ -172,7 +172,8 @@ def test_calls_that_leave_holes_are_not_joined():
 
 
 def test_files_without_mpi_io_get_no_estimate():
-    assert estimate.estimates_of(log_of(posix=[posix(**SMALL)])) == []
+    made = log_of(posix=[posix(**SMALL)])
+    assert estimate.estimates_of(made, estimate.rates_of(made)) == []
 
 
 def test_the_text_has_advice_and_estimate_with_its_range():

@@ -11,11 +11,12 @@ from pathlib import Path
 
 from oratorio.advise import log as darshan_log
 from oratorio.advise.estimate import GAIN_LEAST, Estimate, Rate, estimates_of, rates_of
-from oratorio.advise.log import Log, by_name, total
+from oratorio.advise.log import Log, Record, by_name, total
 from oratorio.command_line import Parser
+from oratorio.quantity import amount, counted
 from oratorio.report.access_facts import FileFacts, JobFacts
 from oratorio.report.access_rules import RULES
-from oratorio.report.finding import Advice, amount
+from oratorio.report.finding import Advice
 
 WIDTH = 100
 FILES_MOST = 5  # files with an estimate of their own
@@ -37,12 +38,6 @@ def advise(job: JobFacts) -> list[Advice]:
     return sorted(found, key=lambda said: -said.seconds)
 
 
-def _counted(number: int, what: str) -> str:
-    if number == 1:
-        return f"{number} {what}"
-    return f"{number} {what}es" if what.endswith("s") else f"{number} {what}s"
-
-
 def _wrapped(text: str, indent: int = 0, more: int = 0) -> str:
     first, rest = " " * indent, " " * (indent + more)
     return textwrap.fill(
@@ -56,8 +51,8 @@ def _head(log: Log, job: JobFacts, path: Path) -> list[str]:
     other = sum(1 for file in job.files if file.path not in mpi and file.streams)
     trace = "with" if log.has_trace() else "without"
     lines = [
-        f"{path.name}: {_counted(log.processes, 'process')}, {log.seconds:.0f} s; "
-        f"{_counted(len(mpi), 'file')} through MPI-IO, {other} by POSIX calls alone; {trace} DXT."
+        f"{path.name}: {counted(log.processes, 'process')}, {log.seconds:.0f} s; "
+        f"{counted(len(mpi), 'file')} through MPI-IO, {other} by POSIX calls alone; {trace} DXT."
     ]
     if not job.files:
         lines.append("The log has no records of MPI-IO or POSIX calls, so there is nothing to advise.")
@@ -84,7 +79,7 @@ def seconds_text(seconds: float) -> str:
 
 
 def _method(file: FileFacts) -> str:
-    """Says how Oratorio accesses a file by default, if the program stays as it is."""
+    """Returns a sentence: how Oratorio accesses a file by default, if the program stays as it is."""
     kinds = {stream.is_collective for stream in file.streams}
     if kinds == {False}:
         return (
@@ -97,11 +92,11 @@ def _method(file: FileFacts) -> str:
     return aggregated + ", and made the same storage calls for its independent ones."
 
 
-def _most(log: Log, job: JobFacts, file: FileFacts) -> str:
-    """Says how much of the job a file's time is, which bounds what can be gained."""
+def _most(log: Log, file: FileFacts, posix: Sequence[Record]) -> str:
+    """Returns a sentence: how much of the job a file's time is, which bounds what can be gained."""
     seconds = file.seconds + file.metadata_seconds
-    share = min(1.0, seconds / (log.seconds * job.ranks)) if log.seconds else 0.0
-    stored = total(by_name(log.of("POSIX")).get(file.path, []), "POSIX_F_READ_TIME", "POSIX_F_WRITE_TIME")
+    share = min(1.0, seconds / (log.seconds * log.processes)) if log.seconds else 0.0
+    stored = total(posix, "POSIX_F_READ_TIME", "POSIX_F_WRITE_TIME")
     text = f"The processes spent {seconds_text(seconds)} in MPI-IO"
     if stored:
         text += f", {seconds_text(stored)} of it in storage calls"
@@ -113,9 +108,8 @@ def _most(log: Log, job: JobFacts, file: FileFacts) -> str:
     return text + "."
 
 
-def _sieved(log: Log, file: FileFacts) -> str:
-    """Says how much more the storage calls moved than the program, as data sieving does."""
-    posix = by_name(log.of("POSIX")).get(file.path, [])
+def _sieved(file: FileFacts, posix: Sequence[Record]) -> str:
+    """Returns a sentence: how much more the storage calls moved than the program, as data sieving does."""
     loaded, stored = (total(posix, f"POSIX_BYTES_{name}") for name in ("READ", "WRITTEN"))
     moved = {d: sum(s.moved for s in file.streams if s.direction == d) for d in ("read", "write")}
     if loaded + stored < SIEVED * sum(moved.values()):
@@ -142,10 +136,10 @@ def _gain(one: Estimate) -> str:
 
 
 BASIS = (
-    "An estimate takes this rate for the joined calls, and 0.25 to 4 GiB/s for moving the data to the ranks "
-    "that make them. Its range is that of the middle 80 % of the samples, of all if there are fewer than "
-    "five, and a factor of 3 if there is one. Waiting for other ranks, contention and the file system's "
-    "cache are not in it. See docs/user/advise.md."
+    "An estimate uses this rate for the joined calls, and 0.25 to 4 GiB/s for moving the data to the ranks "
+    "that make them. Its range comes from the middle 80 % of the samples. With fewer than five samples it "
+    "comes from all of them, and with a single one it is a factor of 3 both ways. The estimate leaves out "
+    "waiting for other ranks, contention and the file system's cache. See docs/user/advise.md."
 )
 
 
@@ -153,7 +147,7 @@ def _basis(rates: Mapping[str, Rate]) -> list[str]:
     lines = [
         _wrapped(
             f"Rate of {direction}s of at least 1 MiB in this log: {amount(rate.usual)}/s of one process "
-            f"({amount(rate.low)}/s to {amount(rate.high)}/s, {_counted(rate.samples, 'sample')}).", 0, 2,
+            f"({amount(rate.low)}/s to {amount(rate.high)}/s, {counted(rate.samples, 'sample')}).", 0, 2,
         )
         for direction, rate in rates.items()
     ]  # fmt: skip
@@ -162,27 +156,29 @@ def _basis(rates: Mapping[str, Rate]) -> list[str]:
 
 def _calls(one: Estimate) -> str:
     return (
-        f"{one.direction}s: {_counted(one.calls, 'storage call')} of {amount(one.mean)} on average took "
+        f"{one.direction}s: {counted(one.calls, 'storage call')} of {amount(one.mean)} on average took "
         f"{seconds_text(one.seconds)} of all processes. {_gain(one)}"
     )
 
 
 def _estimates(log: Log, job: JobFacts) -> list[str]:
     found: dict[str, list[Estimate]] = defaultdict(list)
-    for one in estimates_of(log):
+    rates, posix = rates_of(log), by_name(log.of("POSIX"))
+    for one in estimates_of(log, rates):
         found[one.name].append(one)
     if not found:
         return []
     lines = ["", "What Oratorio would have done"]
     shown = sorted((f for f in job.files if f.path in found), key=lambda f: -f.seconds)[:FILES_MOST]
     for file in shown:
-        text = f"{file.name}: {_method(file)} {_most(log, job, file)}{_sieved(log, file)}"
+        stored = posix.get(file.path, [])
+        text = f"{file.name}: {_method(file)} {_most(log, file, stored)}{_sieved(file, stored)}"
         lines.append(_wrapped(text, 0, 2))
         lines += [_wrapped(_calls(one), 2, 2) for one in found[file.path]]
     if len(found) > FILES_MOST:
         lines.append(f"{len(found) - FILES_MOST} more files with less time are not shown.")
     used = {one.direction for file in shown for one in found[file.path] if one.after}
-    return lines + _basis({d: rate for d, rate in rates_of(log).items() if rate and d in used})
+    return lines + _basis({d: rate for d, rate in rates.items() if rate and d in used})
 
 
 def text_of(log: Log, path: Path) -> str:

@@ -17,7 +17,7 @@ from oratorio.advise.log import DIRECTIONS, Log, Record, Segment, by_name, total
 
 MIB = 1 << 20
 REQUEST = 4 * MIB  # the largest storage request of auto's collective methods by default
-LARGE_CALL = MIB  # a storage call of so many bytes shows the rate of large calls
+LARGE_CALL = MIB  # bytes from which a storage call counts as large
 SAMPLES_FEW = 5  # with fewer samples, all of them are in the range
 ONE_SAMPLE = 3.0  # a single sample may be wrong by this factor
 # Bytes per second with which data reaches the aggregators: lowest, usual, highest. These are assumptions
@@ -65,8 +65,11 @@ class Estimate:
 
 
 def _samples(records: Iterable[Record], segments: Iterable[Segment], direction: str) -> list[float]:
-    """Returns the rates of the job's large storage calls: of each call that DXT recorded, of each record with
-    large calls on average, and of the slowest call of each other record if that is large."""
+    """Returns the rates of the job's large storage calls.
+
+    There is a sample for each call that DXT recorded. Without DXT there is one for each record: its mean rate
+    if its calls are large on average, or else the rate of its slowest call if that is large.
+    """
     traced = [s.length / s.seconds for s in segments
               if s.direction == direction and s.length >= LARGE_CALL and s.seconds > 0]  # fmt: skip
     if traced:
@@ -102,14 +105,15 @@ def _requests(segments: Sequence[Segment], moved: int) -> int:
     adjacent ones are joined; without it they are taken to leave no holes."""
     if not segments:
         return max(1, -(-moved // REQUEST))
-    count, begin, end = 0, -1, -1
+    lengths, end = [], -1
     for one in sorted((s for s in segments if s.length), key=lambda s: s.offset):
-        if begin >= 0 and one.offset <= end:
-            end = max(end, one.offset + one.length)
-            continue
-        count += -(-(end - begin) // REQUEST) if begin >= 0 else 0
-        begin, end = one.offset, one.offset + one.length
-    return max(1, count + (-(-(end - begin) // REQUEST) if begin >= 0 else 0))
+        behind = one.offset + one.length
+        if one.offset > end:
+            lengths.append(one.length)
+        else:
+            lengths[-1] += max(0, behind - end)
+        end = max(end, behind)
+    return max(1, sum(-(-length // REQUEST) for length in lengths))
 
 
 def _estimate(
@@ -145,10 +149,10 @@ def rates_of(log: Log) -> Mapping[str, Rate | None]:
     return {d: rate_of(_samples(log.of("POSIX"), segments, d)) for d in DIRECTIONS}
 
 
-def estimates_of(log: Log) -> list[Estimate]:
+def estimates_of(log: Log, rates: Mapping[str, Rate | None]) -> list[Estimate]:
     """Returns the estimates of all files that the job accessed through MPI-IO; Oratorio takes no part in
-    other accesses."""
-    posix, rates = by_name(log.of("POSIX")), rates_of(log)
+    other accesses. `rates` are those of rates_of()."""
+    posix = by_name(log.of("POSIX"))
     segments: dict[str, list[Segment]] = defaultdict(list)
     for segment in log.segments.get("DXT_MPIIO", ()):
         segments[segment.name].append(segment)

@@ -23,16 +23,17 @@ from oratorio.report.access_facts import (
     JobFacts,
     Stream,
     balances_of,
+    read_by_several,
 )
 from oratorio.report.finding import SMALL_PIECE
 
 MISSING = "advise needs PyDarshan to read a log; install it: pip install darshan, or 'oratorio[darshan]'"
-STRIPE_LEAST = 64 << 10  # a smaller alignment is that of a local file system's blocks
+STRIPE_LEAST = 64 << 10  # bytes; a smaller alignment is the block size of a local file system
 ALL_RANKS = -1
 DIRECTIONS = {"read": ("READS", "READ"), "write": ("WRITES", "WRITTEN")}
 MODULES = ("POSIX", "MPI-IO", "H5D")
 TRACES = ("DXT_POSIX", "DXT_MPIIO")
-DATASET_DIMENSIONS = 5  # that Darshan records
+DATASET_DIMENSIONS = 5  # number of dimensions that Darshan records
 
 
 @dataclass(frozen=True)
@@ -109,7 +110,7 @@ def read(path: Path) -> Log:
     except ImportError:
         raise OratorioError(MISSING) from None
     if not path.is_file():
-        raise OratorioError(f"{path} isn't there, or is no file")
+        raise OratorioError(f"{path} does not exist or is not a file")
     try:
         with darshan.DarshanReport(str(path), read_all=False) as report:
             job = report.metadata["job"]
@@ -215,15 +216,6 @@ def _datasets(records: Iterable[Record]) -> tuple[Dataset, ...]:
     return tuple(found.values())
 
 
-def _repeated(segments: Iterable[Segment]) -> list[Segment]:
-    """Returns small reads of bytes that other ranks read, too."""
-    found: dict[tuple[int, int], list[Segment]] = defaultdict(list)
-    for segment in segments:
-        if segment.direction == "read" and 0 < segment.length < SMALL_PIECE:
-            found[segment.offset, segment.length].append(segment)
-    return [one for some in found.values() if len({s.rank for s in some}) > 1 for one in some]
-
-
 @dataclass(frozen=True)
 class _Parts:
     """The records of one file, of each module."""
@@ -249,7 +241,8 @@ def _file(name: str, parts: _Parts, processes: int) -> FileFacts:
     prefix = "MPIIO" if parts.mpi else "POSIX"
     opens = total(main, "MPIIO_COLL_OPENS", "MPIIO_INDEP_OPENS", "POSIX_OPENS")
     calls = total(main, "MPIIO_VIEWS", "MPIIO_SYNCS", "POSIX_STATS", "POSIX_SEEKS", "POSIX_FSYNCS")
-    repeated = _repeated(parts.segments)
+    small = (s for s in parts.segments if s.direction == "read" and 0 < s.length < SMALL_PIECE)
+    repeated = read_by_several(((s.offset, s.length), s.rank, s) for s in small)
     stripe = int(max((record.get("POSIX_FILE_ALIGNMENT") for record in parts.posix), default=0))
     large, crossing = _large(parts.posix) if stripe >= STRIPE_LEAST else (0, 0)
     # Only the first and the last stripe of an access are shared with another one.

@@ -15,7 +15,7 @@ from pathlib import Path
 from oratorio.doctor.doctor import BAD, NOTE, OK, Finding
 from oratorio.machine import costs
 from oratorio.machine.mounts import Mount, mount_of
-from oratorio.report.finding import amount
+from oratorio.quantity import amount
 
 MIB = 1 << 20
 SHARED_LEAST = 16 * MIB  # less free space in /dev/shm is too little for the buffers of a few aggregators

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from oratorio.errors import NOT_EXECUTABLE, NOT_FOUND
-from oratorio.launch.launchers import WRAPPERS, LaunchError, launcher_of, preloads_of
+from oratorio.launch.launchers import WRAPPERS, LaunchError, is_found, launcher_of, preloads_of
 from oratorio.launch.preload import PreloadError, preloadable
 from oratorio.launch.programs import FLAVOUR_NAMES, Needs, flavour_of_name, is_python, needs_of
 from oratorio.launch.words import Command, own_preload, parse, with_variables
@@ -119,11 +119,11 @@ def _refuse_own_preload(command: Command) -> None:
 
 
 def _is_command(word: str) -> bool:
-    """Whether a word behind an unknown command names a program: it has a path, or needs an MPI."""
-    found = shutil.which(word)
-    if found is None or Path(found).is_dir():
+    """Returns whether a word behind an unknown command names a program: it has a path, or needs an MPI."""
+    if not is_found(word):
         return False
-    return "/" in word or is_python(Path(found)) or needs_of(Path(found)).flavour is not None
+    found = Path(shutil.which(word))
+    return "/" in word or is_python(found) or needs_of(found).flavour is not None
 
 
 def unknown_launcher(command: Command, needs: Needs | None) -> int | None:

@@ -76,9 +76,9 @@ class Launcher:
 
     name: str
     commands: tuple[str, ...]  # names; a suffix may follow, as in mpiexec.hydra
-    told: str  # whose launcher it is, for people
+    told: str  # owner of the launcher, as messages name it
     valued: frozenset[str]  # options whose value is the next word
-    forward: tuple[str, ...] = ()  # words that set {key} to {value} in the ranks alone; none: `env` does that
+    forward: tuple[str, ...] = ()  # words that set {key} to {value} in the ranks; none: `env` sets it
     says: tuple[str, ...] = ()  # one of these is in its --version, if other families have the same name
     paired: frozenset[str] = frozenset()  # options with two values
     is_repeated: bool = True  # each program of a `:` list needs the words of `forward`
@@ -102,6 +102,7 @@ _OPENMPI = _options(
     "-app --app -am --am -tune --tune --preload-files --max-restarts --report-pid --report-uri --dvm "
     "--dvm-uri --runtime-options --launch-agent --pmixmca-file --xml-file -xterm --xterm"
 )
+_MCA = _options("-mca --mca --prtemca --pmixmca --gmca -gmca")  # Open MPI's options with two values
 _SRUN = _options(
     "-A --account -b --begin -B --extra-node-info -c --cpus-per-task -C --constraint -d --dependency -D "
     "--chdir -e --error -G --gpus -g -i --input -J --job-name -L --licenses -m --distribution -M --clusters "
@@ -149,11 +150,11 @@ LAUNCHERS = (
     Launcher(
         "openmpi", ("mpiexec", "mpirun"), "Open MPI's", _OPENMPI,
         forward=("-x", "{key}={value}"), says=("Open MPI", "OpenRTE", "PRRTE", "Spectrum MPI"),
-        paired=_options("-mca --mca --prtemca --pmixmca --gmca -gmca"), flavours=("ompi",),
+        paired=_MCA, flavours=("ompi",),
     ),
     Launcher(
         "openmpi", ("orterun", "prterun"), "Open MPI's", _OPENMPI, forward=("-x", "{key}={value}"),
-        paired=_options("-mca --mca --prtemca --pmixmca --gmca -gmca"), flavours=("ompi",),
+        paired=_MCA, flavours=("ompi",),
     ),
     Launcher(
         "mpiexec", ("mpiexec", "mpirun"), "of no known family", _HYDRA | _OPENMPI | _PALS,
@@ -217,6 +218,6 @@ def preloads_of(wrapper: str) -> str:
 
 
 def is_found(word: str) -> bool:
-    """Whether a word is the path or name of an executable file."""
+    """Returns whether a word is the path or name of an executable file."""
     found = shutil.which(word)
     return found is not None and not Path(found).is_dir()

@@ -171,7 +171,7 @@ def _needs_of_elf(program: Path) -> Needs:
 
 
 def is_python(program: Path) -> bool:
-    """Whether a program is a Python interpreter, by its name."""
+    """Returns whether a program is a Python interpreter, by its name."""
     return PYTHON_NAME.search(program.name) is not None
 
 

@@ -44,7 +44,7 @@ class Command:
         return None if at is None else self.words[at]
 
     def names_of_wrappers(self) -> set[str]:
-        """Returns the names of all wrappers."""
+        """Returns the name of each wrapper, in front of the launcher or of a program."""
         places = [*self.wrappers, *(at for part in self.parts for at in part.wrappers)]
         return {Path(self.words[at]).name for at in places}
 

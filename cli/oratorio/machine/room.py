@@ -15,8 +15,8 @@ FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 def is_full(folder: Path) -> bool:
-    """Whether an existing folder has no room: its file system is full, or the user's quota is used up. Raises
-    OSError if it can't be written to for another reason."""
+    """Returns whether an existing folder has no room: its file system is full, or the user's quota is used
+    up. Raises OSError if it can't be written to for another reason."""
     if shutil.disk_usage(folder).free < ROOM_BYTES:
         return True
     try:
@@ -38,3 +38,9 @@ def first_with_room(folders: Iterable[Path]) -> Path | None:
         except OSError:
             continue
     return None
+
+
+def another_with_room() -> Path | None:
+    """Returns a folder to write to in place of a full one: the working directory, or that of temporary
+    files."""
+    return first_with_room([Path.cwd(), Path(tempfile.gettempdir())])

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a job did with its files, as far as a recording of Oratorio and a Darshan log both tell it.
+"""Facts about a job's files that both a recording of Oratorio and a Darshan log have.
 
 The rules in access_rules.py need nothing else. `facts_of_run` takes the facts from a recording,
-`oratorio.darshan.log` takes them from a Darshan log.
+`oratorio.advise.log` takes them from a Darshan log.
 """
 
 from __future__ import annotations
@@ -12,11 +12,13 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from oratorio.report.facts import Group, Run, groups_of, median, spent_of
 from oratorio.report.finding import SMALL_PIECE
 from oratorio.trace.trace import Access, File
 
+Read = TypeVar("Read")
 HDF5_MAGIC = b"\x89HDF\r\n\x1a\n"
 CLASSIC_MAGIC = b"CDF"
 
@@ -28,7 +30,7 @@ class Stream:
     direction: str  # read or write
     is_collective: bool
     calls: int  # the largest number of calls of any rank
-    accesses: int  # the sum of the calls of all ranks
+    accesses: int  # number of calls of all ranks together
     moved: int  # bytes, all ranks
     seconds: float  # summed over all ranks
     ranks: int = 1  # ranks that made accesses
@@ -102,7 +104,7 @@ class JobFacts:
     balances: tuple[Balance, ...] = ()
 
     def streams(self, is_collective: bool) -> list[tuple[FileFacts, Stream]]:
-        """Returns the collective or the independent streams of all files."""
+        """Returns each stream of that kind, collective or independent, with its file."""
         return [(f, s) for f in self.files for s in f.streams if s.is_collective == is_collective]
 
 
@@ -138,20 +140,26 @@ def _stream(group: Group) -> Stream:
     )  # fmt: skip
 
 
-def _repeated(accesses: Iterable[Access]) -> list[Access]:
-    """Returns small independent reads of bytes that other ranks read, too."""
-    found: dict[tuple[int, int], list[Access]] = defaultdict(list)
-    for access in accesses:
-        args = access.args
-        if access.collective is None and args["direction"] == "read" and 0 < args["moved"] < SMALL_PIECE:
-            found[tuple(args["hull"])].append(access)
-    return [one for some in found.values() if len({a.process for a in some}) > 1 for one in some]
+def read_by_several(reads: Iterable[tuple[tuple[int, int], int, Read]]) -> list[Read]:
+    """Returns the reads whose bytes several ranks read. Each read comes with its range and its rank."""
+    ranks: dict[tuple[int, int], set[int]] = defaultdict(set)
+    found: dict[tuple[int, int], list[Read]] = defaultdict(list)
+    for extent, rank, read in reads:
+        ranks[extent].add(rank)
+        found[extent].append(read)
+    return [read for extent, some in found.items() if len(ranks[extent]) > 1 for read in some]
+
+
+def _is_small_read(access: Access) -> bool:
+    args = access.args
+    return access.collective is None and args["direction"] == "read" and 0 < args["moved"] < SMALL_PIECE
 
 
 def _facts_of(files: list[File]) -> FileFacts:
     """Returns the facts of all opens of one file."""
     first, accesses = files[0], [access for file in files for access in file.accesses]
-    repeated = _repeated(accesses)
+    small = (a for a in accesses if _is_small_read(a))
+    repeated = read_by_several((tuple(a.args["hull"]), a.process, a) for a in small)
     stripe = int(first.args["hints"].get("striping_unit", 0) or 0)
     large = [a for a in accesses if stripe and a.collective is None and 8 * a.args["moved"] >= stripe]
     unaligned = [a for a in large if a.args["hull"][0] % stripe]

@@ -1,22 +1,24 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Rules that need only what a recording of Oratorio and a Darshan log both tell.
+"""Rules that need only facts that both a recording of Oratorio and a Darshan log have.
 
 A rule returns at most one piece of advice, with the line to change in C, h5py and netCDF.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
+from oratorio.quantity import amount
 from oratorio.report.access_facts import Balance, Dataset, FileFacts, JobFacts, Stream
-from oratorio.report.finding import KIB, LARGE, MANY_CALLS, NOTED, SMALL_PIECE, Advice, amount
+from oratorio.report.finding import KIB, LARGE, MANY_CALLS, NOTED, SMALL_PIECE, Advice
 
-SMALL_CALL = 64 * KIB  # a collective call costs about as much as moving so many bytes
+SMALL_CALL = 64 * KIB  # bytes that take about as long to move as a collective call takes by itself
 DATA_LEAST = 1 << 20  # HDF5's metadata has fewer bytes
-UNEVEN = 4  # a rank that moves so many times what the others do is reported
-UNEVEN_TIME = 3
-OPENS_PER_SECOND = 10  # of one rank
-RANKS_OPENS_PER_SECOND = 1000  # of all ranks together
+UNEVEN = 4  # a rank is reported that moves this many times the bytes of another rank
+UNEVEN_TIME = 3  # a rank is reported that takes this many times the seconds of another rank
+OPENS_PER_SECOND = 10  # limit for one rank
+OPENS_PER_SECOND_OF_ALL = 1000  # limit for all ranks together
 
 
 # Whether the program selected collective access (None: unknown) -> why HDF5 accesses data independently.
@@ -27,8 +29,17 @@ INDEPENDENT_WHY = {
 }
 
 
+Part = TypeVar("Part", Stream, Dataset)
+
+
+def _costliest(found: Sequence[tuple[FileFacts, Part]]) -> tuple[FileFacts, Part, float]:
+    """Returns the part of a file that took longest, with its file, and the seconds of all parts found."""
+    file, part = max(found, key=lambda one: one[1].seconds)
+    return file, part, sum(one.seconds for _, one in found)
+
+
 def _is_independent_data(file: FileFacts, stream: Stream) -> bool:
-    """Tells whether independent accesses to an HDF5 file move data, and not only metadata."""
+    """Returns true if independent accesses to an HDF5 file move data, and not only metadata."""
     if file.library != "HDF5" or stream.ranks < 2:
         return False
     together = sum(s.moved for s in file.streams if s.is_collective and s.direction == stream.direction)
@@ -47,14 +58,14 @@ def small_independent(job: JobFacts) -> Advice | None:
     ]  # fmt: skip
     if not found:
         return None
-    file, stream = max(found, key=lambda one: one[1].seconds)
+    file, stream, seconds = _costliest(found)
     direction, put = stream.direction, "put" if stream.direction == "write" else "get"
     return Advice(
         "small_independent",
         f"{file.name}: {stream.accesses} independent {direction}s, of {amount(stream.mean)} on average.",
         f"Describe them by a file view and make one collective call (MPI_File_{direction}_all); "
         "in HDF5 and netCDF, select collective access.",
-        seconds=sum(one.seconds for _, one in found),
+        seconds=seconds,
         changes={
             "C": f"MPI_File_{direction}_all(file, data, count, type, MPI_STATUS_IGNORE); in HDF5: "
             "H5Pset_dxpl_mpio(transfer, H5FD_MPIO_COLLECTIVE);",
@@ -73,7 +84,7 @@ def small_collective(job: JobFacts) -> Advice | None:
     ]  # fmt: skip
     if not found:
         return None
-    file, stream = max(found, key=lambda one: one[1].seconds)
+    file, stream, seconds = _costliest(found)
     writes = stream.direction == "write"
     put = "put" if writes else "get"
     return Advice(
@@ -81,7 +92,7 @@ def small_collective(job: JobFacts) -> Advice | None:
         f"{file.name}: each rank makes {stream.calls} collective {stream.direction}s of "
         f"{amount(stream.mean)} on average.",
         "All ranks wait for each other in every call: make one call for the whole array.",
-        seconds=sum(one.seconds for _, one in found),
+        seconds=seconds,
         changes={
             "C": "MPI_Type_create_subarray(...), MPI_File_set_view(...), then one "
             f"MPI_File_{stream.direction}_all in place of the loop; in HDF5: one H5Sselect_hyperslab and one "
@@ -154,7 +165,7 @@ def hdf5_independent(job: JobFacts) -> Advice | None:
     found = [(file, stream) for file, stream in job.streams(False) if _is_independent_data(file, stream)]
     if not found:
         return None
-    file, stream = max(found, key=lambda one: one[1].seconds)
+    file, stream, seconds = _costliest(found)
     verb = "wrote" if stream.direction == "write" else "read"
     return Advice(
         "hdf5_independent",
@@ -163,7 +174,7 @@ def hdf5_independent(job: JobFacts) -> Advice | None:
         "Select collective access, and use the same type in memory and in the file. "
         "H5Pget_mpio_no_collective_cause returns HDF5's own reason.",
         "user/guides/hdf5.md",
-        sum(one.seconds for _, one in found),
+        seconds,
         {
             "C": "H5Pset_dxpl_mpio(transfer, H5FD_MPIO_COLLECTIVE); and in H5Dcreate2 the type of the data "
             "in memory, such as H5T_NATIVE_FLOAT",
@@ -185,7 +196,7 @@ def shared_chunks(job: JobFacts) -> Advice | None:
     ]  # fmt: skip
     if not found:
         return None
-    file, dataset = max(found, key=lambda one: one[1].seconds)
+    file, dataset, seconds = _costliest(found)
     chunk = ", ".join(map(str, dataset.selected))
     dimensions = len(dataset.chunk)
     return Advice(
@@ -196,7 +207,7 @@ def shared_chunks(job: JobFacts) -> Advice | None:
         "chunks are sent between ranks before each write if they are compressed, and accessed in small "
         "pieces if not.",
         "user/guides/hdf5.md",
-        sum(one.seconds for _, one in found),
+        seconds,
         {
             "C": f"hsize_t chunk[] = {{{chunk}}}; H5Pset_chunk(create, {dimensions}, chunk);",
             "h5py": f"file.create_dataset(name, shape, dtype, chunks=({chunk}{',' * (dimensions == 1)}))",
@@ -247,7 +258,7 @@ def frequent_opens(job: JobFacts) -> Advice | None:
         return None
     most = max(job.files, key=lambda one: one.opens)
     per_rank = most.opens / job.seconds if most.opens >= MANY_CALLS else 0.0
-    if per_rank < OPENS_PER_SECOND and of_all / job.seconds < RANKS_OPENS_PER_SECOND:
+    if per_rank < OPENS_PER_SECOND and of_all / job.seconds < OPENS_PER_SECOND_OF_ALL:
         return None
     sees = f"The ranks opened files {of_all} times, {of_all / job.seconds:.0f} times per second"
     if most.opens > 1:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 
+from oratorio.quantity import amount
 from oratorio.report import access_rules
 from oratorio.report.access_facts import facts_of_run
 from oratorio.report.facts import (
@@ -27,7 +28,7 @@ from oratorio.report.facts import (
     median,
     spent_of,
 )
-from oratorio.report.finding import LARGE, MANY_CALLS, NOTED, SMALL_PIECE, Advice, amount
+from oratorio.report.finding import LARGE, MANY_CALLS, NOTED, SMALL_PIECE, Advice
 from oratorio.trace.trace import File
 
 WASTE = 2.0  # bytes loaded for each byte requested

@@ -6,14 +6,13 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from oratorio.command_line import Parser
 from oratorio.errors import OratorioError, tell
 from oratorio.launch.launch import Launch, LaunchError
-from oratorio.machine.room import first_with_room
+from oratorio.machine.room import another_with_room
 from oratorio.report import page, run_recorder
 from oratorio.report.advice import advise
 from oratorio.report.facts import Run
@@ -45,7 +44,7 @@ def _write(run: Run, out: Path) -> Path:
         page.write(run, out)
         return out
     except OratorioError as error:
-        other = first_with_room([Path.cwd(), Path(tempfile.gettempdir())])
+        other = another_with_room()
         if other is None:
             raise
         tell(f"{error}; it is in {other} instead")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A piece of advice, and how it names numbers of bytes."""
+"""A piece of advice, and the limits from which something is reported."""
 
 from __future__ import annotations
 
@@ -23,13 +23,3 @@ class Advice:
     page: str = "user/symptoms.md"
     seconds: float = 0.0  # the time that the advice concerns, summed over all ranks
     changes: Mapping[str, str] = field(default_factory=dict)  # interface, such as h5py -> the line to change
-
-
-def amount(count: float) -> str:
-    """Formats a number of bytes for people."""
-    for unit in ("bytes", "KiB", "MiB", "GiB"):
-        if count < 1024 or unit == "GiB":
-            break
-        count /= 1024
-    text = f"{count:.0f}" if unit == "bytes" or count >= 100 else f"{count:.1f}"
-    return f"{text} {unit}"

@@ -19,7 +19,7 @@ OF_LAUNCHERS = re.compile(
     r"|MPI_ABORT was invoked|with errorcode|NOTE: invoking MPI_ABORT|You may or may not see|exactly when Open"
     r"|srun: (error: .*: task|launch/slurm|Terminating|Job step aborted)|slurmstepd:"
 )
-OF_EXITS = ("EXIT STRING", "Exit code:", "exited on signal", "Exited with exit code")
+OF_EXITS = ("EXIT STRING", "Exit code:", "exited on signal")
 
 
 def last_words(said: str) -> str:
@@ -27,9 +27,7 @@ def last_words(said: str) -> str:
     there is no other."""
     lines = [line.strip() for line in said.splitlines() if line.strip()]
     own = [line for line in lines if not OF_LAUNCHERS.match(line)]
-    exits = [
-        line for line in lines if "EXIT STRING" in line or "Exit code:" in line or "exited on signal" in line
-    ]
+    exits = [line for line in lines if any(sign in line for sign in OF_EXITS)]
     return (own or exits or lines or ["no output"])[-1][:LINE_MOST]
 
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from oratorio.quantity import amount, counted
 from oratorio.report.advice import advise
 from oratorio.report.explained import Decision
 from oratorio.report.facts import (
@@ -26,7 +27,7 @@ from oratorio.report.facts import (
     median,
     spent_of,
 )
-from oratorio.report.finding import Advice, amount
+from oratorio.report.finding import Advice
 from oratorio.report.html_page import bar, facts, legend, page, stack, table, text
 from oratorio.report.html_page import write as write_page
 from oratorio.report.outcome import why_nothing
@@ -57,10 +58,6 @@ def rate_text(count: float, seconds: float) -> str:
     return f"{count / MIB / seconds:.0f}" if seconds > 0 else ""
 
 
-def _counted(number: int, what: str, plural: str = "s") -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}{plural}"
-
-
 def _head(run: Run) -> str:
     began = (
         time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(run.began)) if run.began else "at an unknown time"
@@ -79,7 +76,7 @@ def _head(run: Run) -> str:
         )
     if run.dropped:
         lines.append(
-            f'<p class="bad">{_counted(run.dropped, "access", "es")} more did not fit into the recording: '
+            f'<p class="bad">{counted(run.dropped, "access")} more did not fit into the recording: '
             "times and counts below exclude them.</p>"
         )
     return "".join(lines)
@@ -91,7 +88,7 @@ def _figures(run: Run) -> str:
     kinds = dict.fromkeys(mount.kind for file in run.files if (mount := file_system_of(file)))
     nodes = max((file.nodes for file in run.files), default=1)
     return facts([
-        ("ranks", f"{run.ranks} on {_counted(nodes, 'node')}"),
+        ("ranks", f"{run.ranks} on {counted(nodes, 'node')}"),
         ("in accesses, slowest rank", seconds_text(run.io_seconds)),
         ("the command took", seconds_text(run.wall_seconds) if run.wall_seconds else ""),
         ("share of accesses in it", of_wall),
@@ -196,8 +193,8 @@ def _files(run: Run) -> str:
         more = f" and {len(paths) - 1} with other numbers" if len(paths) > 1 else ""
         opened = f", opened {len(some)} times" if len(some) > len(paths) else ""
         parts.append(
-            f"<h3>{text(first.path)}{more}</h3><p class=soft>{_counted(first.ranks, 'rank')} on "
-            f"{_counted(first.nodes, 'node')}{opened}; {text(where)}; {text(hints)}</p>"
+            f"<h3>{text(first.path)}{more}</h3><p class=soft>{counted(first.ranks, 'rank')} on "
+            f"{counted(first.nodes, 'node')}{opened}; {text(where)}; {text(hints)}</p>"
             + table(HEADS, [_row(group) for group in groups_of(*some)], left=2)
         )
     if len(weighed) > FILES_MOST:

@@ -17,7 +17,7 @@ from typing import Any
 
 from oratorio.errors import OratorioError, tell
 from oratorio.launch import launch
-from oratorio.machine.room import first_with_room, is_full
+from oratorio.machine.room import another_with_room, is_full
 from oratorio.report import explained
 from oratorio.report.facts import Run
 from oratorio.trace import trace
@@ -42,7 +42,7 @@ def _with_room(folder: Path) -> Path:
         raise RecordError(
             f"{folder} can't be written to: {error.strerror}; name a page in another folder"
         ) from None
-    other = first_with_room([Path.cwd(), Path(tempfile.gettempdir())])
+    other = another_with_room()
     if other is None:
         raise RecordError(f"{folder} is full; free space, or name a page in a folder with room")
     tell(f"{folder} is full, so the recording is in {other} while the program runs; all nodes must see it")

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 from oratorio.markdown import table as table_of
+from oratorio.quantity import counted
 from oratorio.trace.trace import Access, File
 
 MIB = 1 << 20
@@ -77,14 +78,10 @@ def rows_of(file: File) -> list[Row]:
     return sorted(rows, key=lambda row: min(access.begin for access in row.accesses))
 
 
-def _counted(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
-
-
 def title_of(file: File) -> str:
     """Returns the line above a file's table."""
     begin = min((access.begin for access in file.accesses), default=0.0)
-    where = f"{_counted(file.ranks, 'rank')} on {_counted(file.nodes, 'node')}"
+    where = f"{counted(file.ranks, 'rank')} on {counted(file.nodes, 'node')}"
     text = f"{file.path}: {where}, first access at {begin:.3f} s"
     if file.dropped_accesses or file.dropped_spans:
         text += (
