@@ -83,12 +83,54 @@ Oratorio: the MPI I/O chapter as a library of its own, over any MPI.
 NEEDS_CHECKOUT = "Commands that measure, calibrate and test need a checkout.\n"
 
 
+# Option -> its names in release 0.2, which release 0.3 still accepts. docs/user/stability.md has the
+# vocabulary.
+OLD_NAMES = {
+    "--hint": ("--hints",),
+    "--method": ("--methods", "--arms"),
+    "--repeat": ("--repeats",),
+    "--timeout": ("--time-limit", "--seconds"),
+    "--mpi": ("--host",),
+    "--output": ("--out", "--markdown"),
+    "--direction": ("--only",),
+}
+
+
+class _Renamed(argparse.Action):
+    """An old name of an option: says once what the option is called now, and does the same."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str, renamed: argparse.Action) -> None:
+        del dest
+        super().__init__(
+            option_strings, renamed.dest, nargs=renamed.nargs, type=renamed.type, default=renamed.default,
+            choices=renamed.choices, metavar=renamed.metavar, help=argparse.SUPPRESS,
+        )  # fmt: skip
+        self._renamed = renamed
+        self._has_warned = False
+
+    def __call__(self, parser, namespace, values, option_string=None):
+        """Stores the values as the renamed option does."""
+        if not self._has_warned:
+            new = self._renamed.option_strings[-1]
+            tell(f"{option_string} is now called {new}; the old name will be removed")
+        self._has_warned = True
+        self._renamed(parser, namespace, values, option_string)
+
+
 class Parser(argparse.ArgumentParser):
-    """A parser that reports a wrong command line in one line."""
+    """A parser that reports a wrong command line in one line, and knows the old names of options."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(allow_abbrev=False, add_help=False, **settings)
         self.add_argument("-h", "--help", action="help", help="Show this help.")
+
+    def add_argument(self, *names: str, **settings: Any) -> argparse.Action:
+        """Adds an option or argument as argparse does, and with an option its old names."""
+        added = super().add_argument(*names, **settings)
+        for name in names:
+            for old in OLD_NAMES.get(name, ()):
+                super().add_argument(old, action=_Renamed, renamed=added)
+        return added
 
     def error(self, message: str) -> None:
         """Prints the message and ends the program with exit code 2."""
@@ -115,9 +157,9 @@ def add_job(parser: Parser, text: str, dest: str = "command", is_required: bool 
 
 def add_method_and_hints(parser: Parser) -> None:
     """Adds the options that select a method and hints for all files."""
-    parser.add_argument("--method", help="Method for every file; auto if not given.")
+    parser.add_argument("--method", metavar="METHOD", help="Method for every file; auto if not given.")
     parser.add_argument(
-        "--hints", metavar="KEY=VALUE", action="append", default=[],
+        "--hint", metavar="KEY=VALUE", action="append", default=[],
         help="An info key for every file; repeatable.",
     )  # fmt: skip
 

@@ -29,7 +29,7 @@ EXIT_CODES = {
         "the program's own, or wrong arguments or an error",
         "wrong arguments or an error; the reason is on standard error",
     ),
-    str(TIMED_OUT): ("the program's own", "a run was ended at `--time-limit`", ""),
+    str(TIMED_OUT): ("the program's own", "a run was ended at `--timeout`", ""),
     str(NOT_EXECUTABLE): ("the command is there, but can't be started", "the same", ""),
     str(NOT_FOUND): ("the command doesn't exist", "the same", ""),
     str(INTERRUPTED): ("the program's own, or Ctrl-C before it began", "Ctrl-C", "Ctrl-C"),

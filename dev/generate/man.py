@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Writes docs/user/man/oratorio.1 from the commands' own options; --check reports whether it is current."""
 
+import argparse
 import sys
 from pathlib import Path
 
@@ -63,6 +64,8 @@ def page() -> str:
         synopsis += f".B oratorio {name}\n[OPTION]...{taken}\n.br\n"
         body += f".SS {name}\n{escaped(parser.description)}\n"
         for action in parser._actions:
+            if action.help == argparse.SUPPRESS:
+                continue
             words = ", ".join(action.option_strings) or action.metavar
             value = (
                 ""

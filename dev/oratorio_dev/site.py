@@ -96,13 +96,13 @@ def build(out: Path, source: Path = ROOT) -> None:
 def add_options(parser: Parser) -> None:
     """Adds the options of `docs`."""
     parser.add_argument(
-        "--out", type=Path, default=OUT / "site", metavar="FOLDER",
+        "-o", "--output", type=Path, default=OUT / "site", metavar="FOLDER",
         help="Write the site to this folder; out/site if not given.",
     )  # fmt: skip
     parser.set_defaults(does=_docs)
 
 
 def _docs(options: argparse.Namespace) -> int:
-    build(options.out)
-    print(options.out / "index.html")
+    build(options.output)
+    print(options.output / "index.html")
     return 0

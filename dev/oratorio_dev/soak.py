@@ -146,7 +146,7 @@ def add_options(parser: Parser) -> None:
     )
     add("--first", type=within(0), default=1, help="Seed of the first program; %(default)s if not given.")
     add("--jobs", type=within(1), help="Number of processes; one per core if not given.")
-    add("--method", help="Method of every file; all methods if not given.")
+    add("--method", metavar="METHOD", help="Method of every file; all methods if not given.")
     add("--ranks", type=within(1, 6), help="Ranks of every program; two to six if not given.")
     add("--client", help="Simulate clients of this kind of file system, such as ocfs2.")
     add("--locks", help="The hint oratorio_locks of every file: file or job.")

@@ -34,7 +34,8 @@ def make(out: Path, machine: str = platform.machine()) -> tuple[Path, Path]:
 def add_options(parser: Parser) -> None:
     """Adds the options of `wheel`."""
     parser.add_argument(
-        "--out",
+        "-o",
+        "--output",
         type=Path,
         default=ROOT / "dist",
         metavar="FOLDER",
@@ -48,6 +49,6 @@ def add_options(parser: Parser) -> None:
 
 
 def _wheel(options: argparse.Namespace) -> int:
-    for made in make(options.out, options.machine):
+    for made in make(options.output, options.machine):
         print(made)
     return 0

@@ -331,7 +331,9 @@ def add_options(parser: Parser) -> None:
         "--dir", type=Path, default=Path(), metavar="FOLDER", help="A folder of the file system to measure."
     )
     parser.add_argument(
-        "--mpi", help="The MPI that sends messages: mpich, openmpi, a name of `oratorio info`, or a folder."
+        "--mpi",
+        metavar="NAME",
+        help="The MPI that sends messages: mpich, openmpi, a name of `oratorio info`, or a folder.",
     )
     parser.add_argument(
         "--show", action="store_true", help="Only print the costs in force and the file that they are from."

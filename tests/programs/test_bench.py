@@ -33,7 +33,7 @@ def bench(folder, *words, env=None) -> subprocess.CompletedProcess[str]:
 def measured(folder, *words, arms="host,auto,raw") -> dict:
     """Returns the record of a run; the command fails if a byte was wrong."""
     result = folder / "result.json"
-    done = bench(folder, *words, "--arms", arms, "--json", result)
+    done = bench(folder, *words, "--method", arms, "--json", result)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     return json.loads(result.read_text())
 
@@ -77,7 +77,7 @@ def test_a_workload_s_variants_move_every_byte(words, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "words", [("--overwrite",), ("--direct",), ("--sync", "--only", "write"), ("--only", "read")]
+    "words", [("--overwrite",), ("--direct",), ("--sync", "--direction", "write"), ("--direction", "read")]
 )
 def test_ways_to_measure_move_every_byte(words, tmp_path):
     """Uses two workloads: tile has raw files of different sizes for reads and writes, and mar has holes."""
@@ -133,7 +133,7 @@ def test_a_wrong_byte_is_found(byte, tmp_path):
     library = compile_for(host.mpicc, HERE / "wrong_byte.c", "liboratorio-wrong-byte.so", "-shared", "-fPIC")
     result = tmp_path / "result.json"
     env = {"ORATORIO_PRELOAD": str(library), "WRONG_BYTE": str(byte)}
-    done = bench(tmp_path, "hpio", "--ranks", 2, "--arms", "auto,raw", "--json", result, env=env)
+    done = bench(tmp_path, "hpio", "--ranks", 2, "--method", "auto,raw", "--json", result, env=env)
     (run,) = json.loads(result.read_text())["runs"]
     said = {(s["arm"], s["direction"]): s["problem"] for s in run["summary"]}
     assert said["raw", "write"] == said["raw", "read"] == ""
@@ -150,7 +150,7 @@ def test_a_wrong_byte_is_found(byte, tmp_path):
 def test_the_table_says_what_the_record_has(tmp_path):
     host_or_skip("mpich5")
     result, picture = tmp_path / "result.json", tmp_path / "sub/picture.png"
-    words = ("coll_perf", "--ranks", "2", "--arms", "host,host_tuned,auto,raw", "--repeats", "2")
+    words = ("coll_perf", "--ranks", "2", "--method", "host,host_tuned,auto,raw", "--repeat", "2")
     done = bench(tmp_path, *words, "--json", result, "--plot", picture)
     assert done.returncode == 0, done.stderr
     (run,) = json.loads(result.read_text())["runs"]
@@ -175,7 +175,7 @@ def test_the_table_says_what_the_record_has(tmp_path):
 def test_the_suite_runs_every_workload_and_skips_what_can_t_run(tmp_path):
     host_or_skip("mpich5")
     picture = tmp_path / "suite.png"
-    done = bench(tmp_path, "suite", "--ranks", "2", "--arms", "auto,raw", "--plot", picture)
+    done = bench(tmp_path, "suite", "--ranks", "2", "--method", "auto,raw", "--plot", picture)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "skipped: btio needs a square number of ranks (1, 4, 9, 16 ...), not 2" in done.stderr
     for name in set(WORKLOADS) - {"btio"}:
@@ -193,7 +193,7 @@ def test_two_phases_by_hand_move_the_right_bytes(workload, ranks, tmp_path):
 
 def test_a_workload_without_rows_has_no_arm_by_hand(tmp_path):
     host_or_skip("mpich5")
-    done = bench(tmp_path, "vec8", "--ranks", 2, "--arms", "by_hand")
+    done = bench(tmp_path, "vec8", "--ranks", 2, "--method", "by_hand")
     assert done.returncode == 1 and "this workload has no arm by_hand" in done.stderr
 
 
@@ -201,7 +201,7 @@ def test_a_workload_without_rows_has_no_arm_by_hand(tmp_path):
 def test_the_ranks_are_spread_over_nodes(name, tmp_path):
     host_or_skip(name)
     result = tmp_path / "result.json"
-    words = ("flash", "--ranks", "4", "--nodes", "2", "--mpi", name, "--arms", "host,auto,two_layer_shared")
+    words = ("flash", "--ranks", "4", "--nodes", "2", "--mpi", name, "--method", "host,auto,two_layer_shared")
     done = bench("/dev/shm", *words, "--json", result)
     if "--nodes: " in done.stderr:
         pytest.skip(done.stderr)
@@ -237,7 +237,7 @@ def test_a_profile_accounts_for_what_was_moved(name, tmp_path):
 
 
 def test_a_profile_is_shown_as_a_table(tmp_path):
-    done = bench(tmp_path, "tile", "--ranks", 2, "--profile", "--arms", "two_phase,raw")
+    done = bench(tmp_path, "tile", "--ranks", 2, "--profile", "--method", "two_phase,raw")
     assert done.returncode == 0 and "copying, ns a piece" in done.stdout, done.stdout
 
 
@@ -249,7 +249,7 @@ def test_a_pass_is_predicted_by_the_constants_in_force(tmp_path):
     for nanoseconds in (1e-3, 1e3):
         names = ("write_byte", "contended_byte", "copy_byte", "message_byte", "write_call", "message")
         file.write_text("".join(f"{name} {nanoseconds}\n" for name in names))
-        words = ("tile", "--ranks", 2, "--predict", "--only", "write", "--arms", "two_phase,auto,raw")
+        words = ("tile", "--ranks", 2, "--predict", "--direction", "write", "--method", "two_phase,auto,raw")
         done = bench(tmp_path, *words, "--json", result, env={"ORATORIO_COSTS": str(costs)})
         assert done.returncode == 0 and f"Constants: {file}" in done.stdout, done.stdout + done.stderr
         record = json.loads(result.read_text())
@@ -264,7 +264,7 @@ def test_a_pass_is_predicted_by_the_constants_in_force(tmp_path):
 def test_the_figures_of_a_paper_are_drawn(year, tmp_path):
     host_or_skip("mpich5")
     page = tmp_path / "page.md"
-    words = ("paper", year, "--ranks", "2,4", "--plot", tmp_path / "paper.png", "--markdown", page)
+    words = ("paper", year, "--ranks", "2,4", "--plot", tmp_path / "paper.png", "--output", page)
     done = bench(tmp_path, *words)
     assert done.returncode == 0, done.stdout + done.stderr
     skipped = {line.split()[1].rstrip(":") for line in done.stderr.splitlines() if "skipped: " in line}
@@ -282,7 +282,7 @@ def test_the_figures_of_a_paper_are_drawn(year, tmp_path):
 
 def test_a_figure_of_a_paper_has_a_row_for_each_point(tmp_path):
     host_or_skip("mpich5")
-    words = ("paper", "2006", "--ranks", "2,4", "--arms", "host,two_phase,auto,raw")
+    words = ("paper", "2006", "--ranks", "2,4", "--method", "host,two_phase,auto,raw")
     words = (*words, "--modes", "buffered,direct")
     done = bench(tmp_path, *words)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -295,7 +295,7 @@ def test_a_figure_of_a_paper_has_a_row_for_each_point(tmp_path):
 
 def test_a_figure_is_not_drawn_past_the_page_cache_of_a_folder_in_memory():
     host_or_skip("mpich5")
-    done = bench("/dev/shm", "paper", "2006", "--figures", "2-tile", "--ranks", "2", "--arms", "auto,raw")
+    done = bench("/dev/shm", "paper", "2006", "--figures", "2-tile", "--ranks", "2", "--method", "auto,raw")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "│ buffered" in done.stdout and "│ direct " not in done.stdout
 
@@ -308,9 +308,9 @@ def test_a_figure_is_not_drawn_past_the_page_cache_of_a_folder_in_memory():
         (("coll_perf", "--n", "many"), "--n is a whole number of at least 1, not many"),
         (("array", "--dist", "spiral"), "--dist is one of block, cyclic, block3d, random, not spiral"),
         (("tile", "--ranks", "4,x"), "--ranks needs numbers above zero, such as 2,4,8, not 4,x"),
-        (("tile", "--only", "both"), "--only is write or read, not both"),
-        (("tile", "--arms", "raw,fastest"), "no arm fastest; the methods are auto, "),
-        (("tile", "--arms", "host_mine"), "arm host_mine has no hints"),
+        (("tile", "--direction", "both"), "--direction is write or read, not both"),
+        (("tile", "--method", "raw,fastest"), "no arm fastest; the methods are auto, "),
+        (("tile", "--method", "host_mine"), "arm host_mine has no hints"),
         (("tile", "--hint", "cb_nodes"), "a hint is [ARM:]key=value, not cb_nodes"),
         (("tile", "--hint", "sieve:a=b"), "a hint for an arm that is not run: sieve"),
         (("tile", "--mpi", "nompi"), "there is no MPI named nompi on this machine"),

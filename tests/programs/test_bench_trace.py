@@ -16,7 +16,7 @@ def traced(folder, workload, *words):
     """Returns the trace of a run of a workload with two_phase."""
     target = folder / "trace.json"
     done = bench(
-        folder, workload, "--ranks", 4, "--arms", "two_phase", *words, env={"ORATORIO_TRACE": str(target)}
+        folder, workload, "--ranks", 4, "--method", "two_phase", *words, env={"ORATORIO_TRACE": str(target)}
     )
     assert done.returncode == 0, done.stderr[-3000:]
     return target
@@ -27,7 +27,7 @@ def traced(folder, workload, *words):
 @pytest.mark.parametrize("workload", ["e3sm_f", "flash", "btio", "s3d", "sparse", "tile"])
 def test_accesses_of_a_trace_are_made_again(workload, tmp_path):
     for direction in ("write", "read"):
-        recorded = traced(tmp_path, workload, "--only", direction)
+        recorded = traced(tmp_path, workload, "--direction", direction)
         (run,) = measured(tmp_path, "trace", recorded, arms="host,auto,two_layer,raw")["runs"]
         assert run["ranks"] == 4
         assert {(s["arm"], s["direction"]) for s in run["samples"]} == {
@@ -41,12 +41,12 @@ def test_accesses_of_a_trace_are_made_again(workload, tmp_path):
 
 
 def test_a_trace_that_can_not_be_made_again_is_refused(tmp_path):
-    recorded = traced(tmp_path, "array", "--only", "write")
+    recorded = traced(tmp_path, "array", "--direction", "write")
     for words, said in (
         ((recorded, "--ranks", 2), "the trace is of 4 ranks: it can't be repeated with 2"),
-        ((recorded, "--only", "read"), "no collective read to repeat"),
-        ((recorded, "--arms", "host_tuned"), "host_tuned: there are no known best hints for a trace"),
-        ((recorded, "--arms", "by_hand"), "by_hand: a trace doesn't say"),
+        ((recorded, "--direction", "read"), "no collective read to repeat"),
+        ((recorded, "--method", "host_tuned"), "host_tuned: there are no known best hints for a trace"),
+        ((recorded, "--method", "by_hand"), "by_hand: a trace doesn't say"),
         ((recorded, "--file", "other"), "no file whose name has 'other' in it"),
         ((tmp_path / "none",), "No such file"),
     ):

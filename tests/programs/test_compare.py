@@ -25,7 +25,7 @@ def test_a_program_is_compared(name, tmp_path):
     data = tmp_path / "data"
     words = [*launch_words(host, 2), program, data]
     options = [
-        "--methods",
+        "--method",
         "two_phase,shared_buffer",
         "--before",
         f"rm -rf {data}; mkdir {data}",
@@ -55,9 +55,9 @@ def test_a_run_that_takes_too_long_is_ended(name, tmp_path):
     done = oratorio(
         "compare",
         "-q",
-        "--methods",
+        "--method",
         "naive",
-        "--time-limit",
+        "--timeout",
         "3",
         *words,
         env=environment_of(host),

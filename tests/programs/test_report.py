@@ -23,7 +23,7 @@ def test_the_page_of_a_run_tells_of_it(name, tmp_path):
     data.mkdir()
     page = tmp_path / "page.html"
     words = [*launch_words(host, RANKS), program, data]
-    options = ["--method", "two_phase", "--hints", "cb_nodez=2", "--report", page]
+    options = ["--method", "two_phase", "--hint", "cb_nodez=2", "--report", page]
     done = oratorio("run", *options, *words, env=environment_of(host), cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "did you mean cb_nodes?" in done.stderr

@@ -201,7 +201,7 @@ def test_run_takes_a_python_program(name, tmp_path):
 def test_dry_run_prints_a_command_that_a_shell_understands(tmp_path):
     host = host_or_skip("mpich4")
     words = [*launch_words(host, 2), block_program(host), tmp_path, *ODD_WORDS]
-    done = oratorio("run", "--dry-run", "--hints", "cb_nodes=1", *words)
+    done = oratorio("run", "--dry-run", "--hint", "cb_nodes=1", *words)
     printed = shlex.split(done.stdout)
     assert printed[1:4] == ["-genv", "LD_PRELOAD", str(preload_library())]
     assert printed[-len(ODD_WORDS) :] == ODD_WORDS
@@ -217,7 +217,7 @@ def test_run_warns_of_the_wrong_launcher(tmp_path):
 
 @pytest.mark.short
 def test_env_prints_lines_for_a_batch_script():
-    done = oratorio("env", "--method", "naive", "--hints", "cb_nodes=2", env={"LD_PRELOAD": ""})
+    done = oratorio("env", "--method", "naive", "--hint", "cb_nodes=2", env={"LD_PRELOAD": ""})
     script = done.stdout + 'printf "%s|%s" "$LD_PRELOAD" "$ORATORIO_HINTS"'
     # The shell that sets the variables also prints them. It already runs, so the preload does not affect it.
     shell = subprocess.run(["bash", "-c", script], capture_output=True, text=True)

@@ -47,7 +47,7 @@ def test_ranks_on_two_nodes_write_one_file(name, export, env, tmp_path):
     program = compile_for(host.mpicc, SMOKE, f"smoke-{name}")
     exported = [f"--export={','.join([export, *host.env])}"] if export else []
     srun = ["srun", "-N2", f"-n{RANKS}", "--mpi=pmi2", *exported]
-    done = run(env, "explain", "--hints", "cb_nodes=2", *srun, program, tmp_path / "a,b.dat", **host.env)
+    done = run(env, "explain", "--hint", "cb_nodes=2", *srun, program, tmp_path / "a,b.dat", **host.env)
     assert done.returncode == 0, done.stderr
     assert set(done.stdout.splitlines()) == OK
     assert "a,b.dat: collective write" in done.stderr

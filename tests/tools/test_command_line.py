@@ -72,7 +72,7 @@ def test_a_wrong_option_is_one_line_and_2(name, capsys):
         ["bench", "tile", "--mpi", "no-such-mpi"],
         ["simulate", "--engine", "steam"],
         ["conformance", "no-such-launcher"],
-        ["demo", "--host", "no-such-mpi"],
+        ["demo", "--mpi", "no-such-mpi"],
         ["fuzz", "no-such-target"],
     ],
 )

@@ -160,12 +160,12 @@ def test_the_page_is_whole():
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        (["--methods", "sive", "true"], 2, "Did you mean sieve?"),
-        (["--repeat", "0", "true"], 2, "--repeat and --time-limit are more than 0"),
+        (["--method", "sive", "true"], 2, "Did you mean sieve?"),
+        (["--repeat", "0", "true"], 2, "--repeat and --timeout are more than 0"),
         (["no-such-program"], 127, "no-such-program can't be started: No such file"),
         (["false"], 1, "the program fails without Oratorio: ended with 1: no output"),
         (["sh", "-c", "exit 7"], 7, "the program fails without Oratorio: ended with 7: no output"),
-        (["--time-limit", "0.1", "sleep", "60"], 124, "still running after 0.1 s"),
+        (["--timeout", "0.1", "sleep", "60"], 124, "still running after 0.1 s"),
         ([], 2, "a command is missing"),
     ],
 )

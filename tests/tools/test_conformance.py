@@ -43,7 +43,7 @@ def test_options_before_the_launcher_are_ours_and_all_after_it_are_its_own(monke
         return Report(launcher)
 
     monkeypatch.setattr(conformance, "run_rules", run_rules)
-    words = ["--section", "14.4", "--seconds", "7", "mpiexec", "-n", "4", "--mpicc", "x", "--help"]
+    words = ["--section", "14.4", "--timeout", "7", "mpiexec", "-n", "4", "--mpicc", "x", "--help"]
     assert command_line.call(["conformance", *words]) == 0
     assert taken["launcher"] == ["mpiexec", "-n", "4", "--mpicc", "x", "--help"]
     assert taken["sections"] == ["14.4"]

@@ -102,8 +102,8 @@ def test_compare_ends_with_the_program_s_exit_code(oratorio):
     assert oratorio("compare", "-q", *SHELL, "exit 9").returncode == 9
     # The program fails only with Oratorio.
     fails = '[ -n "$ORATORIO_DISABLE" ] || exit 8'
-    assert oratorio("compare", "-q", "--methods", "sieve", *SHELL, fails).returncode == 8
-    late = oratorio("compare", "-q", "--time-limit", "0.2", "sleep", "60")
+    assert oratorio("compare", "-q", "--method", "sieve", *SHELL, fails).returncode == 8
+    late = oratorio("compare", "-q", "--timeout", "0.2", "sleep", "60")
     assert late.returncode == TIMED_OUT
 
 

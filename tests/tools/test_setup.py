@@ -246,7 +246,7 @@ def test_tests_of_some_parts_build_what_these_need(checkout, words, stages):
         ("suites --suite romio", "base build"),
         ("suites --suite=hdf5 --suite netcdf --quick", "base build"),
         ("suites --suite hdf5 --suite h5py", "base tests build"),
-        ("suites --suite=mpi4py --host mpich5", "base tests build"),
+        ("suites --suite=mpi4py --mpi mpich5", "base tests build"),
         ("suites --write", "base tests build"),
         ("suites", "base tests build"),
     ],

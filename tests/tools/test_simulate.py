@@ -281,7 +281,7 @@ def test_jobs_that_do_not_fit_the_machine_are_refused():
         (["--engine", "steam"], "there is no engine steam"),
         (["--direction", "up"], "there is no direction up; there are write, read"),
         (["--plot", "out.txt"], "a picture ends in .png"),
-        (["--markdown", "/nowhere/page.md"], "there is no folder /nowhere"),
+        (["--output", "/nowhere/page.md"], "there is no folder /nowhere"),
         (["--set", "endpoint.queue_ns"], "--set is KEY=VALUE"),
         (["--set", "endpoint.queue_ns=much"], "endpoint.queue_ns has to be a number"),
         (["--set", "links.rate_mbs=1e9"], "links.rate_mbs"),

@@ -273,7 +273,7 @@ def test_like_accesses_are_planned_once_and_counted_as_often_as_they_are(written
         write_of(rank, 3, memory=layout(8, BLOCK * BLOCKS, 1, BLOCK * BLOCKS, 1)) for rank in range(RANKS)
     ]
     path, page = written(job(events=other)), tmp_path / "page.md"
-    code, said = simulated("--trace", path, "--machine", "fat-tree", "--markdown", page)
+    code, said = simulated("--trace", path, "--machine", "fat-tree", "--output", page)
     assert code == 0, said
     assert "out.h5, collective access 0 and 2 like it" in said
     assert "out.h5, collective access 3:" in said
@@ -324,7 +324,7 @@ def test_the_librarys_estimate_of_the_accesses_is_printed(written):
 def test_the_best_hints_are_those_of_the_writes_with_most_data(written, tmp_path, simulated):
     small = [write_of(rank, 3, asked=BLOCK, memory=layout(0, BLOCK, 1, BLOCK, 0)) for rank in range(RANKS)]
     found = tmp_path / "best.hints"
-    words = ("--machine", "fat-tree", "--methods", "two_phase", "--search", found)
+    words = ("--machine", "fat-tree", "--method", "two_phase", "--search", found)
     code, said = simulated("--trace", written(job(2, events=small)), *words)
     assert code == 0, said
     assert found.read_text().startswith("# out.h5, collective access 0 and 1 like it, 4 ranks")

@@ -19,14 +19,14 @@ from oratorio.report.run_recorder import Recorder, leave
 
 def add_options(parser: Parser) -> None:
     """Adds the options of `compare`."""
-    parser.add_argument("--methods", metavar="A,B,...", help="Compare these methods; by default, auto's.")
+    parser.add_argument("--method", metavar="METHOD,...", help="Compare these methods; by default, auto's.")
     parser.add_argument("--all", action="store_true", help="Compare all methods of docs/user/methods.md.")
     parser.add_argument(
         "--repeat", type=int, default=1, metavar="N",
         help="Number of runs of each method, in turns; %(default)s if not given.",
     )  # fmt: skip
     parser.add_argument(
-        "--time-limit", type=float, default=600.0, metavar="SECONDS",
+        "--timeout", type=float, default=600.0, metavar="SECONDS",
         help="End a run after this time and leave its row without figures; 600 if not given.",
     )  # fmt: skip
     parser.add_argument(
@@ -35,7 +35,7 @@ def add_options(parser: Parser) -> None:
         "finds the files of the runs before it. Caches are never emptied.",
     )  # fmt: skip
     parser.add_argument(
-        "-o", "--out", type=Path, metavar="FILE.html", help="Also write the table to this page."
+        "-o", "--output", type=Path, metavar="FILE.html", help="Also write the table to this page."
     )
     parser.add_argument("-q", "--quiet", action="store_true", help="Do not print the progress.")
     add_job(parser, "The command as you would start it: mpiexec -n 16 ./app ...")
@@ -45,15 +45,15 @@ def add_options(parser: Parser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Runs the comparison. Returns the program's exit code of the first method with which it failed,
     TIMED_OUT if it ran out of time, else 0. Raises OratorioError if nothing could be compared or written."""
-    if options.repeat < 1 or options.time_limit <= 0:
-        raise compare.CompareError("--repeat and --time-limit are more than 0")
+    if options.repeat < 1 or options.timeout <= 0:
+        raise compare.CompareError("--repeat and --timeout are more than 0")
     signal.signal(signal.SIGTERM, leave)
-    place = options.out.absolute().parent if options.out else Path.cwd()
-    rules = compare.Rules(options.repeat, options.time_limit, options.before)
-    arms = compare.arms_of(options.methods, options.all)
+    place = options.output.absolute().parent if options.output else Path.cwd()
+    rules = compare.Rules(options.repeat, options.timeout, options.before)
+    arms = compare.arms_of(options.method, options.all)
     say = (lambda text: None) if options.quiet else tell
     compare.compare(arms, options.command, Recorder(place, os.environ), rules, os.environ, say)
     print(page.table_of(arms))
-    if options.out:
-        write(page.html_of(arms, shlex.join(options.command), rules, platform.node()), options.out)
+    if options.output:
+        write(page.html_of(arms, shlex.join(options.command), rules, platform.node()), options.output)
     return next((arm.exit_code for arm in arms if arm.failed), 0)

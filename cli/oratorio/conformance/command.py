@@ -79,8 +79,9 @@ def add_options(parser: Parser) -> None:
         help="A folder that all ranks see, for the files.",
     )
     parser.add_argument(
-        "--seconds", type=within(1), default=20, help="Time limit of a rule; %(default)s if not given."
-    )
+        "--timeout", type=within(1), default=20, metavar="SECONDS",
+        help="End a rule after this time; %(default)s if not given.",
+    )  # fmt: skip
     parser.add_argument("--json", type=Path, metavar="FILE", help="Also write the outcomes to this file.")
     add_job(parser, "The launcher as you would use it: mpiexec -n 4", "launcher")
     parser.set_defaults(does=run)
@@ -162,7 +163,7 @@ def run(options: argparse.Namespace) -> int:
     progress = _Progress()
     report = conformance.run_rules(
         options.launcher, mpicc=options.mpicc, sections=options.section, ids=options.rule,
-        with_long=options.long, with_oratorio=options.with_oratorio, seconds=options.seconds,
+        with_long=options.long, with_oratorio=options.with_oratorio, seconds=options.timeout,
         folder=options.dir, started=progress.start, advance=progress.advance,
     )  # fmt: skip
     print("\n".join(lines_of(report, not options.broken)))

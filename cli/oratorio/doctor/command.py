@@ -18,7 +18,7 @@ def add_options(parser: Parser) -> None:
         help="The folder of the files; the working folder if not given.",
     )  # fmt: skip
     parser.add_argument(
-        "--time-limit", type=float, default=60.0, metavar="SECONDS",
+        "--timeout", type=float, default=60.0, metavar="SECONDS",
         help="End the run after this time; 60 if not given.",
     )  # fmt: skip
     parser.add_argument("--no-run", action="store_true", help="Check the command without running it.")
@@ -44,7 +44,7 @@ def run(options: argparse.Namespace) -> int:
         found += doctor.command(options.command)
         may_run = not options.no_run and all(one.state != doctor.BAD for one in found)
         if may_run:
-            found += doctor.short_run(options.command, options.dir.absolute(), options.time_limit, os.environ)
+            found += doctor.short_run(options.command, options.dir.absolute(), options.timeout, os.environ)
         elif not options.no_run:
             found.append(doctor.Finding(doctor.NOTE, "run", "not tried: first mend what is bad"))
     for one in found:

@@ -205,7 +205,7 @@ def judge(run: Run, said: str, seconds_max: float) -> list[Finding]:
     if run.exit_code is None:
         closed = f"; until then {len(run.files)} files were closed" if run.files else ""
         return [Finding(NOTE, "run", f"stopped by doctor after {seconds_max:g} s{closed}",
-                        "run a smaller problem, or set a longer --time-limit")]  # fmt: skip
+                        "run a smaller problem, or set a longer --timeout")]  # fmt: skip
     if run.exit_code:
         return [Finding(BAD, "run", f"it ended with {run.exit_code}: {last_words(said)}",
                         "check whether it succeeds without Oratorio")]  # fmt: skip

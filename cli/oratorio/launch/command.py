@@ -87,7 +87,7 @@ def run(options: argparse.Namespace) -> int:
     own. With --report the command is a child, because the report is written after it has ended."""
     is_recorded = options.report and not options.dry_run
     variables = launch.oratorio_variables(
-        options.method, options.hints, options.explain and not is_recorded, os.environ
+        options.method, options.hint, options.explain and not is_recorded, os.environ
     )
     if options.all:
         variables["ORATORIO_EXPLAIN"] = "all"
@@ -107,7 +107,7 @@ def run(options: argparse.Namespace) -> int:
 
 def env(options: argparse.Namespace) -> int:
     """Prints the variables that preload Oratorio as export lines of a shell."""
-    variables = launch.oratorio_variables(options.method, options.hints, options.explain, os.environ)
+    variables = launch.oratorio_variables(options.method, options.hint, options.explain, os.environ)
     variables = {"LD_PRELOAD": launch.preload_value(os.environ), **variables}
     for key, value in variables.items():
         print(f"export {key}={shlex.quote(value)}")

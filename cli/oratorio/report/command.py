@@ -31,7 +31,7 @@ def add_options(parser: Parser) -> None:
         "--explain", type=Path, metavar="FILE", help="The .json file that ORATORIO_EXPLAIN named in that run."
     )
     parser.add_argument(
-        "-o", "--out", type=Path, metavar="FILE.html",
+        "-o", "--output", type=Path, metavar="FILE.html",
         help="The page; by default it has the name of the trace with .html.",
     )  # fmt: skip
     parser.set_defaults(does=report_trace)
@@ -90,7 +90,7 @@ def run_and_report(
 
 def report_trace(options: argparse.Namespace) -> int:
     """Writes a page about the trace of an earlier run. Raises OratorioError."""
-    out = options.out or options.trace.with_suffix(".html")
+    out = options.output or options.trace.with_suffix(".html")
     if out.resolve() == options.trace.resolve():
         raise OratorioError(f"{out} is the trace itself; name the page with -o")
     if not options.trace.exists():

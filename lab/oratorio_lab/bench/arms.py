@@ -103,7 +103,7 @@ def arm_hints(
 
 
 def expand(text: str | None, with_oratorio: bool, direct: bool) -> tuple[str, ...]:
-    """Returns the arms that --arms names. Raises BenchError."""
+    """Returns the arms that --method names. Raises BenchError."""
     default = "host,host_tuned,auto,raw" if with_oratorio else "host,host_tuned,raw"
     groups = {
         "methods": methods(),
@@ -113,7 +113,7 @@ def expand(text: str | None, with_oratorio: bool, direct: bool) -> tuple[str, ..
     words = [word for word in (default if text is None else text).split(",") if word]
     arms = list(dict.fromkeys(arm for word in words for arm in groups.get(word, [word])))
     if not arms:
-        raise BenchError("--arms names no arm")
+        raise BenchError("--method names no arm")
     missing = [arm for arm in arms if is_oratorios(arm)]
     if missing and not with_oratorio:
         raise BenchError(f"the Oratorio library is not built, so there is no arm {', '.join(missing)}")

@@ -46,7 +46,7 @@ class Common:
     json: Path | None
     plot: Path | None
     settings: Settings
-    given: frozenset[str]  # which of `ranks` and `arms` the user set
+    given: frozenset[str]  # which of --ranks and --method the user set
 
 
 def _folder(folder: Path, cold: bool) -> Path:
@@ -57,30 +57,36 @@ def _folder(folder: Path, cold: bool) -> Path:
     return folder.resolve()
 
 
-def _directions(only: str | None) -> tuple[str, ...]:
-    if only is not None and only not in DIRECTIONS:
-        raise BenchError(f"--only is write or read, not {only}")
-    return (only,) if only else DIRECTIONS
+def _directions(direction: str | None) -> tuple[str, ...]:
+    if direction is not None and direction not in DIRECTIONS:
+        raise BenchError(f"--direction is write or read, not {direction}")
+    return (direction,) if direction else DIRECTIONS
 
 
 def _add_common(parser: Parser, arms: str | None = None, repeats: int = 5) -> None:
     """Adds the options that all measuring commands share."""
     add = parser.add_argument
     add("--ranks", help=f"Numbers of ranks, such as 2,4,8,16; {RANKS} if not given.")
-    add("--arms", default=arms,
+    add("--method", default=arms, metavar="METHOD,...",
         help="What to compare: `methods` (all of Oratorio's) or names of methods, `hosts` (the host's "
         "MPI-IO with all sets of hints), host, host_tuned, by_hand, raw; "
         f"{arms or ARMS} if not given.")  # fmt: skip
-    add("--hint", metavar="[ARM:]KEY=VALUE", action="append", default=[],
-        help="An info key; for host_tuned if no arm is named; repeatable.")  # fmt: skip
-    add("--repeats", type=within(1), default=repeats,
+    add("--hint", metavar="[METHOD:]KEY=VALUE", action="append", default=[],
+        help="An info key; for host_tuned if none of --method is named; repeatable.")  # fmt: skip
+    add("--repeat", type=within(1), default=repeats, metavar="N",
         help="Measured passes, after one that is not measured; %(default)s if not given.")  # fmt: skip
-    add("--only", help="write or read; both if not given.")
-    add("--mpi", default="mpich", help="mpich, openmpi, a name of `oratorio info`, or a folder.")
+    add("--direction", help="write or read; both if not given.")
+    add(
+        "--mpi",
+        default="mpich",
+        metavar="NAME",
+        help="mpich, openmpi, a name of `oratorio info`, or a folder.",
+    )
     add(
         "--dir",
         type=Path,
         default=Path("/dev/shm"),
+        metavar="FOLDER",
         help="Folder of the test files; %(default)s if not given.",
     )
     add("--overwrite", action="store_true", help="Write over an existing file.")
@@ -105,9 +111,9 @@ def _add_common(parser: Parser, arms: str | None = None, repeats: int = 5) -> No
         "there without a limit; needs root.")  # fmt: skip
     add("--smoke", action="store_true", help="Measure a tiny case once, to see whether it works.")
     add("--json", type=Path, metavar="FILE", help="Write everything measured to this file.")
-    add("--plot", type=Path, metavar="PNG", help="Draw a chart into this file.")
-    add("--timeout", type=float,
-        help=f"Time limit of one run in seconds; {SECONDS_A_PASS} for each pass if not given.")  # fmt: skip
+    add("--plot", type=Path, metavar="FILE.png", help="Draw a chart into this file.")
+    add("--timeout", type=float, metavar="SECONDS",
+        help=f"End a run after this time; {SECONDS_A_PASS} s for each pass if not given.")  # fmt: skip
 
 
 def _common(options: argparse.Namespace) -> Common:
@@ -116,9 +122,9 @@ def _common(options: argparse.Namespace) -> Common:
     if options.malloc and options.direct:
         raise BenchError("--malloc and --direct exclude each other: direct I/O needs whole pages of memory")
     library = oratorio_library()
-    arm_names = bench_arms.expand(options.arms, library is not None, options.direct)
-    measured = 1 if options.smoke else options.repeats
-    directions = _directions(options.only)
+    arm_names = bench_arms.expand(options.method, library is not None, options.direct)
+    measured = 1 if options.smoke else options.repeat
+    directions = _directions(options.direction)
     passes = (measured + 1) * len(arm_names) * len(directions)
     settings = Settings(
         host=find_mpi(options.mpi),
@@ -140,7 +146,7 @@ def _common(options: argparse.Namespace) -> Common:
         link=options.link,
         rate=options.rate,
     )
-    given = frozenset(name for name in ("ranks", "arms") if getattr(options, name) is not None)
+    given = frozenset(name for name in ("ranks", "method") if getattr(options, name) is not None)
     ranks = numbers(options.ranks or RANKS, "ranks")
     return Common(ranks, options.smoke, options.json, options.plot, settings, given)
 
@@ -223,7 +229,7 @@ def _paper(options: argparse.Namespace) -> int:
     modes = bench_paper.check_words(options.modes or own_modes, bench_paper.MODES, "modes")
     scale = bench_paper.Scale(
         common.ranks if "ranks" in common.given else paper.ranks,
-        common.settings.arms if "arms" in common.given else (),
+        common.settings.arms if "method" in common.given else (),
         bench_paper.parse_parameters(options.param, paper), options.full, common.smoke,
     )  # fmt: skip
     measured = bench_paper.plan(paper, figures, modes, scale, common.settings)
@@ -238,7 +244,7 @@ def _paper(options: argparse.Namespace) -> int:
     pictures = bench_paper.draw(common.plot, measured) if common.plot else {}
     for file in pictures.values():
         stderr.print(f"drawn: {file}", markup=False, soft_wrap=True)
-    if page := options.markdown:
+    if page := options.output:
         page.parent.mkdir(parents=True, exist_ok=True)
         command = f"./oratorio {shlex.join(sys.argv[1:])}"
         page.write_text(bench_paper.markdown(measured, page, pictures, command))
@@ -284,7 +290,7 @@ def _calls(options: argparse.Namespace) -> int:
     for name in options.mpi or ["mpich5", "openmpi5"]:
         stdout.print(
             bench_calls.measure(
-                find_host(name), options.ranks, options.repeats, options.records, options.dir, options.disk
+                find_host(name), options.ranks, options.repeat, options.records, options.dir, options.disk
             )
         )
     return 0
@@ -292,17 +298,24 @@ def _calls(options: argparse.Namespace) -> int:
 
 def _add_calls(parser: Parser) -> None:
     add = parser.add_argument
-    add("--mpi", action="append", help="A name of `oratorio info`; repeatable.")
+    add("--mpi", action="append", metavar="NAME", help="A name of `oratorio info`; repeatable.")
     add("--ranks", type=within(1), default=8,
         help="Ranks that write records with the shared pointer; %(default)s if not given.")  # fmt: skip
     add("--records", type=within(1), default=10000, help="Records of each rank; %(default)s if not given.")
     add(
-        "--repeats",
+        "--repeat",
+        metavar="N",
         type=within(1),
         default=3,
         help="Runs of each arm, interleaved; %(default)s if not given.",
     )
-    add("--dir", type=Path, default=Path("/dev/shm"), help="Folder of the records; %(default)s if not given.")
+    add(
+        "--dir",
+        type=Path,
+        default=Path("/dev/shm"),
+        metavar="FOLDER",
+        help="Folder of the records; %(default)s if not given.",
+    )
     add("--disk", type=Path, default=Path("/tmp"),
         help="Folder, on a disk, of the overlapped write; %(default)s if not given.")  # fmt: skip
     parser.set_defaults(does=_calls)
@@ -335,7 +348,7 @@ def _add_paper(parser: Parser) -> None:
     add("--param", action="append", default=[], metavar="NAME=VALUE[,VALUE]",
         help="Values for a parameter of the workloads, or for what is swept; repeatable.")  # fmt: skip
     add("--full", action="store_true", help="Measure as much data as the paper did.")
-    add("--markdown", type=Path, metavar="FILE", help="Write the tables to this page.")
+    add("-o", "--output", type=Path, metavar="FILE", help="Write the tables to this page.")
     _add_common(parser, repeats=2)
     parser.set_defaults(does=_paper)
 

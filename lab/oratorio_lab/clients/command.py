@@ -156,7 +156,7 @@ def add_options(parser: Parser) -> None:
         "kinds", nargs="*", metavar="KIND", help="Kinds of clients, or `all`; prints a list if not given."
     )
     parser.add_argument(
-        "--host", default="mpich5", help="A name of `oratorio info`; %(default)s if not given."
+        "--mpi", default="mpich5", metavar="NAME", help="A name of `oratorio info`; %(default)s if not given."
     )
     parser.add_argument(
         "--only", action="append", default=[], metavar="CHECK", help="Run this check; repeatable."
@@ -176,4 +176,4 @@ def _clients(options: argparse.Namespace) -> int:
         show()
         return 0
     names = [kind.name for kind in KINDS] if options.kinds == ["all"] else options.kinds
-    return 0 if run(names, Choice(options.host, options.seeds, options.only), options.write) else 1
+    return 0 if run(names, Choice(options.mpi, options.seeds, options.only), options.write) else 1

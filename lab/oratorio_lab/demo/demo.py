@@ -230,7 +230,10 @@ def run(host_name: str, geometry: Geometry, variables: Mapping[str, str]) -> boo
 def add_options(parser: Parser) -> None:
     """Adds the options of `demo`."""
     parser.add_argument(
-        "--host", default=DEFAULT_HOST, help="A name of `oratorio info`; %(default)s if not given."
+        "--mpi",
+        default=DEFAULT_HOST,
+        metavar="NAME",
+        help="A name of `oratorio info`; %(default)s if not given.",
     )
     parser.add_argument(
         "--cells",
@@ -246,6 +249,6 @@ def add_options(parser: Parser) -> None:
 
 
 def _demo(options: argparse.Namespace) -> int:
-    variables = launch.oratorio_variables(options.method, options.hints, False, {})
+    variables = launch.oratorio_variables(options.method, options.hint, False, {})
     geometry = Geometry(cells=options.cells, steps=options.steps)
-    return 0 if run(options.host, geometry, variables) else 1
+    return 0 if run(options.mpi, geometry, variables) else 1

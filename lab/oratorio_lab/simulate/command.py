@@ -177,8 +177,12 @@ def add_options(parser: Parser) -> None:
     add("--workload", default="e3sm_f", help=f"One of {', '.join(WORKLOADS)}; %(default)s if not given.")
     add("--ranks", type=within(2), action="append", help="Ranks of the job; repeatable; 16384 if not given.")
     add("--nodes", type=within(1), help="Nodes of the job; by default each core has a rank.")
-    add("--methods", help="two_phase,two_layer:256,...; the number is that of local aggregators.")
-    add("--hints", metavar="KEY=VALUE", action="append", default=[],
+    add(
+        "--method",
+        metavar="METHOD,...",
+        help="two_phase,two_layer:256,...; the number is that of local aggregators.",
+    )
+    add("--hint", metavar="KEY=VALUE", action="append", default=[],
         help="An info key for all methods; repeatable.")  # fmt: skip
     add("--set", metavar="KEY=VALUE", action="append", default=[],
         help="Replaces a value of the machine; repeatable.")  # fmt: skip
@@ -197,7 +201,7 @@ def add_options(parser: Parser) -> None:
     add("--search", type=Path, metavar="FILE",
         help="Search for the best hints and write them to this file, for ROMIO_HINTS=FILE.")  # fmt: skip
     add("--plot", type=Path, metavar="FILE", help="Draw the phases.")
-    add("--markdown", type=Path, metavar="FILE", help="Write the tables to this page.")
+    add("-o", "--output", type=Path, metavar="FILE", help="Write the tables to this page.")
     parser.set_defaults(does=_simulate)
 
 
@@ -209,7 +213,7 @@ def _asks(options: argparse.Namespace, machine: Machine) -> tuple[sim_trace.Job 
         raise SimulateError(f"there is no direction {options.direction}; there are {', '.join(DIRECTIONS)}")
     for target in ENGINES[options.engine]:
         s4u.build(target)
-    check_files(options.plot, (options.markdown, options.search))
+    check_files(options.plot, (options.output, options.search))
     is_small = options.engine == "smpi"
     recorded = _recorded(options.trace, options.file, options.map, options.ranks, options.direction)
     asked = recorded.accesses if recorded else [workload_of(options.workload, options.map, is_small)]
@@ -228,19 +232,19 @@ def _answers(options: argparse.Namespace) -> None:
     answers = []
     with Planner() as planner:
         for job, ask in itertools.product(jobs, asks):
-            named = fitting(options.methods.split(","), *job) if options.methods else default_methods(*job)
-            arms = [(arm, arm_hints(arm, machine, options.hints)) for arm in named]
+            named = fitting(options.method.split(","), *job) if options.method else default_methods(*job)
+            arms = [(arm, arm_hints(arm, machine, options.hint)) for arm in named]
             answers.append(answer(planner, ask, job, arms))
             report.show(console, answers[-1])
         if recorded:
             sim_trace.show(console, recorded, answers)
         if options.search:
             ask = asks[recorded.most if recorded else 0]
-            console.print(seek(planner, ask, jobs[-1], options.hints, options.search))
-    if options.markdown:
+            console.print(seek(planner, ask, jobs[-1], options.hint, options.search))
+    if options.output:
         pages = [report.page(one) for one in answers]
         pages += [sim_trace.page(recorded, answers)] if recorded else []
-        options.markdown.write_text("\n".join(pages))
+        options.output.write_text("\n".join(pages))
     if options.plot:
         report.draw(options.plot, answers)
 

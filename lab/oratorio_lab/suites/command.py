@@ -72,7 +72,7 @@ def _print_summary(console: Console, outcomes: report.Outcomes, ran: list[tuple[
 def add_options(parser: Parser) -> None:
     """Adds the options of `conformance suites`."""
     parser.add_argument(
-        "--host", action="append", default=[],
+        "--mpi", action="append", default=[], metavar="NAME",
         help="A name of `oratorio info`; repeatable. By default the MPIs that each suite lists.",
     )  # fmt: skip
     names = ", ".join(suite.name for suite in SUITES)
@@ -98,7 +98,7 @@ def run_suites(options: argparse.Namespace) -> int:
         raise OratorioError("--quick and --slow leave nothing to run; without both everything is run")
     part = QUICK if options.quick else SLOW if options.slow else ALL
     chosen = [find_suite(name) for name in options.suite] or list(SUITES)
-    plan = [(one, mpi) for one in chosen for mpi in _hosts_for(one, options.host)]
+    plan = [(one, mpi) for one in chosen for mpi in _hosts_for(one, options.mpi)]
     outcomes = report.load_outcomes() if options.write else {}
     runs = report.load_runs() if options.write else []
     for one, mpi in plan:
