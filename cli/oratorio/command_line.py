@@ -24,55 +24,66 @@ from oratorio.errors import CLOSED_PIPE, INTERRUPTED, REFUSED, OratorioError, te
 from oratorio.paths import IS_INSTALLED
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EIO)  # errors of a standard output that is a file
+GROUPS = ("use", "inspect", "measure", "develop")  # the headings of `oratorio --help`
 
 
 class Command(NamedTuple):
     """A row of a table of commands."""
 
+    group: str  # one of GROUPS
     help: str
     options: str  # module:function; the function adds the command's options to a Parser and sets `does`
 
 
 COMMANDS = {
     "run": Command(
+        "use",
         "Run an unchanged MPI program with its file access done by Oratorio.",
         "oratorio.launch.command:add_run",
     ),
     "explain": Command(
+        "use",
         "Like run, but also print on stderr how each access was done, why and how fast, "
         "and a summary at each close.",
         "oratorio.launch.command:add_explain",
     ),
     "env": Command(
-        'Print export lines for a batch script: eval "$(oratorio env)".', "oratorio.launch.command:add_env"
+        "use",
+        'Print export lines for a batch script: eval "$(oratorio env)".',
+        "oratorio.launch.command:add_env",
     ),
     "info": Command(
+        "inspect",
         "Print the version, the libraries and the MPIs found on this machine.",
         "oratorio.launch.command:add_info",
     ),
     "report": Command(
+        "inspect",
         "Write an HTML page about a trace: where the time of a run went, and what would make it faster.",
         "oratorio.report.command:add_options",
     ),
     "advise": Command(
+        "inspect",
         "Say from a job's Darshan log what would make it faster, and what Oratorio would have done.",
         "oratorio.advise.command:add_options",
     ),
     "compare": Command(
+        "measure",
         "Run a program with the MPI's own MPI-IO and with each method, and compare the times.",
         "oratorio.compare.command:add_options",
     ),
     "doctor": Command(
+        "inspect",
         "Check the environment, a folder and a program, and say how to correct what does not work.",
         "oratorio.doctor.command:add_options",
     ),
     "conformance": Command(
+        "measure",
         "Test the MPI-IO of an MPI against the rules of the standard: conformance mpiexec -n 4.",
         "oratorio.conformance.command:add_options",
     ),
 }
-# Packages that only a checkout has -> the heading of their commands.
-CHECKOUT = {"oratorio_lab": "for research", "oratorio_dev": "for maintainers"}
+CHECKOUT = ("oratorio_lab", "oratorio_dev")  # packages that only a checkout has
 OVERVIEW = """usage: oratorio COMMAND ...
 
 Oratorio: the MPI I/O chapter as a library of its own, over any MPI.
@@ -80,7 +91,7 @@ Oratorio: the MPI I/O chapter as a library of its own, over any MPI.
 {commands}
 `oratorio COMMAND --help` shows the options of a command, `oratorio --version` the version.
 """
-NEEDS_CHECKOUT = "Commands that measure, calibrate and test need a checkout.\n"
+NEEDS_CHECKOUT = "A checkout has more: bench, calibrate, demo, simulate, trace, and what tests Oratorio.\n"
 
 
 # Option -> its names in release 0.2, which release 0.3 still accepts. docs/user/stability.md has the
@@ -178,13 +189,17 @@ def within(low: float, high: float = math.inf) -> Callable[[str], int]:
 
 
 def tables() -> dict[str, dict[str, Command]]:
-    """Returns heading -> table of commands."""
-    found = {"commands": COMMANDS}
+    """Returns group -> table of its commands; a group without commands is left out."""
+    commands = dict(COMMANDS)
     if not IS_INSTALLED:
-        for package, heading in CHECKOUT.items():
+        for package in CHECKOUT:
             if importlib.util.find_spec(package):
-                found[heading] = importlib.import_module(f"{package}.commands").COMMANDS
-    return found
+                commands |= importlib.import_module(f"{package}.commands").COMMANDS
+    found = {
+        group: {name: command for name, command in commands.items() if command.group == group}
+        for group in GROUPS
+    }
+    return {group: table for group, table in found.items() if table}
 
 
 def parser_of(name: str, command: Command) -> Parser:

@@ -99,6 +99,15 @@ def test_the_overview_lists_all_commands(words, capsys):
     assert command_line.call(words) == 0
     told = capsys.readouterr().out
     assert all(f"\n  {name} " in told for name in COMMANDS)
+    headings = [line for line in told.splitlines() if line.endswith(":") and not line.startswith(" ")]
+    assert headings == [f"{group}:" for group in command_line.GROUPS]
+
+
+def test_an_installation_has_groups_of_its_own_commands(monkeypatch):
+    monkeypatch.setattr(command_line, "IS_INSTALLED", True)
+    groups = command_line.tables()
+    assert {name for table in groups.values() for name in table} == set(command_line.COMMANDS)
+    assert list(groups) == ["use", "inspect", "measure"]
 
 
 @pytest.mark.parametrize(
