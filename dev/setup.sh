@@ -16,6 +16,7 @@
 #   build-sanitize  the rooms that need no MPI and their tests with ASan and UBSan, in build-sanitize/
 #   build-thread    what threads meet in, and its tests, with ThreadSanitizer, in build-thread/
 #   build-thread-all  all tests of rooms that need no MPI, and one over MPICH with the library, with ThreadSanitizer
+#   FOLDER:PROGRAM,...  these programs in a build folder, such as build:unit_plan_graph_test
 #
 # Everything it says goes to stderr; what the tools it calls say goes to .oratorio/setup.log.
 set -euo pipefail
@@ -215,19 +216,29 @@ show_progress() {
     [[ ! -t 2 ]] || printf '\r\033[K' >&2
 }
 
+only_programs=false # a build after which the library may be older than its sources
 # build FOLDER TARGET...
 build() {
     local folder=$1 start=$SECONDS output=$private/build.log
     shift
-    [[ $folder != build ]] || touch "$private/stamp-building"
+    [[ $folder != build ]] || $only_programs || touch "$private/stamp-building"
     [[ -f $root/$folder/build.ninja ]] || step "configuring $folder/" configure "$folder"
     if ! ninja -C "$root/$folder" "$@" 2>&1 | tee "$output" | show_progress; then
         grep -A 30 '^FAILED' "$output" >&2 || tail -n 30 "$output" >&2
         say "the build failed (the whole log: $output)"
         exit 1
     fi
-    [[ $folder != build ]] || mv "$private/stamp-building" "$private/stamp-built"
+    [[ $folder != build ]] || $only_programs || mv "$private/stamp-building" "$private/stamp-built"
     grep -q 'no work to do' "$output" || say "building $folder/: done in $((SECONDS - start)) s"
+}
+
+# build_programs FOLDER PROGRAM,...: builds those of the programs that the folder has. An MPI may be missing here, and
+# some tests are never built with sanitizers.
+build_programs() {
+    local only_programs=true programs
+    build "$1" build.ninja
+    mapfile -t programs < <(ninja -C "$root/$1" -t targets all | sed -n 's/: phony$//p' | grep -Fx "${2//,/$'\n'}")
+    ((${#programs[@]} == 0)) || build "$1" "${programs[@]}"
 }
 
 # made_for FOLDER: the checkout that a build folder configures and builds, whatever the folder is called now.
@@ -293,6 +304,7 @@ for stage in "$@"; do
         build-sanitize) build build-sanitize all ;;
         build-thread) build build-thread thread_tests ;;
         build-thread-all) build build-thread tests/all oratorio oratorio-mpich ;;
+        *:*) build_programs "${stage%%:*}" "${stage#*:}" ;;
         *) say "no such stage: $stage"; exit 2 ;;
     esac
 done

@@ -20,8 +20,9 @@ from rich.console import Console
 from rich.table import Table
 
 from oratorio.command_line import Parser
+from oratorio.errors import OratorioError
 from oratorio.paths import OUT, ROOT
-from oratorio_dev import lint, testing_parts
+from oratorio_dev import lint, testing_names, testing_parts
 from oratorio_dev.testing_parts import BESIDE, Part
 from oratorio_lab import progress
 
@@ -153,7 +154,8 @@ def _print_part(console: Console, part: str, outcome: Outcome) -> None:
 
 
 def run(parts: Mapping[str, Part], match: str | None = None) -> bool:
-    """Runs the parts in their order; returns whether nothing failed."""
+    """Runs the parts in their order; returns whether nothing failed. Raises OratorioError if `match` selects
+    none of their tests."""
     console = Console(highlight=False)
     LOGS.mkdir(parents=True, exist_ok=True)
     outcomes: dict[str, Outcome] = {}
@@ -167,6 +169,8 @@ def run(parts: Mapping[str, Part], match: str | None = None) -> bool:
             outcomes[name] = running.result() if running else _with_progress(console, name, part, match)
             _print_part(console, name, outcomes[name])
     _print_summary(console, outcomes)
+    if match and not any(outcome.tests for outcome in outcomes.values()):
+        raise OratorioError(f"no test of {', '.join(parts)} has a name that matches -k {match}")
     return not any(outcome.failures for outcome in outcomes.values())
 
 
@@ -207,9 +211,15 @@ def add_options(parser: Parser) -> None:
         help=f"Run this part; repeatable: {', '.join(testing_parts.PARTS)}.",
     )  # fmt: skip
     which.add_argument("--all", action="store_true", help="Run everything that CI runs.")
-    parser.add_argument("-k", dest="match", metavar="TEXT", help="Run the tests whose name matches.")
+    parser.add_argument(
+        "-k", dest="match", metavar="TEXT", help="Build and run only the tests whose name matches."
+    )
     parser.set_defaults(does=_test)
 
 
 def _test(options: argparse.Namespace) -> int:
-    return 0 if run(testing_parts.parts_of(options.only, options.all), options.match) else 1
+    parts = testing_parts.parts_of(options.only, options.all)
+    if options.match:
+        found = testing_names.matching(parts, options.match, parts is testing_parts.SHORT)
+        parts = {name: parts[name] for name in found}
+    return 0 if run(parts, options.match) else 1

@@ -29,7 +29,8 @@ THREAD = ROOT / "build-thread"
 WHERE_THREADS_MEET = (
     r"^unit\.[a-z_]+\.(Doorbell|Reserve|ServedCounter|PendingPeers|Threaded)\.|^sim\.(methods/)?AtOnce"
 )
-NOT_MADE_FOR_IT = r"_NOT_BUILT$|^mpi\."
+NOT_BUILT = "_NOT_BUILT$"  # the name that ctest gives to the tests of a program that isn't built
+NOT_MADE_FOR_IT = rf"{NOT_BUILT}|^mpi\."
 
 # Files of tests that start virtual machines and network namespaces, which mostly wait.
 MACHINES = [f"tests/programs/test_{name}.py" for name in ("failing_disk", "clients", "several_nodes")]
@@ -53,6 +54,8 @@ def _ctest(*selection: str, build: Path = BUILD, match: str | None = None, jobs:
 
     def command(junit: Path, names: str | None) -> list[str]:
         chosen = ["-R", names or match] if names or match else []
+        if names and "-E" not in selection:
+            chosen += ["-E", NOT_BUILT]
         output = ["--output-on-failure", "--no-tests=ignore", "--output-junit", str(junit)]
         return ["ctest", "--test-dir", str(build), *selection, "-j", str(jobs), *chosen, *output]
 

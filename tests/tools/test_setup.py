@@ -208,6 +208,59 @@ def test_a_checkout_that_stayed_keeps_everything(checkout, tools):
     assert (checkout / ".oratorio/venv").exists()
 
 
+NAMES = """import sys
+assert sys.argv[1:] == ["--only", "unit", "-k", "a|b"], sys.argv
+print("{needs}")
+sys.exit({code})
+"""
+
+
+def stages_of_names(checkout: Path, needs: str, code: int = 0) -> subprocess.CompletedProcess[str]:
+    """Runs `test -k` with a stand-in for the module that knows the names of tests."""
+    package = checkout / "dev/oratorio_dev"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    (package / "testing_names.py").write_text(NAMES.format(needs=needs, code=code))
+    (checkout / "dev/setup.sh").write_text('#!/bin/sh\necho "$@" >&2\n')
+    words = [checkout / "oratorio", "test", "--only", "unit", "-k", "a|b"]
+    return subprocess.run(words, capture_output=True, text=True)
+
+
+@pytest.mark.parametrize(
+    ("needs", "stages"),
+    [
+        ("", "base"),
+        ("build:sim_a_test,sim_b_test docs", "base build:sim_a_test,sim_b_test docs"),
+        ("short build:sim_a_test", "base build-short build:sim_a_test"),
+        ("programs", "base tests docs build-jobs"),
+    ],
+)
+def test_tests_of_some_names_build_what_these_need(checkout, needs, stages):
+    assert stages_of_names(checkout, needs).stderr.strip() == stages
+
+
+def test_where_no_name_matches_nothing_is_set_up(checkout):
+    done = stages_of_names(checkout, "", code=2)
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", "")
+
+
+def test_only_the_programs_that_a_folder_has_are_built(checkout, tools):
+    ninja = Path(shutil.which("ninja"))
+    known = '[ "$3" != -t ] || printf "%s: phony\\n" all sim_a_test sim_a_test_2 sim_c_test\n'
+    ninja.write_text(FAKE_TOOL + known)
+    (checkout / "build/build.ninja").touch()
+    before = (checkout / ".oratorio/stamp-built").stat().st_mtime_ns
+    words = [checkout / "dev/setup.sh", "build:sim_c_test,sim_a_test,sim_b_test"]
+    done = subprocess.run(words, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    folder = f"ninja -C {checkout}/build"
+    expected = [f"{folder} build.ninja", f"{folder} -t targets all", f"{folder} sim_a_test sim_c_test"]
+    assert tools.read_text().splitlines() == expected
+    # The library may be older than its sources now.
+    assert (checkout / ".oratorio/stamp-built").stat().st_mtime_ns == before
+    assert not (checkout / ".oratorio/stamp-building").exists()
+
+
 def stages_of(checkout: Path, *words: str) -> str:
     """Returns the stages that a command passes to setup.sh."""
     (checkout / "dev/setup.sh").write_text('#!/bin/sh\necho "$@" >&2\n')
@@ -219,17 +272,15 @@ def stages_of(checkout: Path, *words: str) -> str:
     ("words", "stages"),
     [
         ("", "base build-short"),
-        ("-k Graph", "base build-short"),
         ("--all", "base extras tests docs build-jobs build-sanitize build-thread"),
-        ("-k Graph --all", "base extras tests docs build-jobs build-sanitize build-thread"),
         ("--only lint", "base"),
         ("--help", "base"),
-        ("--only unit -k Graph", "base build-all"),
+        ("--only unit", "base build-all"),
         ("--only plain", "base build-jobs"),
         ("--only=sanitize", "base build-sanitize"),
         ("--only mpi --only thread", "base build-jobs build-thread"),
         ("--only thread-all", "base build-thread-all"),
-        ("--only programs -k wheel", "base tests docs build-jobs"),
+        ("--only programs", "base tests docs build-jobs"),
         ("--only machines", "base tests docs build-jobs"),
     ],
 )

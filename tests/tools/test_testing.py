@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from oratorio.errors import OratorioError
 from oratorio_dev import testing, testing_parts
 from oratorio_dev.testing_parts import PARTS, Part
 from oratorio_lab.demo import demo
@@ -117,7 +118,9 @@ def test_the_tests_of_machines_run_in_parallel_with_the_others(tmp_path, monkeyp
     one = ["timeout", "60", "sh", "-c", meet, here, there]
     other = ["timeout", "60", "sh", "-c", meet, there, here]
     both = {"tools": Part(lambda junit, names: one), "machines": Part(lambda junit, names: other)}
-    assert testing.run(both, match="nothing")
+    # A command that waited in vain would be a failed test.
+    with pytest.raises(OratorioError, match="no test of tools, machines has a name that matches -k nothing"):
+        testing.run(both, match="nothing")
 
 
 def test_the_demo_sums_its_phases_by_layout():
