@@ -6,6 +6,7 @@ serve() {
     mkdir -p /etc/samba /srv/share /run/samba /var/lib/samba/private /var/log/samba /var/cache/samba
     mount -t tmpfs tmpfs /srv/share
     chmod 777 /srv/share
+    # The socket options end the connection of a dead client after 15 s, because Samba keeps its locks until then.
     cat >/etc/samba/smb.conf <<SETTINGS
 [global]
 server role = standalone server
@@ -16,6 +17,7 @@ server min protocol = SMB3
 load printers = no
 disable spoolss = yes
 bind interfaces only = no
+socket options = TCP_NODELAY SO_KEEPALIVE TCP_KEEPIDLE=5 TCP_KEEPINTVL=3 TCP_KEEPCNT=3 TCP_USER_TIMEOUT=15000
 [share]
 path = /srv/share
 guest ok = yes
