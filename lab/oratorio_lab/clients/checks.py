@@ -123,10 +123,8 @@ def judge_kill(code: int, output: str) -> Verdict:
 
 
 def kills_of(clients: Clients, host: Host) -> list[Check]:
-    """Returns the checks in which the second client's kernel is killed; each needs a boot of its own. Raises
+    """Returns the checks in which the second client is killed; each needs a boot of its own. Raises
     TargetError."""
-    if clients.kind.frame != "two":
-        return []
     file = f"{FOLDER}/killed"
     words = [*clients.launcher(host), program_of(host, "killed"), file]
     kill = ["sh", SETUP / "kill.sh", file, KILL_SECONDS]

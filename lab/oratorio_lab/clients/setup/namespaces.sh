@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The first process of a set of namespaces. Starts the servers of $SETUP and mounts their file system three times: as
 # $CLIENT, as $CLIENT.second, and as /export, which stands for the server. Then runs $RIG/command and writes its exit
-# code to $RIG/code. This process is the first of its process namespace, so all daemons end with it.
+# code to $RIG/code. The second client is killed once the file $RIG/kill.second exists. This process is the first of its
+# process namespace, so all daemons end with it.
 here=${0%/*}
 PATH=/usr/sbin:/usr/bin:/sbin:/bin
 export PATH
@@ -10,6 +11,11 @@ export PATH
 stop() {
     echo "$1" >"$RIG/why"
     exit 0
+}
+# Kills the second client: its ranks, and the daemon of its mount, which has the folder in its command line.
+kill_second() {
+    until [ -e "$RIG/kill.second" ]; do sleep 0.2; done
+    grep -laF "$CLIENT.second" /proc/[0-9]*/cmdline | cut -d/ -f3 | cat - "$RIG/ranks.second" | xargs kill -KILL
 }
 mount -t proc proc /proc
 mount -t sysfs sysfs /sys
@@ -30,6 +36,7 @@ for folder in "$CLIENT" "$CLIENT.second" /export; do
 done
 chmod 777 "$CLIENT"
 : >"$RIG/ready"
+kill_second &
 "$RIG/command"
 echo $? >"$RIG/code"
 stop ended
