@@ -47,6 +47,7 @@ std::string instead_of(const Plan& plan, const Candidate& other) {
 
 /// The method was requested by name, and auto would take a cheaper one.
 std::string without_name(const Plan& plan) {
+    if (plan.asked == nullptr) return "";
     const Candidate* const other = cheaper(plan, true, "");
     if (other == nullptr) return "";
     return "without the hint oratorio_method: " + instead_of(plan, *other);

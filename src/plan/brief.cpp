@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/amounts.hpp"
+#include "plan/learning.hpp"
 #include "plan/methods.hpp"
 
 namespace oratorio {
@@ -116,6 +117,8 @@ std::string explain_briefly(const Plan& plan) {
         {"method", std::string(plan.method->name) + ": " + std::string(plan.method->summary)},
         {"why", why_text(plan)},
         {"data", data_text(plan)}};
+    if (plan.trial != nullptr && !plan.trial->text.empty())
+        rows.push_back({"learned", plan.trial->text});
     if (plan.bytes > 0) rows.push_back({"how", how_text(plan)});
     rows.push_back({"instead", "estimates; the hint oratorio_method=NAME takes one that applies"});
     std::string text = text_of(rows);

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <span>
 
+#include "plan/learning.hpp"
 #include "plan/methods.hpp"
 #include "plan/plan.hpp"
 
@@ -235,6 +236,8 @@ std::vector<PlanFact> facts_of(const Plan& plan) {
     add_exchange(facts, plan);
     add_estimate(facts, plan);
     add_cheaper(facts, plan);
+    if (plan.trial != nullptr && !plan.trial->text.empty())
+        facts.push_back({"learned", plan.trial->text});
     return facts;
 }
 

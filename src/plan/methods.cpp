@@ -259,6 +259,10 @@ bool asks_for_layers(const PlanOptions& options) {
     return asked != nullptr && asked->layers_part().local_aggregators;
 }
 
+bool may_choose(const Method& method, const PlanInputs& inputs) {
+    return method.refuses(inputs).empty() && left_out(method, inputs).empty();
+}
+
 Choice choose_method(const PlanInputs& inputs) {
     Choice choice;
     choice.candidates.reserve(kMethods.size());

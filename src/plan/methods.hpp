@@ -98,6 +98,9 @@ inline constexpr Bytes kMapWindowAlignment = 2 << 20;  // the largest folios of 
 /// Returns true if the method requested by name may need local aggregators and their memory.
 [[nodiscard]] bool asks_for_layers(const PlanOptions& options);
 
+/// Returns true if the method applies and `auto` may choose it.
+[[nodiscard]] bool may_choose(const Method& method, const PlanInputs& inputs);
+
 struct Choice {
     const Method* method = nullptr;
     std::string_view why;

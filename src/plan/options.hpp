@@ -12,6 +12,7 @@
 
 namespace oratorio {
 
+class LearnedTimes;
 struct Method;
 
 enum class Toggle { automatic, enable, disable };
@@ -78,9 +79,13 @@ struct PlanFacts {
     bool alone = true;         ///< no other rank has the file open
     int ranks_of_machine = 1;  ///< ranks with the file open on the machine that has most of them
     double cores_of_machine = 1;
+    long file_system = 0;            ///< type, as statfs(2) numbers it
     bool local_file_system = false;  ///< the file system is local to the node
     bool asynchronous = false;       ///< storage calls progress while the caller does other things
     AgentFacts agents;
+    /// Times of earlier collective accesses; null: the cost model alone chooses. The table changes
+    /// after each access, on all ranks alike.
+    const LearnedTimes* learned = nullptr;
     Costs costs;
 };
 

@@ -6,6 +6,7 @@
 
 #include "plan/aggregators.hpp"
 #include "plan/estimate.hpp"
+#include "plan/learning.hpp"
 #include "plan/methods.hpp"
 #include "type/coverage.hpp"
 
@@ -315,17 +316,44 @@ void expect_aggregators(PlanInputs& s, AllSummaries summaries, const Nodes& node
     s.locality = locality_of(summaries, nodes, s.hull, aggregators);
 }
 
+/// Returns the arm to use by the times of earlier accesses; null if times don't count, if there is
+/// nothing to choose, or if the plan was asked for by name.
+std::shared_ptr<const Trial> trial_of(const PlanInputs& s, const Choice& choice) {
+    const LearnedTimes* const learned = s.facts->learned;
+    if (learned == nullptr || s.bytes == 0) return nullptr;
+    if (s.options->method != nullptr || asks_for_edges(*s.options)) return nullptr;
+    std::vector<ArmEstimate> arms = arms_of(s, *choice.method);
+    if (arms.size() < 2) return nullptr;
+    return std::make_shared<const Trial>(learned->trial(kind_of(s), std::move(arms)));
+}
+
+/// Puts the trial's arm in place of the model's choice.
+void take_arm(Choice& choice, const PlanInputs& s, const Trial& trial) {
+    choice.method = trial.arms[trial.picked].arm.method;
+    choice.terms = estimate_terms(*choice.method, s);
+    if (!trial.text.empty()) choice.why = "by the times of earlier accesses";
+}
+
 /// Makes a plan in which the graph of ranks with data is still missing. With two layers, the plan
 /// already has the graph of local aggregators, which exchange with the aggregators for their ranks.
 Plan plan_without_ranks(Direction direction, AllSummaries summaries, const Nodes& nodes,
                         const PlanConfig& terms, const NodeSharing& sharing, Audience audience) {
     PlanInputs s = situation_of(direction, summaries, nodes, terms, sharing);
     s.collective = true;
-    const PlanOptions& options = terms.options;
     const AbleRanks able = able_ranks(summaries);
     const int by_messages = aggregators_by_messages(s);
     expect_aggregators(s, summaries, nodes, able, by_messages);
-    Plan plan = start_plan(s, choose_method(s));
+    Choice choice = choose_method(s);
+    const auto trial = trial_of(s, choice);
+    PlanOptions options = terms.options;
+    if (trial != nullptr) {
+        options = with_arm(options, trial->arms[trial->picked].arm);
+        s.options = &options;
+        expect_aggregators(s, summaries, nodes, able, by_messages);
+        take_arm(choice, s, *trial);
+    }
+    Plan plan = start_plan(s, choice);
+    plan.trial = trial;
     if (!plan.method->aggregated()) {
         const Rank rank = audience.rank;
         plan_alone(plan, s, rank, summaries[static_cast<std::size_t>(rank)]);

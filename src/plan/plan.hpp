@@ -5,6 +5,7 @@
 // ranks. Offsets are file bytes.
 #pragma once
 
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -25,6 +26,7 @@ namespace oratorio {
 
 struct Method;
 struct Plan;
+struct Trial;
 
 /// The (round, aggregator) pairs with regions that touch a rank's hull, in the order of rounds. A
 /// rank's own region is the last of its round. So ranks don't all send to the same aggregator at
@@ -150,6 +152,8 @@ struct Plan {
     std::string_view why;           ///< how the method was chosen
     SharedList<Candidate> candidates;
     CostTerms terms;  ///< estimates for a method with messages; else empty
+    /// What measured times said (plan/learning); null if the access's time isn't measured.
+    std::shared_ptr<const Trial> trial;
     Direction direction = Direction::read;
     bool collective = false;
     bool atomic = false;      ///< each rank locks its hull around its access

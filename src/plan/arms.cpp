@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "plan/arms.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "base/amounts.hpp"
+#include "plan/methods.hpp"
+#include "plan/parts.hpp"
+#include "type/coverage.hpp"
+
+namespace oratorio {
+
+namespace {
+
+int waiting_of(const Method& method) {
+    if (!method.aggregated()) return 0;
+    return method.on_node() ? 1 : 2;
+}
+
+/// Adds arms with other parameters of a method by messages. Within a node the parameters follow
+/// from the cores and caches, so only accesses between nodes have such arms.
+void add_variants(std::vector<ArmEstimate>& arms, const PlanInputs& s, const Method& method) {
+    if (s.one_node()) return;
+    const auto add = [&](Arm arm, const PlanInputs& inputs) {
+        arms.push_back({arm, method.seconds(inputs), waiting_of(method)});
+    };
+    for (const int aggregators : {2 * s.aggregators, s.aggregators / 2}) {
+        if (s.options->cb_nodes > 0 || aggregators < 1 || aggregators > s.ranks) continue;
+        PlanInputs other = s;
+        other.aggregators = aggregators;
+        other.locality.reset();
+        add({.method = &method, .aggregators = aggregators}, other);
+    }
+    constexpr int kMoreSlots = 4;
+    if (s.options->slots == 0) add({.method = &method, .slots = kMoreSlots}, s);
+    const bool striped = s.options->striping_unit > 0 && s.options->striping_factor > 1;
+    if (striped && s.options->domains == DomainsChoice::automatic)
+        add({.method = &method, .domains = DomainsChoice::stripes}, s);
+}
+
+/// Returns the logarithm (base 2) of `value`, rounded; 0 for values below 1.
+int rounded_log(double value) {
+    return value <= 1 ? 0 : static_cast<int>(std::lround(std::log2(value)));
+}
+
+double mean_of(Bytes bytes, std::int64_t pieces) {
+    return static_cast<double>(bytes) / static_cast<double>(std::max<std::int64_t>(1, pieces));
+}
+
+std::uint64_t hash_of(const PlanOptions& options) {
+    std::uint64_t hash = 0;
+    for (const std::int64_t value :
+         {options.cb_buffer_size, static_cast<Bytes>(options.buffer_per_slot),
+          static_cast<Bytes>(options.cb_nodes), options.striping_unit, options.cyclic_block,
+          static_cast<Bytes>(options.domains), static_cast<Bytes>(options.striping_factor),
+          static_cast<Bytes>(options.slots), options.message_bytes,
+          static_cast<Bytes>(options.messages_in_flight), options.sub_buffer,
+          static_cast<Bytes>(options.cb_read), static_cast<Bytes>(options.cb_write),
+          static_cast<Bytes>(options.ds_read), static_cast<Bytes>(options.ds_write)})
+        hash = mix(static_cast<Offset>(hash ^ static_cast<std::uint64_t>(value)));
+    for (const char c : options.cb_config_list)
+        hash = mix(static_cast<Offset>(hash ^ static_cast<unsigned char>(c)));
+    return hash;
+}
+
+}  // namespace
+
+std::string to_text(const Arm& arm) {
+    std::string text(arm.method->name);
+    if (arm.aggregators > 0)
+        text += " with " + counted(static_cast<std::uint64_t>(arm.aggregators), "aggregator");
+    if (arm.slots > 0) text += " with " + counted(static_cast<std::uint64_t>(arm.slots), "slot");
+    if (arm.domains == DomainsChoice::stripes) text += " by stripes";
+    return text;
+}
+
+PlanOptions with_arm(const PlanOptions& options, const Arm& arm) {
+    PlanOptions result = options;
+    if (arm.aggregators > 0) result.cb_nodes = arm.aggregators;
+    if (arm.slots > 0) result.slots = arm.slots;
+    if (arm.domains != DomainsChoice::automatic) result.domains = arm.domains;
+    return result;
+}
+
+std::vector<ArmEstimate> arms_of(const PlanInputs& inputs, const Method& chosen) {
+    std::vector<ArmEstimate> arms;
+    const ArmEstimate first{{.method = &chosen}, chosen.seconds(inputs), waiting_of(chosen)};
+    const ArmEstimate* by_messages = nullptr;
+    for (const Method& method : methods()) {
+        if (&method != &chosen && may_choose(method, inputs))
+            arms.push_back({{.method = &method}, method.seconds(inputs), waiting_of(method)});
+    }
+    arms.push_back(first);
+    for (const ArmEstimate& one : arms) {
+        const bool cheaper = by_messages == nullptr || one.seconds < by_messages->seconds;
+        if (one.waiting == 2 && cheaper) by_messages = &one;
+    }
+    arms.pop_back();
+    const Method* const varied = by_messages != nullptr ? by_messages->arm.method : nullptr;
+    if (varied != nullptr) add_variants(arms, inputs, *varied);
+    std::ranges::stable_sort(arms, {}, &ArmEstimate::seconds);
+    arms.insert(arms.begin(), first);
+    arms.resize(std::min(arms.size(), kArmsMost));
+    return arms;
+}
+
+AccessKind kind_of(const PlanInputs& s) {
+    const auto bytes = static_cast<double>(std::max<Bytes>(1, s.bytes));
+    const auto span = static_cast<double>(std::max<Bytes>(1, s.hull.length()));
+    const bool aligned = s.hull.begin % kPage == 0 && s.hull.end % kPage == 0;
+    AccessKind kind;
+    kind.direction = s.direction;
+    kind.ranks = s.ranks;
+    kind.ranks_with_data = s.ranks_with_data;
+    kind.nodes = s.nodes;
+    kind.file_system = static_cast<std::uint64_t>(s.facts->file_system);
+    kind.quarters = static_cast<int>(std::lround(4 * std::log2(bytes)));
+    kind.piece = rounded_log(mean_of(s.bytes, s.pieces));
+    kind.memory_piece = rounded_log(mean_of(s.bytes, s.memory_pieces));
+    kind.density = rounded_log(span / bytes);
+    kind.overlap = rounded_log(s.hulls / span);
+    kind.facts =
+        (s.covered ? 1 : 0) | (aligned ? 2 : 0) | (s.is_direct() ? 4 : 0) | (s.parts > 1 ? 8 : 0);
+    kind.options = hash_of(*s.options);
+    return kind;
+}
+
+}  // namespace oratorio

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "plan/learning.hpp"
+
+#include <algorithm>
+#include <array>
+#include <climits>
+#include <cmath>
+#include <functional>
+#include <ranges>
+
+#include "base/amounts.hpp"
+
+namespace oratorio {
+
+namespace {
+
+/// Times that differ by less are equal.
+constexpr double kNoise = 0.05;
+/// The share of all time that trying other arms may cost. Fewer accesses than kFewest count as that
+/// many, or the first ten would hardly try anything.
+constexpr double kBudget = 0.05;
+constexpr double kFewest = 15;
+/// How many times shorter than estimated the time of an arm may be.
+constexpr double kUncertainty = 2;
+/// An arm with one time needs a second one if the first isn't this many times the best time.
+constexpr double kFirstTime = 1.3;
+/// Storage has changed if it takes this many times as long, or so many times less.
+constexpr double kChanged = 1.5;
+/// Latest times that must all show the change.
+constexpr std::size_t kShowing = 3;
+
+/// Returns the median; of an even number of values, the lower one in the middle. REQUIRES:
+/// `values` isn't empty.
+double lower_median(std::span<const double> values) {
+    std::array<double, ArmTimes::kKept> sorted;
+    std::ranges::copy(values, sorted.begin());
+    const std::span used(sorted.data(), values.size());
+    std::ranges::sort(used);
+    return used[(used.size() - 1) / 2];
+}
+
+/// An arm that applies, with what is known about it.
+struct TimedArm {
+    const ArmEstimate* of = nullptr;
+    const ArmTimes* times = nullptr;  ///< null: no access has used the arm
+
+    [[nodiscard]] std::size_t count() const { return times != nullptr ? times->seconds.size() : 0; }
+};
+
+const Arm& arm_of(const ArmTimes& times) {
+    return times.of.arm;
+}
+
+std::vector<TimedArm> timed_arms(std::span<const ArmEstimate> arms, const KindTimes& kind) {
+    std::vector<TimedArm> known;
+    for (const ArmEstimate& one : arms) {
+        const auto found = std::ranges::find(kind.arms, one.arm, arm_of);
+        const bool timed = found != kind.arms.end() && found->measured();
+        known.push_back({&one, timed ? &*found : nullptr});
+    }
+    return known;
+}
+
+/// Returns the index of the best arm with times, or known.size() if no arm has times. Stays with
+/// `current` unless another arm is faster by more than the noise, or as fast with less waiting.
+std::size_t best_of(std::span<const TimedArm> known, const Arm& current) {
+    double least = INFINITY;
+    for (const TimedArm& one : known)
+        if (one.count() > 0) least = std::min(least, one.times->median());
+    std::size_t best = known.size();
+    for (std::size_t i = 0; i < known.size(); ++i) {
+        const TimedArm& one = known[i];
+        if (one.count() == 0 || one.times->median() > least * (1 + kNoise)) continue;
+        const int waiting = best < known.size() ? known[best].of->waiting : INT_MAX;
+        if (one.of->waiting < waiting || (one.of->waiting == waiting && one.of->arm == current))
+            best = i;
+    }
+    return best;
+}
+
+/// Returns how many times longer than estimated the accesses took, as the geometric mean of all
+/// arms with times.
+double slowness(std::span<const TimedArm> known) {
+    double sum = 0;
+    int count = 0;
+    for (const TimedArm& one : known) {
+        if (one.count() == 0 || one.of->seconds <= 0 || one.times->median() <= 0) continue;
+        sum += std::log(one.times->median() / one.of->seconds);
+        ++count;
+    }
+    return count > 0 ? std::exp(sum / count) : 1;
+}
+
+/// Returns the index of an arm that could be faster than `best` and is affordable, or `best`. If
+/// accesses took longer than estimated, only a part of that is expected of an arm without times:
+/// the constants that are wrong may not concern it.
+std::size_t worth_trying(std::span<const TimedArm> known, std::size_t best, const KindTimes& kind) {
+    const double best_time = known[best].times->median();
+    const double slow = slowness(known);
+    std::size_t picked = best;
+    double least = INFINITY;
+    for (std::size_t i = 0; i < known.size(); ++i) {
+        const TimedArm& one = known[i];
+        if (i == best || one.count() > 1) continue;
+        const bool first = one.count() == 0;
+        const double expected =
+            first ? one.of->seconds * std::sqrt(slow) : one.times->seconds.front();
+        const double at_best = first ? one.of->seconds * std::min(1.0, slow) / kUncertainty
+                                     : one.times->seconds.front() / kFirstTime;
+        const double excess = std::max(0.0, expected - best_time);
+        const bool affordable =
+            kind.spent.excess + excess <=
+            kBudget * std::max(kind.spent.total + expected, kFewest * best_time);
+        if (at_best < best_time * (1 - kNoise) && affordable && expected < least) {
+            picked = i;
+            least = expected;
+        }
+    }
+    return picked;
+}
+
+/// Returns whether the latest times of the arm in use are all far from the ones before.
+bool has_changed(const ArmTimes& times) {
+    if (times.seconds.size() < ArmTimes::kKept) return false;
+    const std::span<const double> all = times.seconds;
+    const double before = lower_median(all.first(all.size() - kShowing));
+    const auto latest = std::ranges::minmax(all.last(kShowing));
+    return latest.min > kChanged * before || kChanged * latest.max < before;
+}
+
+void forget_before_change(KindTimes& kind) {
+    for (ArmTimes& one : kind.arms) {
+        const std::size_t kept = one.of.arm == kind.current ? kShowing : 0;
+        one.seconds.erase(one.seconds.begin(),
+                          one.seconds.end() - static_cast<std::ptrdiff_t>(kept));
+        one.unsaved = std::min(one.unsaved, one.seconds.size());
+    }
+}
+
+void add(KindTimes::Spent& spent, const KindTimes::Spent& more) {
+    spent.accesses += more.accesses;
+    spent.total += more.total;
+    spent.excess += more.excess;
+}
+
+void add_times(ArmTimes& times, std::span<const double> latest) {
+    times.seconds.insert(times.seconds.end(), latest.begin(), latest.end());
+    const auto count = static_cast<std::ptrdiff_t>(times.seconds.size());
+    const auto kept = static_cast<std::ptrdiff_t>(ArmTimes::kKept);
+    if (count > kept) times.seconds.erase(times.seconds.begin(), times.seconds.end() - kept);
+    times.unsaved = std::min(times.unsaved + latest.size(), times.seconds.size());
+}
+
+std::string times_text(std::span<const TimedArm> known, std::uint64_t accesses) {
+    std::string text;
+    for (const TimedArm& one : known) {
+        if (one.count() == 0) continue;
+        text += (text.empty() ? "" : ", ") + to_text(one.of->arm) + " " +
+                seconds_text(one.times->median());
+    }
+    if (text.empty()) return text;
+    return text + " (" + counted(accesses, "access", "es") + ")";
+}
+
+std::size_t pick_of(std::span<const ArmEstimate> arms, const KindTimes& kind) {
+    const std::vector<TimedArm> known = timed_arms(arms, kind);
+    const std::size_t best = best_of(known, kind.current);
+    if (best == known.size()) return 0;
+    // The first access may have paid for memory that later ones use again.
+    if (known[best].count() == 1 && kind.spent.accesses == 1) return best;
+    return worth_trying(known, best, kind);
+}
+
+}  // namespace
+
+double ArmTimes::median() const {
+    constexpr std::size_t kLatest = 5;
+    const std::span<const double> all = seconds;
+    return lower_median(all.last(std::min(kLatest, all.size())));
+}
+
+const KindTimes* LearnedTimes::find(const AccessKind& kind) const {
+    const auto found = std::ranges::find(kinds_, kind, &KindTimes::kind);
+    return found != kinds_.end() ? &*found : nullptr;
+}
+
+std::size_t LearnedTimes::pick(const AccessKind& kind, std::span<const ArmEstimate> arms) const {
+    const KindTimes* const times = find(kind);
+    return times != nullptr ? pick_of(arms, *times) : 0;
+}
+
+Trial LearnedTimes::trial(const AccessKind& kind, std::vector<ArmEstimate> arms) const {
+    Trial trial{kind, std::move(arms), 0, ""};
+    if (const KindTimes* const times = find(kind); times != nullptr) {
+        trial.picked = pick_of(trial.arms, *times);
+        trial.text = times_text(timed_arms(trial.arms, *times), times->spent.accesses);
+    }
+    return trial;
+}
+
+void LearnedTimes::put(KindTimes kind) {
+    std::erase_if(kinds_, [&](const KindTimes& one) { return one.kind == kind.kind; });
+    kinds_.insert(kinds_.begin(), std::move(kind));
+    if (kinds_.size() > kKindsMost) kinds_.pop_back();
+}
+
+/// Returns the kind of a trial, in front of the others, with all arms of the trial. Arms that no
+/// longer apply are dropped where they would be too many.
+KindTimes& LearnedTimes::take(const Trial& trial) {
+    const KindTimes* const found = find(trial.kind);
+    KindTimes kind = found != nullptr ? *found : KindTimes{};
+    kind.kind = trial.kind;
+    const auto applies = [&](const ArmTimes& one) {
+        return std::ranges::find(trial.arms, one.of.arm, &ArmEstimate::arm) != trial.arms.end();
+    };
+    if (kind.arms.size() > 2 * kArmsMost) std::erase_if(kind.arms, std::not_fn(applies));
+    for (const ArmEstimate& one : trial.arms) {
+        const auto same = std::ranges::find(kind.arms, one.arm, arm_of);
+        if (same != kind.arms.end()) {
+            same->of = one;
+        } else {
+            kind.arms.push_back({one, {}});
+        }
+    }
+    put(std::move(kind));
+    return kinds_.front();
+}
+
+void LearnedTimes::record(const Trial& trial, double seconds) {
+    KindTimes& kind = take(trial);
+    const Arm& picked = trial.arms[trial.picked].arm;
+    const std::vector<TimedArm> before = timed_arms(trial.arms, kind);
+    const std::size_t best = best_of(before, kind.current);
+    const bool tried = best < before.size() && best != trial.picked;
+    const double excess = tried ? std::max(0.0, seconds - before[best].times->median()) : 0;
+    for (KindTimes::Spent* const spent : {&kind.spent, &kind.unsaved})
+        add(*spent, {1, seconds, excess});
+    ArmTimes& times = *std::ranges::find(kind.arms, picked, arm_of);
+    add_times(times, std::span(&seconds, 1));
+    const std::vector<TimedArm> after = timed_arms(trial.arms, kind);
+    kind.current = after[best_of(after, kind.current)].of->arm;
+    if (kind.current == picked && has_changed(times)) forget_before_change(kind);
+}
+
+void LearnedTimes::merge(const LearnedTimes& other) {
+    for (const KindTimes& theirs : std::views::reverse(other.kinds_)) {
+        if (theirs.unsaved.accesses == 0) continue;
+        const KindTimes* const known = find(theirs.kind);
+        KindTimes kind = known != nullptr ? *known : KindTimes{.kind = theirs.kind};
+        kind.current = theirs.current;
+        add(kind.spent, theirs.unsaved);
+        for (const ArmTimes& one : theirs.arms) {
+            auto same = std::ranges::find(kind.arms, one.of.arm, arm_of);
+            if (same == kind.arms.end()) same = kind.arms.insert(same, {.of = one.of});
+            same->of = one.of;
+            add_times(*same, std::span(one.seconds).last(one.unsaved));
+            same->unsaved = 0;
+        }
+        put(std::move(kind));
+    }
+}
+
+void LearnedTimes::mark_saved() {
+    for (KindTimes& kind : kinds_) {
+        kind.unsaved = {};
+        for (ArmTimes& one : kind.arms) one.unsaved = 0;
+    }
+}
+
+double LearnedTimes::unsaved_seconds() const {
+    double sum = 0;
+    for (const KindTimes& kind : kinds_) sum += kind.unsaved.total;
+    return sum;
+}
+
+}  // namespace oratorio

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Learning: which arm is the fastest, by the times of earlier accesses of the same kind. All
+// decisions are functions of agreed values (the estimates and the times of the slowest rank), so
+// all ranks try another arm at the same access. docs/internals/decisions/learning.md.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "plan/arms.hpp"
+
+namespace oratorio {
+
+/// The measured times of an arm for one kind of access.
+struct ArmTimes {
+    /// Times that are kept, the latest last. A change of the storage's speed shows in them.
+    static constexpr std::size_t kKept = 8;
+
+    ArmEstimate of;
+    std::vector<double> seconds;  ///< at most kKept
+    std::size_t unsaved = 0;      ///< how many of the latest times no file has yet
+
+    [[nodiscard]] bool measured() const { return !seconds.empty(); }
+    /// Returns the median of the latest times; of two times the shorter one, because the first
+    /// access often pays for memory that later ones use again. REQUIRES: measured().
+    [[nodiscard]] double median() const;
+};
+
+/// What is known about one kind of access.
+struct KindTimes {
+    AccessKind kind;
+    std::vector<ArmTimes> arms;
+    Arm current;  ///< the arm in use, while no other is tried
+    /// What accesses of this kind have taken, in all or since the last save.
+    struct Spent {
+        std::uint64_t accesses = 0;
+        double total = 0;   ///< seconds
+        double excess = 0;  ///< seconds that tried arms took longer than the arm in use
+    };
+    Spent spent;
+    Spent unsaved;  ///< the part of `spent` that no file has yet
+};
+
+/// The part of the learned table that a plan was made with.
+struct Trial {
+    AccessKind kind;
+    std::vector<ArmEstimate> arms;  ///< that apply to the access
+    std::size_t picked = 0;         ///< index of the plan's arm
+    std::string text;               ///< what was known, for explain; empty before the first time
+};
+
+/// LearnedTimes: the table of all kinds. A plain value; equal on all ranks that record the same
+/// times in the same order.
+class LearnedTimes {
+  public:
+    static constexpr std::size_t kKindsMost = 64;
+
+    /// Returns the index of the arm that the next access of this kind should use. Starts with the
+    /// first one, the model's choice. Then tries the arms that could be faster as long as that
+    /// costs at most 5 % of all time so far (of 15 accesses at first), and keeps the fastest; of
+    /// arms that differ by less than the noise, the one in which ranks wait less. REQUIRES: `arms`
+    /// isn't empty.
+    [[nodiscard]] std::size_t pick(const AccessKind& kind, std::span<const ArmEstimate> arms) const;
+    /// Makes the trial of an access: the arm picked among those that apply.
+    [[nodiscard]] Trial trial(const AccessKind& kind, std::vector<ArmEstimate> arms) const;
+    /// Records the time of the slowest rank in an access. Forgets old times of all arms if the
+    /// arm in use has become faster or slower for good.
+    void record(const Trial& trial, double seconds);
+
+    /// Adds the unsaved times of `other`, as if they had been recorded here.
+    void merge(const LearnedTimes& other);
+    /// Notes that a file has all times.
+    void mark_saved();
+    /// Returns the seconds of all accesses whose times no file has yet.
+    [[nodiscard]] double unsaved_seconds() const;
+
+    [[nodiscard]] std::span<const KindTimes> kinds() const { return kinds_; }
+    /// Puts a kind in front of the others; drops the one that was used least recently if there are
+    /// more than kKindsMost.
+    void put(KindTimes kind);
+
+  private:
+    [[nodiscard]] const KindTimes* find(const AccessKind& kind) const;
+    KindTimes& take(const Trial& trial);
+
+    std::vector<KindTimes> kinds_;  ///< the one used last comes first
+};
+
+}  // namespace oratorio

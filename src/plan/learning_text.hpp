@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The table of learned times as text: what rank 0 sends to the others at open and keeps for later
+// jobs. Lines of words:
+//
+//     oratorio-learned 1
+//     access DIRECTION RANKS RANKS_WITH_DATA NODES QUARTERS PIECE MEMORY_PIECE DENSITY
+//         OVERLAP FACTS FILE_SYSTEM OPTIONS ACCESSES TOTAL EXCESS   (one line)
+//     arm METHOD AGGREGATORS SLOTS DOMAINS ESTIMATE WAITING IN_USE SECONDS...
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "plan/learning.hpp"
+
+namespace oratorio {
+
+[[nodiscard]] std::string to_text(const LearnedTimes& learned);
+/// Returns the kinds of access with so many ranks only.
+[[nodiscard]] LearnedTimes for_ranks(const LearnedTimes& learned, int ranks);
+/// Parses the text of to_text(). Returns nothing if the text is of another version or malformed.
+/// Leaves out arms of methods that this version doesn't have.
+[[nodiscard]] std::optional<LearnedTimes> parse_learned(std::string_view text);
+
+}  // namespace oratorio

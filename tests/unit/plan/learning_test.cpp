@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The choice by measured times, on made-up machines.
+#include "plan/learning.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+#include "plan/methods.hpp"
+#include "plan_support.hpp"
+
+namespace oratorio::test {
+namespace {
+
+/// A machine on which arm i takes seconds[i], up to some noise.
+struct Machine {
+    std::vector<double> seconds;
+    double noise = 0;
+    std::mt19937_64 random;
+
+    double time_of(std::size_t arm) {
+        std::lognormal_distribution<double> factor(0, noise);
+        return seconds[arm] * factor(random);
+    }
+    [[nodiscard]] double best() const { return *std::ranges::min_element(seconds); }
+};
+
+/// Returns arms with these estimates, each of another method, in which ranks wait as given.
+std::vector<ArmEstimate> arms_with(std::span<const double> estimates,
+                                   std::span<const int> waiting = {}) {
+    std::vector<ArmEstimate> arms;
+    for (std::size_t i = 0; i < estimates.size(); ++i)
+        arms.push_back({{.method = &methods()[i]}, estimates[i], waiting.empty() ? 0 : waiting[i]});
+    return arms;
+}
+
+/// Makes accesses of one kind, and returns the index of the arm of each.
+std::vector<std::size_t> run_on(Machine& machine, std::span<const ArmEstimate> arms,
+                                LearnedTimes& learned, int accesses) {
+    std::vector<std::size_t> used;
+    for (int i = 0; i < accesses; ++i) {
+        const Trial trial = learned.trial({}, {arms.begin(), arms.end()});
+        used.push_back(trial.picked);
+        learned.record(trial, machine.time_of(trial.picked));
+    }
+    return used;
+}
+
+/// Returns the share of the time of all accesses that trying other arms has cost.
+double cost_of_trying(const LearnedTimes& learned) {
+    const KindTimes& kind = learned.kinds().front();
+    return kind.spent.excess / kind.spent.total;
+}
+
+TEST(Learning, starts_with_the_choice_of_the_model) {
+    LearnedTimes learned;
+    const auto arms = arms_with(std::array{2.0, 1.0});
+    EXPECT_EQ(learned.pick({}, arms), 0U);
+}
+
+TEST(Learning, takes_a_faster_arm_that_the_model_could_not_tell_apart) {
+    const auto arms = arms_with(std::array{1.0, 1.05});
+    Machine machine{{1.0, 0.5}};
+    LearnedTimes learned;
+    const auto used = run_on(machine, arms, learned, 6);
+    EXPECT_EQ(used, (std::vector<std::size_t>{0, 0, 1, 1, 1, 1}));
+}
+
+TEST(Learning, does_not_try_an_arm_that_is_much_slower_by_the_model) {
+    const auto arms = arms_with(std::array{1.0, 4.0});
+    Machine machine{{1.0, 0.1}};
+    LearnedTimes learned;
+    const auto used = run_on(machine, arms, learned, 100);
+    EXPECT_EQ(std::ranges::count(used, 1U), 0);
+}
+
+TEST(Learning, of_equally_fast_arms_takes_the_one_in_which_ranks_wait_less) {
+    const auto arms = arms_with(std::array{1.0, 1.01}, std::array{2, 0});
+    Machine machine{{1.0, 1.03}};
+    LearnedTimes learned;
+    EXPECT_EQ(run_on(machine, arms, learned, 10).back(), 1U);
+}
+
+TEST(Learning, follows_a_change_of_the_storage_within_ten_accesses) {
+    const auto arms = arms_with(std::array{1.0, 1.05});
+    Machine machine{{1.0, 1.2}};
+    LearnedTimes learned;
+    EXPECT_EQ(run_on(machine, arms, learned, 40).back(), 0U);
+    machine.seconds = {5.0, 1.2};
+    EXPECT_EQ(run_on(machine, arms, learned, 10).back(), 1U);
+}
+
+TEST(Learning, an_arm_that_no_longer_applies_is_not_picked) {
+    const auto arms = arms_with(std::array{1.0, 1.05});
+    Machine machine{{1.0, 0.5}};
+    LearnedTimes learned;
+    run_on(machine, arms, learned, 6);
+    EXPECT_EQ(learned.pick({}, std::span(arms).first(1)), 0U);
+}
+
+TEST(Learning, keeps_a_bounded_number_of_kinds_those_used_last) {
+    LearnedTimes learned;
+    const auto arms = arms_with(std::array{1.0, 1.05});
+    for (int ranks = 0; ranks < 100; ++ranks) {
+        AccessKind kind;
+        kind.ranks = ranks;
+        learned.record(learned.trial(kind, arms), 1);
+    }
+    EXPECT_EQ(learned.kinds().size(), LearnedTimes::kKindsMost);
+    EXPECT_EQ(learned.kinds().front().kind.ranks, 99);
+}
+
+/// A made-up machine and a kind of access there: each constant of the cost model is off by a factor
+/// of its own, two thirds of them by less than two times.
+struct Setting {
+    explicit Setting(int seed) : random(static_cast<std::uint64_t>(seed)) {
+        const int nodes = one_of({1, 1, 4, 16, 256});
+        const int ranks = nodes * one_of({2, 4, 8});
+        summaries = interleaved(ranks, one_of({64, 512, 4096, 65536}), one_of({16, 256, 1024}),
+                                one_of({0, 0, 100, 5000}));
+        topology = nodes_of(ranks, nodes);
+        direction = one_of({0, 1}) == 0 ? Direction::read : Direction::write;
+        if (nodes == 1) options = all_allowed();
+        options.local_file_system = nodes == 1;
+        std::normal_distribution<double> logarithm(0, std::log(2.0));
+        truth = options;
+#define COST(name, memory, disk, doc) truth.costs.name *= std::exp(logarithm(random));
+#include "plan/costs.def"
+#undef COST
+    }
+
+    int one_of(std::initializer_list<int> values) {
+        std::uniform_int_distribution<std::size_t> index(0, values.size() - 1);
+        return values.begin()[index(random)];
+    }
+    /// Returns the arms with the estimates of these constants, and the pick of `learned`.
+    [[nodiscard]] std::shared_ptr<const Trial> trial(FlatTerms constants,
+                                                     const LearnedTimes& learned) const {
+        constants.learned = &learned;
+        return make_plan_for(0, direction, Agreed<AllSummaries>::vouch(summaries),
+                             Agreed<const Nodes&>::vouch(topology), *terms_of(constants),
+                             Agreed<NodeSharing>::vouch({}))
+            .trial;
+    }
+
+    std::mt19937_64 random;
+    Summaries summaries;
+    Nodes topology;
+    Direction direction = Direction::read;
+    FlatTerms options;
+    FlatTerms truth;
+};
+
+TEST(Learning, finds_the_best_arm_on_nearly_all_machines_within_ten_accesses_at_little_cost) {
+    constexpr int kMachines = 1000;
+    int settings = 0;
+    int found = 0;
+    int cold = 0;
+    int cheap = 0;
+    for (int seed = 0; seed < kMachines; ++seed) {
+        Setting setting(seed);
+        const auto estimated = setting.trial(setting.options, {});
+        const auto real = setting.trial(setting.truth, {});
+        if (estimated == nullptr || real == nullptr) continue;
+        Machine machine{{}, 0.02, std::mt19937_64(static_cast<std::uint64_t>(seed))};
+        std::vector<ArmEstimate> arms;
+        for (const ArmEstimate& one : estimated->arms) {
+            const auto same = std::ranges::find(real->arms, one.arm, &ArmEstimate::arm);
+            if (same == real->arms.end()) continue;
+            arms.push_back(one);
+            machine.seconds.push_back(same->seconds);
+        }
+        if (arms.size() < 2) continue;
+        ++settings;
+        LearnedTimes learned;
+        const std::size_t tenth = run_on(machine, arms, learned, 11).back();
+        found += machine.seconds[tenth] <= machine.best() / 0.95 ? 1 : 0;
+        cold += machine.seconds[0] <= machine.best() / 0.95 ? 1 : 0;
+        run_on(machine, arms, learned, 89);
+        cheap += cost_of_trying(learned) <= 0.05 ? 1 : 0;
+    }
+    RecordProperty("machines", settings);
+    RecordProperty("best_at_first", cold);
+    RecordProperty("best_after_ten", found);
+    RecordProperty("cheap", cheap);
+    EXPECT_GE(found, settings * 95 / 100);
+    EXPECT_GE(cheap, settings * 95 / 100);
+}
+
+}  // namespace
+}  // namespace oratorio::test
