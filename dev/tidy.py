@@ -70,7 +70,7 @@ KIND_TABLES = {
 # Files that may vouch for agreed values: collective helpers, which ensure that all ranks have the same value.
 VOUCHERS = {
     "src/comm/agreed.hpp", "src/comm/agreed.cpp", "src/bind/workspaces.cpp",
-    "src/exchange/node_shared/node_memory.cpp", "src/hints/hint_sources.cpp",
+    "src/exchange/node_shared/node_memory.cpp", "src/hints/hint_sources.cpp", "src/engine/tuning.cpp",
 }  # fmt: skip
 
 INCLUDE = re.compile(r'\s*#\s*include\s*([<"])([^>"]+)[>"]')

@@ -125,12 +125,14 @@ class Job {
         NodeMemory node(
             Error::make(ErrorKind::unsupported_operation, "simulated ranks share none"));
         PlanCache plans;
+        LearnedTimes learned;
+        Tuning tuning(learned);
         IoThread io_thread;
         LockPolicy lock_policy;
         UndeliveredErrors undelivered;
         PlanObserver observer;
-        const FileContext file{transport, store,     stats,       buffers,    node,
-                               plans,     io_thread, lock_policy, undelivered};
+        const FileContext file{transport, store,  stats,     buffers,     node,
+                               plans,     tuning, io_thread, lock_policy, undelivered};
         MPI_Barrier(MPI_COMM_WORLD);
         const Outcome outcome = run_access({file, terms_, observer}, access, true);
         if (outcome.error.kind != ErrorKind::none) failure_ = outcome.error.what;

@@ -103,6 +103,8 @@ OpenCall call_of(const OpenArguments& arguments) {
     call.narrate = [](const std::string& text) { narrate(text); };
     if (process().settings.explain_json) call.record = record;
     call.read_costs = read_costs;
+    call.clock = Recorder::now;
+    call.learned_file = &process().learned_file;
     call.devices = &process().devices;
     call.locks = &process().locks;
     call.covers_job = covers_job(arguments.comm);

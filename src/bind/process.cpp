@@ -73,6 +73,16 @@ std::string costs_folder() {
     return home.empty() ? "" : absolute(home + "/.cache/oratorio");
 }
 
+/// Returns the path of the file with learned times ("" if there is no folder for it).
+std::string path_of_learned() {
+    char machine[256] = {};
+    gethostname(machine, sizeof machine - 1);
+    const std::string state = environment("XDG_STATE_HOME");
+    const std::string home = environment("HOME");
+    const std::string folder = !state.empty() ? state : home.empty() ? "" : home + "/.local/state";
+    return learned_path(folder.empty() ? "" : absolute(folder), machine);
+}
+
 std::string trace_path() {
     if (!is_on("ORATORIO_TRACE")) return "";
     const std::string given = environment("ORATORIO_TRACE");
@@ -180,6 +190,7 @@ Settings read_environment() {
     settings.trace_path = trace_path();
     settings.print_hints = is_on("ROMIO_PRINT_HINTS");
     settings.costs_folder = costs_folder();
+    settings.learned_path = path_of_learned();
     settings.ranks_per_node = std::atoi(environment("ORATORIO_RANKS_PER_NODE").c_str());
     if (const std::string wait = environment("ORATORIO_WAIT_NOTICE"); !wait.empty())
         settings.wait_notice = std::atoi(wait.c_str());

@@ -35,6 +35,7 @@ struct Settings {
     bool explain_json = false;  ///< explanations are JSON lines: the path ends with .json
     std::string trace_path;     ///< ORATORIO_TRACE: file for the trace of accesses; "": no trace
     bool print_hints = false;   ///< ROMIO_PRINT_HINTS=1: each open prints the hints in force
+    std::string learned_path;   ///< the file of learned times; "": there is no folder for it
     std::string costs_folder;   ///< ORATORIO_COSTS, else the user's cache: what calibration found
     int ranks_per_node = 0;     ///< ORATORIO_RANKS_PER_NODE: pretended node size; 0 = the true one
     int wait_notice = 10;  ///< ORATORIO_WAIT_NOTICE: seconds that rank 0 waits silently; 0: for
@@ -82,6 +83,7 @@ struct Process {
     Devices devices;
     AgentHosts agent_hosts;
     Account account;
+    LearnedFile learned_file{settings.learned_path};
 };
 
 [[nodiscard]] Settings read_environment();

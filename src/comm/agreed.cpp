@@ -39,19 +39,20 @@ Remark remark_of(std::uint64_t key) {
 Result<Step> Agreement::step(Transport& transport) {
     const Rank rank = transport.topology().rank;
     if (phase_ == Phase::ready) {
-        key_ = std::max(key_of(error_, rank), static_cast<std::uint64_t>(remark_));
-        return start(transport.reduce(std::span(&key_, 1), ReduceOp::max), Phase::deciding,
-                     transport);
+        words_[0] = std::max(key_of(error_, rank), static_cast<std::uint64_t>(remark_));
+        const auto sent = std::span(words_).first(timed_ ? words_.size() : 1);
+        return start(transport.reduce(sent, ReduceOp::max), Phase::deciding, transport);
     }
     if (phase_ == Phase::over) return Step::done;
     const auto completion = transport.test(ticket_);
     if (!completion) return completion.error();
     if (!completion->done) return Step::idle;
-    if (phase_ == Phase::deciding) remark_ = remark_of(key_);
-    if (phase_ == Phase::deciding && key_ != 0 && remark_ == Remark::none) {
+    const std::uint64_t key = words_[0];
+    if (phase_ == Phase::deciding) remark_ = remark_of(key);
+    if (phase_ == Phase::deciding && key != 0 && remark_ == Remark::none) {
         if (error_.rank < 0) error_ = error_.on(rank);
         return start(
-            transport.broadcast(owner_of(key_), std::as_writable_bytes(std::span(&error_, 1))),
+            transport.broadcast(owner_of(key), std::as_writable_bytes(std::span(&error_, 1))),
             Phase::telling, transport);
     }
     phase_ = Phase::over;

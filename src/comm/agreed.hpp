@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -145,13 +146,26 @@ enum class Remark : std::uint64_t {
     veto = UINT64_MAX,  ///< all that was done is void, though nothing failed; outweighs any error
 };
 
+/// When a rank entered an access and when its work there was done, in nanoseconds since this rank
+/// left a meeting that all ranks had before. The ranks' clocks needn't agree.
+struct AccessTimes {
+    std::uint64_t entered = 0;
+    std::uint64_t worked = 0;
+};
+
 /// Collective, in steps. Ends with the worst error of any rank (of equal ones, the lowest rank's),
-/// or with success, on all ranks alike. Costs one reduction of 8 bytes when nothing failed.
+/// or with success, on all ranks alike. Costs one reduction when nothing failed, of 8 bytes, or 24
+/// with times.
 class Agreement {
   public:
     Agreement() = default;
     explicit Agreement(const Error& mine, Remark remark = Remark::none)
         : error_(mine), remark_(remark) {}
+    /// Also agrees on how long the access took. REQUIRES: either all ranks pass times or none does.
+    Agreement(const Error& mine, Remark remark, const std::optional<AccessTimes>& times)
+        : error_(mine), remark_(remark), timed_(times.has_value()) {
+        if (times) words_ = {0, times->entered, times->worked};
+    }
 
     /// Returns Step::done when the agreement is reached. An error that it returns is the
     /// transport's. REQUIRES: the object does not move until the agreement is reached, because the
@@ -164,6 +178,11 @@ class Agreement {
     [[nodiscard]] const Error& error() const { return error_; }
     /// Returns true if no rank failed or vetoed, and some rank has more to do.
     [[nodiscard]] bool goes_on() const { return remark_ == Remark::more; }
+    /// Returns the nanoseconds from when the last rank entered until the last rank's work was done,
+    /// 0 if no times were passed. Equal on all ranks.
+    [[nodiscard]] std::uint64_t nanoseconds() const {
+        return words_[2] > words_[1] ? words_[2] - words_[1] : 0;
+    }
 
   private:
     enum class Phase { ready, deciding, telling, over };
@@ -172,7 +191,8 @@ class Agreement {
     Phase phase_ = Phase::ready;
     Error error_;
     Remark remark_ = Remark::none;
-    std::uint64_t key_ = 0;
+    bool timed_ = false;
+    std::array<std::uint64_t, 3> words_{};  ///< reduced by max: the key of the error, the times
     Ticket ticket_;
 };
 

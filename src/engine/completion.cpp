@@ -17,8 +17,9 @@ class AgreedCompletion final : public AccessCompletion {
   public:
     AgreedCompletion(Transport& transport, const Plan& plan) : transport_(transport), plan_(plan) {}
 
-    void begin(const Error& mine, Remark remark, const StoredReport& stored) override {
-        agreement_ = Agreement(mine, remark);
+    void begin(const Error& mine, Remark remark, const StoredReport& stored,
+               const std::optional<AccessTimes>& times) override {
+        agreement_ = Agreement(mine, remark, times);
         reports_ = StoredReports(stored);
     }
     Result<Step> step() override {
@@ -36,6 +37,7 @@ class AgreedCompletion final : public AccessCompletion {
     const Error& error() const override { return agreement_.error(); }
     bool vetoed() const override { return agreement_.vetoed(); }
     bool goes_on() const override { return agreement_.goes_on(); }
+    std::uint64_t nanoseconds() const override { return agreement_.nanoseconds(); }
     Bytes stored_bytes(const Access& access, Extent mine) const override {
         return reports_.stored_bytes(plan_, access, mine);
     }
@@ -65,7 +67,8 @@ class ReportedCompletion final : public AccessCompletion {
   public:
     ReportedCompletion(const RunContext& context, const Plan& plan, unsigned number);
 
-    void begin(const Error& mine, Remark remark, const StoredReport& stored) override;
+    void begin(const Error& mine, Remark remark, const StoredReport& stored,
+               const std::optional<AccessTimes>& times) override;
     Result<Step> step() override;
     Activity activity() const override { return Activity::agreeing; }
     const Error& error() const override { return worst_; }
@@ -113,7 +116,8 @@ void ReportedCompletion::start(Result<Ticket> ticket) {
     }
 }
 
-void ReportedCompletion::begin(const Error& mine, Remark, const StoredReport& stored) {
+void ReportedCompletion::begin(const Error& mine, Remark, const StoredReport& stored,
+                               const std::optional<AccessTimes>&) {
     mine_ = {key_of(mine, rank()), mine, stored};
     if (own_ < 0) return;
     auto message = std::as_bytes(std::span(&mine_, 1));

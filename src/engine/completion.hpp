@@ -6,6 +6,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "comm/agreed.hpp"
 #include "engine/run_context.hpp"
@@ -23,8 +24,10 @@ class AccessCompletion {
     AccessCompletion(const AccessCompletion&) = delete;
     AccessCompletion& operator=(const AccessCompletion&) = delete;
 
-    /// Called once when this rank's work is over, with its own failure and how far its storage got.
-    virtual void begin(const Error& mine, Remark remark, const StoredReport& stored) = 0;
+    /// Called once when this rank's work is over, with its own failure, how far its storage got,
+    /// and, if the access is measured, its times.
+    virtual void begin(const Error& mine, Remark remark, const StoredReport& stored,
+                       const std::optional<AccessTimes>& times) = 0;
     /// Makes progress; returns Step::done when the outcome is known. An error comes from the
     /// transport. REQUIRES: begin() was called.
     virtual Result<Step> step() = 0;
@@ -40,6 +43,8 @@ class AccessCompletion {
     /// Equal on all ranks; always false if aggregators report.
     [[nodiscard]] virtual bool vetoed() const { return false; }
     [[nodiscard]] virtual bool goes_on() const { return false; }
+    /// Returns the nanoseconds that the access took. Equal on all ranks; 0 if it isn't measured.
+    [[nodiscard]] virtual std::uint64_t nanoseconds() const { return 0; }
     /// Returns the bytes of `access` that are stored; `mine` is this rank's hull.
     /// REQUIRES: a write through aggregators failed.
     [[nodiscard]] virtual Bytes stored_bytes(const Access& access, Extent mine) const = 0;

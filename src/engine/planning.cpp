@@ -19,7 +19,10 @@ Planning::Planning(const RunContext& context, const Access& access, bool collect
 void Planning::begin(bool may_recall, std::uint16_t flags) {
     flags_ = flags;
     recalled_ = absent_ = false;
-    if (may_recall && collective_ && context_.file.plans.trusted(access_.direction)) {
+    const FileContext& file = context_.file;
+    const Direction direction = access_.direction;
+    if (may_recall && collective_ && file.plans.trusted(direction) &&
+        !file.tuning.wants_other(file.plans.plan(direction))) {
         recall();
     } else {
         phase_ = Phase::summarise;

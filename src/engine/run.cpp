@@ -108,6 +108,7 @@ void Run::begin(bool may_recall) {
     if (unable) flags |= flag_no_store;
     if (agrees) flags |= flag_agrees;
     memory_.start_over();
+    entered_ = context_.file.tuning.since_meeting();
     planning_.begin(may_recall, flags);
     enter(Phase::planning);
 }
@@ -123,7 +124,11 @@ bool Run::planning_done() {
     const bool done = *planned == Step::done;
     if (done) enter(Phase::planned);
     // All ranks have entered this access, so all have left the previous ones.
-    if (done && collective_ && !planning_.recalled()) context_.file.lock_policy.left_first = false;
+    if (done && collective_ && !planning_.recalled()) {
+        context_.file.lock_policy.left_first = false;
+        context_.file.tuning.meet();
+        entered_ = 0;
+    }
     if (!sent && sends_messages()) {  // a caller that may send messages continues at once
         moves_left_ = 0;
         return false;
@@ -241,7 +246,7 @@ bool Run::work_done() {
                        void_all          ? Remark::veto
                        : access_.goes_on ? Remark::more
                                          : Remark::none,
-                       work_ ? work_->report() : StoredReport{});
+                       work_ ? work_->report() : StoredReport{}, times());
     enter(plan().ranks_at_once() > 0 ? Phase::passing_turn : Phase::completion);
     return step_phase();
 }
@@ -254,6 +259,7 @@ bool Run::ending_done() {
         if (completion_->activity() != before) track_.enter(completion_->activity());
         return false;
     }
+    context_.file.tuning.meet();
     if (completion_->vetoed()) {
         context_.file.plans.distrust(access_.direction);
         context_.observer.dropped();
@@ -267,9 +273,18 @@ bool Run::ending_done() {
         return step_phase();
     }
     error_ = completion_->error();
+    if (error_.kind == ErrorKind::none)
+        context_.file.tuning.record(plan(), completion_->nanoseconds());
     leave();
     finish(error_, bytes_moved());
     return true;
+}
+
+/// Returns this rank's times of the access, or nothing if it isn't measured. Equal plans agree on
+/// whether it is.
+std::optional<AccessTimes> Run::times() const {
+    if (plan().trial == nullptr) return std::nullopt;
+    return AccessTimes{entered_, context_.file.tuning.since_meeting()};
 }
 
 /// Records that this rank finished before the others. Unless all ranks agreed, aggregators that

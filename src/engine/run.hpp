@@ -82,6 +82,7 @@ class Run {
     bool work_done();
     bool turn_passed();
     bool ending_done();
+    [[nodiscard]] std::optional<AccessTimes> times() const;
     void leave();
     [[nodiscard]] Bytes bytes_moved() const;
     void unlock();
@@ -98,6 +99,7 @@ class Run {
     bool collective_;
     Rank rank_;
     RunMemory memory_;
+    std::uint64_t entered_ = 0;  ///< nanoseconds from the ranks' last meeting
     Planning planning_;
     PreExtend pre_extend_;
     bool maps_ = true;  ///< false: the file can't be extended for mappings; equal on all ranks

@@ -10,6 +10,7 @@
 #include "data_shipping/agents.hpp"
 #include "engine/lock_policy.hpp"
 #include "engine/plan_cache.hpp"
+#include "engine/tuning.hpp"
 #include "exchange/node_shared/node_memory.hpp"
 #include "memory/buffer_pool.hpp"
 #include "stats/recorder.hpp"
@@ -52,6 +53,7 @@ struct FileContext {
     BufferPool& buffers;  ///< stay warm from access to access
     NodeMemory& node;
     PlanCache& plans;
+    Tuning& tuning;
     IoThread& io_thread;
     LockPolicy& lock_policy;
     UndeliveredErrors& undelivered;

@@ -96,7 +96,8 @@ AccessExplainer File::explainer(const AccessCall& call, const Begun& begun) {
 OperationContext File::operation_context(const AccessCall& call, const Begun& begun) {
     State& state = *state_;
     return {.file = *state.shared,
-            .config = state.hints.config(state.opened.found, state.transport, state.agents.facts()),
+            .config = state.hints.config(state.opened.found, state.transport, state.agents.facts(),
+                                         state.tuning.learned()),
             .numbers = state.workspace->numbers,
             .traced = begun.traced,
             .observer = std::make_shared<AccessExplainer>(explainer(call, begun))};

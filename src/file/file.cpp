@@ -10,6 +10,7 @@
 #include "file/path.hpp"
 #include "file/state.hpp"
 #include "plan/aggregators.hpp"
+#include "plan/learning_text.hpp"
 #include "plan/methods.hpp"
 #include "store/allocate.hpp"
 
@@ -36,8 +37,11 @@ std::vector<Rank> aggregators_of(const Nodes& topology, const PlanOptions& optio
     return ranks;
 }
 
-Result<void> File::State::take_hints(const HintMap& mine, const HintOrigins& origins) {
-    if (auto taken = hints.take(transport, mine, origins, opened, messages); !taken) return taken;
+Result<void> File::State::take_hints(const HintMap& mine, const HintOrigins& origins,
+                                     const std::string& learned) {
+    const auto told = hints.take(transport, mine, origins, opened, messages, learned);
+    if (!told) return told.error();
+    if (auto times = parse_learned(*told)) workspace->learned = std::move(*times);
     locks.policy().sieves = sieves_writes(hints->plan);
     plans.forget();
     return records.resize(hints->shared_write_behind, messages);
@@ -112,6 +116,7 @@ Result<void> File::close() {
     if (auto closed = state_->store->close(); !closed && error.kind == ErrorKind::none)
         error = closed.error();
     state_->store.reset();
+    state_->keep_times();
     auto outcome = agree_on_error(ranks, error);
     if (auto told = state_->tell_account(); !told && outcome) outcome = told.error();
     if (state_->trace.started()) {

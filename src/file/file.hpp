@@ -14,6 +14,7 @@
 #include "data_shipping/host.hpp"
 #include "device/devices.hpp"
 #include "file/job_locks.hpp"
+#include "file/learned_file.hpp"
 #include "file/operation.hpp"
 #include "file/path.hpp"
 #include "file/view.hpp"
@@ -102,6 +103,11 @@ struct OpenCall {
     AgentHosts* agent_hosts = nullptr;
     /// Returns the costs measured for a kind of file system, as text; "" if there are none.
     std::function<std::string(std::string_view file_system)> read_costs;
+    /// Measures collective accesses, so that `auto` learns; null: `auto` doesn't. Equal on all
+    /// ranks.
+    Tuning::Clock clock = nullptr;
+    /// Keeps the times for later jobs; null: nothing is kept. Used on rank 0 only.
+    const LearnedFile* learned_file = nullptr;
     /// What the process knows about locks between nodes; null: file-system locks are trusted there.
     JobLocks* locks = nullptr;
     /// True if the communicator has all processes of the job. Equal on all ranks.

@@ -8,8 +8,9 @@ namespace oratorio {
 namespace {
 
 PlanConfig config_of(const Hints& given, const FileFindings& found, const Nodes& nodes,
-                     const AgentFacts& agents) {
+                     const AgentFacts& agents, const LearnedTimes* learned) {
     PlanConfig made;
+    made.facts.learned = learned;
     made.options = given.plan;
     if (found.striping.unit > 0) made.options.striping_unit = found.striping.unit;
     if (found.striping.targets > 0)
@@ -24,6 +25,7 @@ PlanConfig config_of(const Hints& given, const FileFindings& found, const Nodes&
     made.facts.alone = nodes.size == 1;
     made.facts.ranks_of_machine = nodes.ranks_of_node_most() * nodes.nodes_of_machine;
     made.facts.cores_of_machine = nodes.cores;
+    made.facts.file_system = found.file_system;
     made.facts.local_file_system = is_local(found.file_system);
     made.facts.mappable = found.mappable;
     made.facts.asynchronous =
@@ -41,11 +43,13 @@ PlanConfig config_of(const Hints& given, const FileFindings& found, const Nodes&
 
 }  // namespace
 
-Result<void> FileHints::take(Transport& ranks, const HintMap& mine, const HintOrigins& origins,
-                             const OpenedFile& file, UserMessages& messages) {
+Result<std::string> FileHints::take(Transport& ranks, const HintMap& mine,
+                                    const HintOrigins& origins, const OpenedFile& file,
+                                    UserMessages& messages, const std::string& learned) {
     const Topology& topology = ranks.topology();
     const auto beside = ranks_beside(topology, topology.rank);
-    const auto agreed = agree_on_hints(ranks, {mine, buffer_bytes_most(static_cast<int>(beside))});
+    const auto agreed =
+        agree_on_hints(ranks, {mine, buffer_bytes_most(static_cast<int>(beside)), learned});
     if (!agreed) return agreed.error();
     if (const auto differing = (**agreed).differing; differing > 0) {
         messages.warn("hints: " + std::to_string(differing) +
@@ -62,7 +66,7 @@ Result<void> FileHints::take(Transport& ranks, const HintMap& mine, const HintOr
         messages.warn(explain_warning(warning, origins));
     if (messages.explains() && !mine.empty())
         messages.say(file.path + ": hints\n" + explain_hints(mine, origins, *hints_), "hints");
-    return {};
+    return (**agreed).of_root.learned;
 }
 
 void FileHints::set_atomic(const Agreed<std::uint64_t>& atomic) {
@@ -75,16 +79,16 @@ void FileHints::set_atomic(const Agreed<std::uint64_t>& atomic) {
     config_.reset();
 }
 
-std::shared_ptr<const Agreed<PlanConfig>> FileHints::config(const Agreed<FileFindings>& found,
-                                                            const Transport& ranks,
-                                                            const Agreed<AgentFacts>& agents) {
+std::shared_ptr<const Agreed<PlanConfig>> FileHints::config(
+    const Agreed<FileFindings>& found, const Transport& ranks, const Agreed<AgentFacts>& agents,
+    const Agreed<const LearnedTimes*>& learned) {
     if (config_ == nullptr) {
         const auto make = [](const Hints& given, const FileFindings& all, const Nodes& nodes,
-                             const AgentFacts& shipped_to) {
-            return config_of(given, all, nodes, shipped_to);
+                             const AgentFacts& shipped_to, const LearnedTimes* times) {
+            return config_of(given, all, nodes, shipped_to, times);
         };
         config_ = std::make_shared<const Agreed<PlanConfig>>(
-            agreed_from(make, hints_, found, nodes_of(ranks), agents));
+            agreed_from(make, hints_, found, nodes_of(ranks), agents, learned));
     }
     return config_;
 }

@@ -13,6 +13,7 @@
 #include "file/opening.hpp"
 #include "file/path.hpp"
 #include "file/state.hpp"
+#include "plan/learning_text.hpp"
 #include "store/lazy_open.hpp"
 
 namespace oratorio {
@@ -370,6 +371,7 @@ File::State::State(std::shared_ptr<Workspace> lent, const OpenCall& call)
       transport(*workspace->transport),
       messages(call, transport.topology().rank),
       locks(transport.topology()),
+      tuning(workspace->learned),
       trace(stats),
       staging(call.devices, opened, hints, messages),
       flushes(transport),
@@ -382,6 +384,26 @@ File::State::State(std::shared_ptr<Workspace> lent, const OpenCall& call)
     locks.policy().io_thread = &io_thread;
 }
 
+std::string File::State::times_to_tell(const OpenCall& call, const HintMap& mine) {
+    const Topology& topology = transport.topology();
+    const auto hint = mine.find("oratorio_learn");
+    const bool keeps = hint == mine.end() || hint->second == "keep";
+    if (topology.rank != 0 || call.learned_file == nullptr || !keeps ||
+        !workspace->learned.kinds().empty())
+        return "";
+    const auto text = call.learned_file->read();
+    if (!text) messages.warn("learned times are ignored: " + oratorio::describe(text.error(), ""));
+    const auto times = text ? parse_learned(*text) : std::nullopt;
+    return times ? to_text(for_ranks(*times, topology.size)) : "";
+}
+
+void File::State::keep_times() {
+    if (transport.topology().rank != 0 || learned_file == nullptr) return;
+    const auto kept = learned_file->merge(workspace->learned);
+    if (!kept)
+        messages.warn("learned times can't be kept: " + oratorio::describe(kept.error(), ""));
+}
+
 Result<std::unique_ptr<File>> File::open(std::shared_ptr<Workspace> workspace,
                                          const OpenCall& call) {
     auto state = std::make_unique<State>(std::move(workspace), call);
@@ -391,12 +413,16 @@ Result<std::unique_ptr<File>> File::open(std::shared_ptr<Workspace> workspace,
         !agreed)
         return agreed.error();
     const auto origins = hint_origins(call.sources, call.info, file.path);
-    if (auto taken = state->take_hints(merge_hints(call.sources, call.info, file.path), origins);
-        !taken)
+    const HintMap mine = merge_hints(call.sources, call.info, file.path);
+    if (auto taken = state->take_hints(mine, origins, state->times_to_tell(call, mine)); !taken)
         return taken.error();
 
     if (auto opened = state->open_stores(call); !opened) return opened.error();
     state->stats.timed = file.found->account;
+    if (call.clock != nullptr && state->hints->learn != LearnChoice::off)
+        state->tuning.start(call.clock);
+    if (state->hints->learn == LearnChoice::keep && state->tuning.measures())
+        state->learned_file = call.learned_file;
     if (file.found->traced) state->trace.start(call.trace, ranks.topology().size);
     // A rank itself locks the bytes that it ships, and the agent is another owner of locks. So
     // mandatory locks would deny the agent's accesses.
@@ -410,6 +436,7 @@ Result<std::unique_ptr<File>> File::open(std::shared_ptr<Workspace> workspace,
                                       .buffers = state->workspace->buffers,
                                       .node = state->workspace->node,
                                       .plans = state->plans,
+                                      .tuning = state->tuning,
                                       .io_thread = state->io_thread,
                                       .lock_policy = state->locks.policy(),
                                       .undelivered = state->unsynced.undelivered(),

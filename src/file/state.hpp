@@ -6,6 +6,7 @@
 #include <deque>
 
 #include "comm/flush_status.hpp"
+#include "engine/tuning.hpp"
 #include "file/agents.hpp"
 #include "file/device_staging.hpp"
 #include "file/file.hpp"
@@ -51,6 +52,8 @@ struct File::State {
     OpenLocks locks;
     Stats stats;
     PlanCache plans;
+    Tuning tuning;
+    const LearnedFile* learned_file = nullptr;  ///< null: times aren't kept
     IoThread io_thread;
     FileTrace trace;
     DeviceStaging staging;
@@ -68,8 +71,13 @@ struct File::State {
     /// Collective. Opens this rank's store, and agrees on what the ranks found out.
     Result<void> open_stores(const OpenCall& call);
     /// Collective. Puts rank 0's hints over those in use, and makes all that depends on hints
-    /// follow them.
-    Result<void> take_hints(const HintMap& mine, const HintOrigins& origins);
+    /// follow them. `learned` has rank 0's times of earlier jobs.
+    Result<void> take_hints(const HintMap& mine, const HintOrigins& origins,
+                            const std::string& learned = "");
+    /// Returns what rank 0 tells the others about earlier jobs: nothing if they know times already.
+    [[nodiscard]] std::string times_to_tell(const OpenCall& call, const HintMap& mine);
+    /// Keeps the times of this job for later ones, on rank 0.
+    void keep_times();
     /// Does what take_hints() does, with the hints of an info object.
     Result<void> take_info(const HintMap& info) {
         return take_hints(info, hint_origins({}, info, ""));

@@ -9,6 +9,7 @@
 
 #include "exchange/node_shared/node_memory.hpp"
 #include "memory/buffer_pool.hpp"
+#include "plan/learning.hpp"
 
 namespace oratorio {
 
@@ -40,6 +41,7 @@ struct Workspace {
     NodeMemory node;
     BufferPool buffers;
     RunNumbers numbers;
+    LearnedTimes learned;  ///< equal on all ranks
 };
 
 }  // namespace oratorio

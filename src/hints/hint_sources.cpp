@@ -167,24 +167,29 @@ HintOrigins hint_origins(const HintSources& sources, const HintMap& info, std::s
 Result<Agreed<AgreedHints>> agree_on_hints(Transport& transport, const GivenHints& mine) {
     struct Head {
         std::uint64_t length;
+        std::uint64_t learned;  ///< bytes at the text's end
         Bytes buffer_most;
     };
-    std::string text = encode_hints(mine.map);
-    const auto head = agree_on_root(transport, Head{text.size(), mine.buffer_most});
+    std::string text = encode_hints(mine.map) + mine.learned;
+    const auto head =
+        agree_on_root(transport, Head{text.size(), mine.learned.size(), mine.buffer_most});
     if (!head) return head.error();
     text.resize((*head)->length);
     if (!text.empty()) {
         if (auto sent = broadcast(transport, 0, std::as_writable_bytes(std::span(text))); !sent)
             return sent.error();
     }
-    auto given = decode_hints(text);
+    const std::size_t pairs = text.size() - std::min<std::size_t>((*head)->learned, text.size());
+    std::string learned = text.substr(pairs);
+    auto given = decode_hints(std::string_view(text).substr(0, pairs));
     const std::uint64_t differs = !given ? kUnreadable : *given == mine.map ? 0U : 1U;
     const auto counted = agree_on_sums(transport, std::array{differs});
     if (!counted) return counted.error();
     const std::uint64_t differing = (**counted)[0];
     if (differing >= kUnreadable)
         return Error::make(ErrorKind::internal, "a rank can't read the hints that rank 0 sent");
-    return Agreed<AgreedHints>::vouch({{std::move(*given), (*head)->buffer_most}, differing});
+    return Agreed<AgreedHints>::vouch(
+        {{std::move(*given), (*head)->buffer_most, std::move(learned)}, differing});
 }
 
 }  // namespace oratorio

@@ -30,7 +30,8 @@ enum class HintRole { acts, kept };
 using HintMember =
     std::variant<Bytes& (*)(Hints&), int& (*)(Hints&), Toggle& (*)(Hints&), bool& (*)(Hints&),
                  std::string& (*)(Hints&), const Method*& (*)(Hints&), StoreChoice& (*)(Hints&),
-                 ProgressChoice& (*)(Hints&), LockChoice& (*)(Hints&), DomainsChoice& (*)(Hints&)>;
+                 ProgressChoice& (*)(Hints&), LockChoice& (*)(Hints&), LearnChoice& (*)(Hints&),
+                 DomainsChoice& (*)(Hints&)>;
 
 struct HintRow {
     std::string_view key;

@@ -30,11 +30,15 @@ enum class LockChoice { automatic, file, job, count };
 /// What moves nonblocking and split accesses on.
 enum class ProgressChoice { automatic, thread, calls, start, count };
 
+/// Whether `auto` learns from the times of accesses: for later jobs, too, within the job, or never.
+enum class LearnChoice { keep, job, off, count };
+
 struct Hints {
     PlanOptions plan;
     StoreChoice store = StoreChoice::automatic;
     ProgressChoice progress = ProgressChoice::automatic;
     LockChoice locks = LockChoice::automatic;
+    LearnChoice learn = LearnChoice::keep;
     int uring_depth = 16;
     int file_permissions = 0666;         ///< file_perm, octal
     bool no_independent_access = false;  ///< romio_no_indep_rw
@@ -51,6 +55,7 @@ inline constexpr Bytes kBufferMost = Bytes{1} << 40;
 struct GivenHints {
     HintMap map;
     Bytes buffer_most = kBufferMost;  ///< the most that its machine can provide, see parse_hints
+    std::string learned;  ///< rank 0, at open: the times of earlier jobs (plan/learning_text)
 
     bool operator==(const GivenHints&) const = default;
 };

@@ -32,6 +32,7 @@ struct RankFile {
                  .buffers = buffers,
                  .node = node,
                  .plans = plans,
+                 .tuning = tuning,
                  .io_thread = io_thread,
                  .lock_policy = lock_policy,
                  .undelivered = undelivered,
@@ -52,6 +53,8 @@ struct RankFile {
     BufferPool buffers;
     NodeMemory node;
     PlanCache plans;
+    LearnedTimes learned;
+    Tuning tuning{learned};
     IoThread io_thread;
     LockPolicy lock_policy;
     UndeliveredErrors undelivered;

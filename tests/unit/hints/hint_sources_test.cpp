@@ -118,7 +118,7 @@ TEST(HintSources, HintsThatCanNotBeReadAreAnErrorOnAllRanks) {
             return;
         }
         // These are the steps of agree_on_hints, with an invalid text.
-        std::array<std::uint64_t, 2> head{8, 0};
+        std::array<std::uint64_t, 3> head{8, 0, 0};
         std::array<std::uint64_t, 1> text{UINT64_MAX};
         std::array<std::uint64_t, 1> differing{0};
         ASSERT_TRUE(broadcast(transport, 0, std::as_writable_bytes(std::span(head))).ok());

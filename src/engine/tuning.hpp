@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Tuning: measures the collective accesses of a file, and remembers which arm was the fastest
+// (plan/learning). The ranks have no common clock: each counts from the end of the last agreement
+// or gathering of an access, which all ranks left at about the same time.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "comm/agreed.hpp"
+#include "plan/learning.hpp"
+#include "plan/plan.hpp"
+
+namespace oratorio {
+
+class Tuning {
+  public:
+    /// Returns nanoseconds since some moment. A test may pass a clock of its own.
+    using Clock = std::int64_t (*)();
+
+    /// Measures nothing before start(): until then `auto` is the model's choice in each access.
+    /// REQUIRES: `learned`, which outlives the object, is equal on all ranks.
+    explicit Tuning(LearnedTimes& learned) : learned_(learned) {}
+
+    /// Collective. Measures accesses from now on. REQUIRES: called between two accesses.
+    void start(Clock clock) {
+        clock_ = clock;
+        meet();
+    }
+    [[nodiscard]] bool measures() const { return clock_ != nullptr; }
+    /// Returns the table of times, null if nothing is measured. The times were agreed on by the
+    /// reductions that ended the accesses.
+    [[nodiscard]] Agreed<const LearnedTimes*> learned() const;
+    /// Returns true if the next access of this kind should use another arm than the plan's.
+    [[nodiscard]] bool wants_other(const Plan& plan) const;
+    /// Notes that all ranks have just met.
+    void meet() { met_ = now(); }
+    /// Returns nanoseconds since the last meeting.
+    [[nodiscard]] std::uint64_t since_meeting() const {
+        return static_cast<std::uint64_t>(std::max<std::int64_t>(0, now() - met_));
+    }
+    /// Records how long an access with this plan took. REQUIRES: all ranks record the same.
+    void record(const Plan& plan, std::uint64_t nanoseconds);
+
+  private:
+    [[nodiscard]] std::int64_t now() const { return clock_ != nullptr ? clock_() : 0; }
+
+    LearnedTimes& learned_;
+    Clock clock_ = nullptr;
+    std::int64_t met_ = 0;
+};
+
+}  // namespace oratorio

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// `auto` learns from the times of accesses: simulated ranks with a clock that the test moves.
+#include "plan/learning.hpp"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "plan/learning_text.hpp"
+#include "plan/methods.hpp"
+#include "sim/file_ranks.hpp"
+
+namespace oratorio::test {
+namespace {
+
+constexpr Bytes kPiece = 512;
+constexpr Bytes kPieces = 64;
+
+/// The clock of all simulated ranks, which run in one thread at a time. Each look takes 0.1 s.
+std::int64_t look_at_clock() {
+    static std::int64_t now = 0;
+    return now += 100'000'000;
+}
+
+/// A clock whose times differ from rank to rank and from look to look, so that nothing but agreed
+/// values can keep the ranks together.
+std::int64_t look_at_wild_clock() {
+    static std::uint64_t state = 1;
+    static std::int64_t now = 0;
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return now += static_cast<std::int64_t>(state >> 44);
+}
+
+AccessCall call_on(std::vector<std::byte>& memory, Direction direction) {
+    AccessCall call;
+    call.collective = true;
+    call.at = Positioning::explicit_offset;
+    call.direction = direction;
+    call.memory = Layout{Shape::run(std::ssize(memory)), std::ssize(memory), 0, 1};
+    call.buffer = memory.data();
+    return call;
+}
+
+/// Writes and reads interleaved pieces several times, and compares all bytes.
+void use(File& file, int times) {
+    const Topology& topology = file.transport().topology();
+    const auto view = View::make(kPiece * topology.rank, 1, Shape::run(kPiece),
+                                 kPiece * topology.size, true, "native");
+    ASSERT_EQ(kind_of(file.set_view(view, {})), ErrorKind::none);
+    for (int i = 0; i < times; ++i) {
+        std::vector<std::byte> mine(kPiece * kPieces, std::byte(i * 16 + topology.rank));
+        std::vector<std::byte> back(mine.size());
+        EXPECT_EQ(file.access(call_on(mine, Direction::write)).error.kind, ErrorKind::none);
+        EXPECT_EQ(file.access(call_on(back, Direction::read)).error.kind, ErrorKind::none);
+        EXPECT_EQ(back, mine) << "access " << i;
+    }
+}
+
+OpenCall learning_call(const std::string& path, const HintMap& hints = {}) {
+    OpenCall call = call_of(path, kCreate, hints);
+    call.clock = look_at_clock;
+    return call;
+}
+
+std::shared_ptr<Workspace> workspace_of(Transport& transport) {
+    auto ranks = NodeTransport::over(std::make_unique<Lent>(transport));
+    EXPECT_TRUE(ranks.ok());
+    return std::make_shared<Workspace>(std::move(*ranks));
+}
+
+/// Returns the number of arms with times, of all kinds.
+std::size_t arms_tried(const LearnedTimes& learned) {
+    std::size_t count = 0;
+    for (const KindTimes& kind : learned.kinds())
+        count += static_cast<std::size_t>(
+            std::ranges::count_if(kind.arms, [](const ArmTimes& one) { return one.measured(); }));
+    return count;
+}
+
+TEST(LearningFile, all_ranks_learn_the_same_from_each_access) {
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+        const Folder folder;
+        std::set<std::string> tables;
+        run_ranks({.ranks = 4, .seed = seed}, [&](Transport& transport) {
+            const auto workspace = workspace_of(transport);
+            OpenCall call = learning_call(folder.file("data"));
+            call.clock = look_at_wild_clock;
+            auto file = File::open(workspace, call);
+            ASSERT_EQ(kind_of(file), ErrorKind::none);
+            use(**file, 30);
+            EXPECT_EQ(kind_of((*file)->close()), ErrorKind::none);
+            tables.insert(to_text(workspace->learned));
+            EXPECT_EQ(workspace->learned.kinds().size(), 2U);
+            for (const KindTimes& kind : workspace->learned.kinds())
+                EXPECT_EQ(kind.spent.accesses, 30U);
+            EXPECT_GT(arms_tried(workspace->learned), 2U);
+        });
+        EXPECT_EQ(tables.size(), 1U) << "seed " << seed;
+    }
+}
+
+/// Counts what a rank starts.
+class CountedTransport final : public Lent {
+  public:
+    CountedTransport(Transport& owner, int& started) : Lent(owner), started_(started) {}
+    Result<Ticket> send(Rank to, Tag tag, const SendMemory& data) override {
+        ++started_;
+        return Lent::send(to, tag, data);
+    }
+    Result<Ticket> reduce(std::span<std::uint64_t> values, ReduceOp op) override {
+        ++started_;
+        return Lent::reduce(values, op);
+    }
+    Result<Ticket> gather(std::span<const std::byte> mine, std::span<std::byte> all) override {
+        ++started_;
+        return Lent::gather(mine, all);
+    }
+    Result<Ticket> broadcast(Rank root, std::span<std::byte> data) override {
+        ++started_;
+        return Lent::broadcast(root, data);
+    }
+
+  private:
+    int& started_;
+};
+
+/// Returns how many messages and collectives a rank starts from open to close.
+int started_with(Tuning::Clock clock) {
+    const Folder folder;
+    int started = 0;
+    run_ranks({.ranks = 2}, [&](Transport& transport) {
+        int mine = 0;
+        OpenCall call = learning_call(folder.file("data"));
+        call.clock = clock;
+        auto ranks = std::make_unique<CountedTransport>(transport, mine);
+        auto file = File::open(std::make_shared<Workspace>(std::move(ranks)), call);
+        ASSERT_EQ(kind_of(file), ErrorKind::none);
+        use(**file, 1);
+        EXPECT_EQ(kind_of((*file)->close()), ErrorKind::none);
+        if (transport.topology().rank == 0) started = mine;
+    });
+    return started;
+}
+
+TEST(LearningFile, the_end_of_an_access_carries_its_time_so_there_is_no_further_message) {
+    const int without = started_with(nullptr);
+    EXPECT_GT(without, 0);
+    EXPECT_EQ(started_with(look_at_clock), without);
+}
+
+TEST(LearningFile, the_hint_off_measures_nothing) {
+    const Folder folder;
+    run_ranks({.ranks = 2}, [&](Transport& transport) {
+        const auto workspace = workspace_of(transport);
+        auto file =
+            File::open(workspace, learning_call(folder.file("data"), {{"oratorio_learn", "off"}}));
+        ASSERT_EQ(kind_of(file), ErrorKind::none);
+        use(**file, 3);
+        EXPECT_EQ(kind_of((*file)->close()), ErrorKind::none);
+        EXPECT_TRUE(workspace->learned.kinds().empty());
+    });
+}
+
+TEST(LearningFile, later_files_go_on_where_earlier_ones_ended) {
+    const Folder folder;
+    run_ranks({.ranks = 2}, [&](Transport& transport) {
+        const auto workspace = workspace_of(transport);
+        for (int i = 0; i < 5; ++i) {
+            auto file = File::open(workspace, learning_call(folder.file(std::to_string(i))));
+            ASSERT_EQ(kind_of(file), ErrorKind::none);
+            use(**file, 1);
+            EXPECT_EQ(kind_of((*file)->close()), ErrorKind::none);
+        }
+        for (const KindTimes& kind : workspace->learned.kinds()) EXPECT_EQ(kind.spent.accesses, 5U);
+    });
+}
+
+/// Opens, uses and closes a file as a job of its own would.
+void run_job(const Folder& folder, const LearnedFile& kept, int times, const HintMap& hints = {}) {
+    run_ranks({.ranks = 2}, [&](Transport& transport) {
+        OpenCall call = learning_call(folder.file("data"), hints);
+        call.learned_file = &kept;
+        auto file = File::open(workspace_of(transport), call);
+        ASSERT_EQ(kind_of(file), ErrorKind::none);
+        use(**file, times);
+        EXPECT_EQ(kind_of((*file)->close()), ErrorKind::none);
+    });
+}
+
+std::uint64_t accesses_in(const LearnedFile& kept) {
+    const auto text = kept.read();
+    const auto times = text ? parse_learned(*text) : std::nullopt;
+    return times && !times->kinds().empty() ? times->kinds().front().spent.accesses : 0;
+}
+
+TEST(LearningFile, later_jobs_begin_with_the_times_of_earlier_ones) {
+    const Folder folder;
+    const LearnedFile kept(folder.file("state/oratorio/learned.txt"));
+    run_job(folder, kept, 3);
+    EXPECT_EQ(accesses_in(kept), 3U);
+    run_job(folder, kept, 4);
+    EXPECT_EQ(accesses_in(kept), 7U);
+    run_job(folder, kept, 5, {{"oratorio_learn", "job"}});
+    EXPECT_EQ(accesses_in(kept), 7U);
+}
+
+TEST(LearningFile, a_job_of_few_milliseconds_keeps_nothing) {
+    const Folder folder;
+    const LearnedFile kept(folder.file("learned.txt"));
+    run_ranks({.ranks = 2}, [&](Transport& transport) {
+        OpenCall call = learning_call(folder.file("data"));
+        call.clock = [] {
+            static std::int64_t now = 0;
+            return now += 1000;
+        };
+        call.learned_file = &kept;
+        auto file = File::open(workspace_of(transport), call);
+        ASSERT_EQ(kind_of(file), ErrorKind::none);
+        use(**file, 3);
+        EXPECT_EQ(kind_of((*file)->close()), ErrorKind::none);
+    });
+    EXPECT_FALSE(folder.has("learned.txt"));
+}
+
+TEST(LearningFile, a_malformed_file_is_replaced_and_does_no_harm) {
+    for (const std::string& content :
+         {std::string("nonsense"), std::string("oratorio-learned 2\n"),
+          std::string("oratorio-learned 1\naccess write 1 2\n"), std::string(2 << 20, 'x')}) {
+        const Folder folder;
+        const LearnedFile kept(folder.make("learned.txt", content));
+        run_job(folder, kept, 2);
+        EXPECT_EQ(accesses_in(kept), 2U);
+    }
+}
+
+TEST(LearningFile, a_folder_that_can_not_be_made_does_no_harm) {
+    const Folder folder;
+    folder.make("state", "a file in place of the folder");
+    const LearnedFile kept(folder.file("state/oratorio/learned.txt"));
+    run_job(folder, kept, 2);
+    EXPECT_EQ(accesses_in(kept), 0U);
+}
+
+TEST(LearningFile, the_same_text_comes_back_from_the_parser) {
+    LearnedTimes learned;
+    const Method& method = *find_method("double_buffer");
+    const std::vector<ArmEstimate> arms{
+        {{.method = &method}, 0.5, 2},
+        {{.method = &method, .aggregators = 4, .slots = 2, .domains = DomainsChoice::stripes},
+         0.6,
+         2}};
+    AccessKind kind;
+    kind.direction = Direction::write;
+    kind.ranks = 7;
+    kind.options = UINT64_MAX;
+    for (int i = 0; i < 20; ++i) learned.record(learned.trial(kind, arms), 0.1 * (i + 1));
+    const auto parsed = parse_learned(to_text(learned));
+    ASSERT_TRUE(parsed);
+    EXPECT_EQ(to_text(*parsed), to_text(learned));
+    EXPECT_TRUE(for_ranks(*parsed, 6).kinds().empty());
+    EXPECT_EQ(for_ranks(*parsed, 7).kinds().size(), 1U);
+}
+
+TEST(LearningFile, nodes_of_a_cluster_share_a_file) {
+    EXPECT_EQ(learned_path("/s", "node0123"), learned_path("/s", "node0456"));
+    EXPECT_EQ(learned_path("/s", "cn12-3.site"), "/s/oratorio/learned-cn.txt");
+    EXPECT_EQ(learned_path("/s", "0123"), "/s/oratorio/learned-node.txt");
+    EXPECT_EQ(learned_path("", "node"), "");
+}
+
+}  // namespace
+}  // namespace oratorio::test
