@@ -67,6 +67,11 @@ COMMANDS = {
         "Say from a job's Darshan log what would make it faster, and what Oratorio would have done.",
         "oratorio.advise.command:add_options",
     ),
+    "learned": Command(
+        "inspect",
+        "Show the times of earlier jobs, from which `auto` chooses methods, or remove them.",
+        "oratorio.learned.command:add_options",
+    ),
     "compare": Command(
         "measure",
         "Run a program with the MPI's own MPI-IO and with each method, and compare the times.",
