@@ -52,6 +52,11 @@ COMMANDS = {
         'Print export lines for a batch script: eval "$(oratorio env)".',
         "oratorio.launch.command:add_env",
     ),
+    "completion": Command(
+        "use",
+        "Print a script that completes commands and options in a shell: completion bash.",
+        "oratorio.completion:add_options",
+    ),
     "info": Command(
         "inspect",
         "Print the version, the libraries and the MPIs found on this machine.",

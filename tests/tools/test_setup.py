@@ -288,6 +288,10 @@ def test_tests_of_some_parts_build_what_these_need(checkout, words, stages):
     assert stages_of(checkout, "test", *words.split()) == stages
 
 
+def test_completion_waits_for_no_stage(checkout):
+    assert "base" not in stages_of(checkout, "completion", "bash", "run")
+
+
 @pytest.mark.parametrize(
     ("words", "stages"),
     [
