@@ -12,6 +12,7 @@ from pathlib import Path
 
 from oratorio.command_line import Parser, add_job
 from oratorio.compare import compare, page
+from oratorio.document import add_json, print_document
 from oratorio.errors import tell
 from oratorio.report.html_page import write
 from oratorio.report.run_recorder import Recorder, leave
@@ -38,6 +39,7 @@ def add_options(parser: Parser) -> None:
         "-o", "--output", type=Path, metavar="FILE.html", help="Also write the table to this page."
     )
     parser.add_argument("-q", "--quiet", action="store_true", help="Do not print the progress.")
+    add_json(parser)
     add_job(parser, "The command as you would start it: mpiexec -n 16 ./app ...")
     parser.set_defaults(does=run)
 
@@ -53,7 +55,10 @@ def run(options: argparse.Namespace) -> int:
     arms = compare.arms_of(options.method, options.all)
     say = (lambda text: None) if options.quiet else tell
     compare.compare(arms, options.command, Recorder(place, os.environ), rules, os.environ, say)
-    print(page.table_of(arms))
+    if options.json:
+        print_document("compare", job=options.command, repeat=options.repeat, **compare.document_of(arms))
+    else:
+        print(page.table_of(arms))
     if options.output:
         write(page.html_of(arms, shlex.join(options.command), rules, platform.node()), options.output)
     return next((arm.exit_code for arm in arms if arm.failed), 0)

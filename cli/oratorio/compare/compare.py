@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from oratorio.errors import TIMED_OUT, OratorioError
 from oratorio.launch import launch
@@ -133,6 +134,23 @@ def best_of(arms: Sequence[Arm]) -> Arm | None:
     """Returns the arm with the least time in accesses, of those whose accesses were recorded."""
     known = [arm for arm in arms if arm.spent]
     return min(known, key=lambda arm: arm.io_seconds) if known else None
+
+
+def document_of(arms: Sequence[Arm]) -> dict[str, Any]:
+    """Returns the members of the JSON document that are about the arms."""
+    best = best_of(arms)
+    rows = [
+        {
+            "name": arm.name,
+            "wall_seconds": arm.walls,
+            "access_seconds": [spent.total for spent in arm.spent],
+            "used": arm.used,
+            "problem": arm.problem or None,
+            "exit_code": arm.exit_code,
+        }
+        for arm in arms
+    ]
+    return {"best": best.name if best else None, "methods": rows}
 
 
 def _prepare(before: str | None) -> None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import argparse
 import os
+from dataclasses import asdict
 from pathlib import Path
 
 from oratorio.command_line import Parser, add_job
 from oratorio.doctor import doctor, machine
+from oratorio.document import add_json, print_document
 
 
 def add_options(parser: Parser) -> None:
@@ -22,6 +24,7 @@ def add_options(parser: Parser) -> None:
         help="End the run after this time; 60 if not given.",
     )  # fmt: skip
     parser.add_argument("--no-run", action="store_true", help="Check the command without running it.")
+    add_json(parser)
     add_job(
         parser,
         "The command as you would start it: mpiexec -n 4 ./app ...; it is run once.",
@@ -47,9 +50,12 @@ def run(options: argparse.Namespace) -> int:
             found += doctor.short_run(options.command, options.dir.absolute(), options.timeout, os.environ)
         elif not options.no_run:
             found.append(doctor.Finding(doctor.NOTE, "run", "not tried: first mend what is bad"))
+    bad = sum(one.state == doctor.BAD for one in found)
+    if options.json:
+        print_document("doctor", bad=bad, findings=[asdict(one) for one in found])
+        return 1 if bad else 0
     for one in found:
         print(one.line)
-    bad = sum(one.state == doctor.BAD for one in found)
     told = "Nothing is in the way." if bad == 0 else f"{bad} to be mended: the lines that begin with bad."
     if not options.command:
         told += " With a command at the end (mpiexec -n 4 ./app) the program is looked at, too."

@@ -9,11 +9,13 @@ import shlex
 import shutil
 import signal
 import sys
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from oratorio import __version__
 from oratorio.command_line import Parser, add_job, add_method_and_hints
+from oratorio.document import add_json, print_document
 from oratorio.errors import tell
 from oratorio.launch import launch
 from oratorio.paths import IS_INSTALLED, LIBRARIES, PACKAGE, ROOT, preload_library
@@ -36,7 +38,7 @@ def add_run(parser: Parser) -> None:
         help="After the command has ended, write a page about its file access.",
     )  # fmt: skip
     _add_launch(parser)
-    parser.set_defaults(all=False)
+    parser.set_defaults(all=False, json=False)
 
 
 def add_explain(parser: Parser) -> None:
@@ -45,6 +47,11 @@ def add_explain(parser: Parser) -> None:
     parser.add_argument(
         "--all", action="store_true",
         help="Print everything: each plan before its access, all candidates, all counters.",
+    )  # fmt: skip
+    parser.add_argument(
+        "--json", action="store_true",
+        help="Print all explanations on standard output as one JSON document, after the command has ended; "
+        "what the command prints there goes to standard error.",
     )  # fmt: skip
     _add_launch(parser)
     parser.set_defaults(explain=True, report=None)
@@ -58,7 +65,8 @@ def add_env(parser: Parser) -> None:
 
 
 def add_info(parser: Parser) -> None:
-    """Sets up the parser of `info`, which has no options."""
+    """Adds the options of `info`."""
+    add_json(parser)
     parser.set_defaults(does=info)
 
 
@@ -82,9 +90,20 @@ def _become(prepared: launch.Launch) -> NoReturn:
         raise launch.not_started(prepared.argv[0], error) from None
 
 
+def _explain_as_json(
+    words: Sequence[str], variables: Mapping[str, str], describe: Callable[[launch.Launch], None]
+) -> int:
+    from oratorio.report.run_recorder import Recorder  # noqa: PLC0415  other jobs need no recorder
+
+    code, explanations = Recorder(Path.cwd(), os.environ).explained(words, variables, describe)
+    print_document("explain", exit_code=code, explanations=explanations)
+    return code
+
+
 def run(options: argparse.Namespace) -> int:
     """Replaces this process by the command with exec, so signals, terminal and exit code are the command's
-    own. With --report the command is a child, because the report is written after it has ended."""
+    own. With --report and --json the command is a child, because the result is written after it has
+    ended."""
     is_recorded = options.report and not options.dry_run
     variables = launch.oratorio_variables(
         options.method, options.hint, options.explain and not is_recorded, os.environ
@@ -92,6 +111,8 @@ def run(options: argparse.Namespace) -> int:
     if options.all:
         variables["ORATORIO_EXPLAIN"] = "all"
     describe = (lambda _: None) if options.quiet else _describe
+    if options.json and not options.dry_run:
+        return _explain_as_json(options.command, variables, describe)
     if is_recorded:
         from oratorio.report import command as report  # noqa: PLC0415  loaded only for users of --report
 
@@ -114,23 +135,45 @@ def env(options: argparse.Namespace) -> int:
     return 0
 
 
-def info(options: argparse.Namespace) -> int:
-    """Prints the version, the libraries and the MPIs found on this machine."""
+def _found() -> dict[str, Any]:
+    """Returns what `info` prints: the libraries, the MPIs, and the launcher in PATH."""
     from oratorio.launch.hosts import find_hosts  # noqa: PLC0415  a job that starts needs no list of MPIs
 
-    del options
-    print(f"Oratorio {__version__} in {PACKAGE if IS_INSTALLED else ROOT}")
-    print("\nLibraries")
-    for name in ("", "-mpich", "-ompi", "-abi"):
-        file = LIBRARIES / f"liboratorio{name}.so"
-        print(f"  {file.name:<22} {f'{file.stat().st_size // 1024} KiB' if file.exists() else 'not here'}")
-    print("\nMPIs")
-    for host in find_hosts():
-        fortran = ", Fortran" if host.mpifort else ""
-        library = f"liboratorio-{host.flavour}.so"
-        print(f"  {host.name:<10} {host.version:<8} {library:<22} {host.mpiexec}{fortran}")
+    files = [LIBRARIES / f"liboratorio{name}.so" for name in ("", "-mpich", "-ompi", "-abi")]
     launcher = shutil.which("mpiexec")
-    kind = launch.launcher_kind(launcher) if launcher else "none in PATH"
-    print(f"\nmpiexec: {launcher or ''} ({kind})")
-    print(f"To preload: {preload_library()}")
+    return {
+        "folder": str(PACKAGE if IS_INSTALLED else ROOT),
+        "libraries": [
+            {"file": str(file), "bytes": file.stat().st_size if file.exists() else None} for file in files
+        ],
+        "mpis": [
+            {
+                "name": host.name, "version": host.version, "library": f"liboratorio-{host.flavour}.so",
+                "mpiexec": str(host.mpiexec), "fortran": host.mpifort is not None,
+            }
+            for host in find_hosts()
+        ],
+        "mpiexec": launcher,
+        "launcher": launch.launcher_kind(launcher) if launcher else None,
+        "preload": str(preload_library()),
+    }  # fmt: skip
+
+
+def info(options: argparse.Namespace) -> int:
+    """Prints the version, the libraries and the MPIs found on this machine."""
+    found = _found()
+    if options.json:
+        print_document("info", **found)
+        return 0
+    print(f"Oratorio {__version__} in {found['folder']}")
+    print("\nLibraries")
+    for library in found["libraries"]:
+        size = "not here" if library["bytes"] is None else f"{library['bytes'] // 1024} KiB"
+        print(f"  {Path(library['file']).name:<22} {size}")
+    print("\nMPIs")
+    for mpi in found["mpis"]:
+        fortran = ", Fortran" if mpi["fortran"] else ""
+        print(f"  {mpi['name']:<10} {mpi['version']:<8} {mpi['library']:<22} {mpi['mpiexec']}{fortran}")
+    print(f"\nmpiexec: {found['mpiexec'] or ''} ({found['launcher'] or 'none in PATH'})")
+    print(f"To preload: {found['preload']}")
     return 0

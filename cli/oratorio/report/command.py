@@ -7,9 +7,11 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from pathlib import Path
 
 from oratorio.command_line import Parser
+from oratorio.document import add_json, print_document
 from oratorio.errors import OratorioError, tell
 from oratorio.launch.launch import Launch, LaunchError
 from oratorio.machine.room import another_with_room
@@ -34,6 +36,7 @@ def add_options(parser: Parser) -> None:
         "-o", "--output", type=Path, metavar="FILE.html",
         help="The page; by default it has the name of the trace with .html.",
     )  # fmt: skip
+    add_json(parser)
     parser.set_defaults(does=report_trace)
 
 
@@ -88,6 +91,16 @@ def run_and_report(
     return found.exit_code or 0
 
 
+def _print_document(run: Run, out: Path) -> None:
+    """Prints the figures and the advice of the page."""
+    print_document(
+        "report", page=str(out), ranks=run.ranks, files=sorted({file.path for file in run.files}),
+        accesses=run.accesses, dropped_accesses=run.dropped, bytes=run.moved,
+        access_seconds={str(process): asdict(spent) for process, spent in run.processes.items()},
+        advice=[asdict(advice) for advice in advise(run)],
+    )  # fmt: skip
+
+
 def report_trace(options: argparse.Namespace) -> int:
     """Writes a page about the trace of an earlier run. Raises OratorioError."""
     out = options.output or options.trace.with_suffix(".html")
@@ -97,6 +110,10 @@ def report_trace(options: argparse.Namespace) -> int:
         raise TraceError(f"{options.trace} isn't there; ORATORIO_TRACE=FILE makes one, docs/user/trace.md")
     if options.explain and not options.explain.exists():
         raise TraceError(f"{options.explain} isn't there; ORATORIO_EXPLAIN=FILE.json makes one")
-    page.write(run_recorder.read_run(options.trace, options.explain), out)
-    print(out)
+    run = run_recorder.read_run(options.trace, options.explain)
+    page.write(run, out)
+    if options.json:
+        _print_document(run, out)
+    else:
+        print(out)
     return 0

@@ -62,7 +62,7 @@ class Explained:
     opened: bool = False  # a file was opened: its hints, locks or accesses were reported
 
 
-def _objects(lines: str) -> Iterator[dict[str, Any]]:
+def objects_of(lines: str) -> Iterator[dict[str, Any]]:
     """Yields the JSON object of each line; any other line becomes a remark, unless it is empty or the begin
     of an object, which a full disk leaves."""
     for line in lines.splitlines():
@@ -111,7 +111,7 @@ def _add_once(texts: list[str], text: str) -> None:
 def read(lines: str) -> Explained:
     """Reads the lines of a file."""
     told = Explained()
-    for said in _objects(lines):
+    for said in objects_of(lines):
         kind = said["kind"]
         told.opened = told.opened or kind in OF_A_FILE
         if kind == "access":
@@ -131,4 +131,4 @@ def read(lines: str) -> Explained:
 
 def text_of(lines: str) -> str:
     """Returns the text that each line has for people."""
-    return "".join(said["text"].rstrip("\n") + "\n" for said in _objects(lines))
+    return "".join(said["text"].rstrip("\n") + "\n" for said in objects_of(lines))

@@ -8,6 +8,7 @@ import shlex
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -116,9 +117,10 @@ def _started(prepared: launch.Launch, **options: Any) -> subprocess.Popen:
         raise launch.not_started(prepared.argv[0], error) from None
 
 
-def attached(prepared: launch.Launch) -> int:
-    """Runs a job with this process's terminal, and passes signals on to it; returns the job's exit code."""
-    with _signals_kept() as heard_by, _started(prepared) as job:
+def attached(prepared: launch.Launch, **options: Any) -> int:
+    """Runs a job with this process's terminal, and passes signals on to it; returns the job's exit code.
+    `options` are those of subprocess.Popen."""
+    with _signals_kept() as heard_by, _started(prepared, **options) as job:
 
         def pass_on(number: int, frame: object) -> None:
             del frame
@@ -205,6 +207,19 @@ class Recorder:
             explain_file = place / EXPLAIN
             lines = explain_file.read_text(errors="replace") if explain_file.exists() else ""
             return run, explained.text_of(lines)
+
+    def explained(
+        self, words: Sequence[str], variables: Mapping[str, str], describe: Callable[[launch.Launch], None]
+    ) -> tuple[int, list[dict[str, Any]]]:
+        """Runs a job as attached() does, without a trace, and with standard error as its standard output;
+        returns its exit code and its explanations as objects. Calls `describe` before the job begins."""
+        with _place(self._folder) as place:
+            file = place / EXPLAIN
+            prepared = launch.prepare(words, {**variables, "ORATORIO_EXPLAIN": str(file)}, self._environ)
+            describe(prepared)
+            code = attached(prepared, stdout=sys.stderr)
+            lines = file.read_text(errors="replace") if file.exists() else ""
+            return code, list(explained.objects_of(lines))
 
     def apart(
         self, words: Sequence[str], variables: Mapping[str, str] | None, seconds_max: float

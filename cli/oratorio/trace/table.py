@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -113,6 +113,25 @@ def cells_of(row: Row, columns: Sequence[str]) -> list[str]:
     cells += [f"{1e3 * row.seconds:.3f}", rate, str(max(a.args.get("rounds", 0) for a in row.accesses))]
     cells += [str(row.sum("messages_sent")), str(row.sum("storage_calls"))]
     return cells + [f"{1e3 * row.most(name):.3f}" for name in columns]
+
+
+def _row_document(row: Row) -> dict[str, Any]:
+    return {
+        "access": row.name, "methods": list(dict.fromkeys(method_of(access) for access in row.accesses)),
+        "calls": row.calls, "bytes": row.moved, "seconds": row.seconds,
+        "rounds": max(access.args.get("rounds", 0) for access in row.accesses),
+        "messages": row.sum("messages_sent"), "storage_calls": row.sum("storage_calls"),
+        "phase_seconds": {name: row.most(name) for name in (*PHASES, *DETAILS)},
+    }  # fmt: skip
+
+
+def document_of(file: File) -> dict[str, Any]:
+    """Returns the table of a file for a JSON document."""
+    return {
+        "path": file.path, "ranks": file.ranks, "nodes": file.nodes,
+        "dropped_accesses": file.dropped_accesses, "dropped_spans": file.dropped_spans,
+        "dropped_layouts": file.dropped_layouts, "rows": [_row_document(row) for row in rows_of(file)],
+    }  # fmt: skip
 
 
 def show(files: Sequence[File], console: Console) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from rich.console import Console
 
 from oratorio.command_line import Parser
+from oratorio.document import add_json, print_document
 from oratorio.trace import table, trace
 from oratorio_lab.trace import plot as trace_plot
 
@@ -30,6 +31,7 @@ def add_options(parser: Parser) -> None:
         "--plot", type=Path, metavar="FILE.png", help="Draw when each rank did what, for the first file."
     )
     parser.add_argument("--file", metavar="TEXT", help="Show only files with this text in their path.")
+    add_json(parser)
     parser.set_defaults(does=_trace)
 
 
@@ -37,6 +39,9 @@ def _trace(options: argparse.Namespace) -> int:
     files = _chosen(trace.read(options.path), options.file)
     if options.plot:
         trace_plot.draw(files[0], options.plot)
+    if options.json:
+        print_document("trace", files=[table.document_of(file) for file in files])
+        return 0
     if options.markdown:
         print(table.markdown(files))
         return 0
