@@ -12,7 +12,9 @@ from __future__ import annotations
 import argparse
 import base64
 import hashlib
+import os
 import platform
+import re
 import subprocess
 import sys
 import tempfile
@@ -53,12 +55,21 @@ def portable_tag(machine: str) -> str:
     return f"py3-none-manylinux_2_28_{machine}"
 
 
+def front_page(address: str) -> str:
+    """Returns the page that a package index shows, packaging/wheel.md. An index has no other page of the
+    checkout, so links lead to `address`, where the checkout's files are published; if it is empty, only
+    the text of links remains."""
+    text = (ROOT / "packaging/wheel.md").read_text()
+    link = rf"[\1]({address.rstrip('/')}/\2)" if address else r"\1"
+    return re.sub(r"\[([^]]+)\]\(\.\./([^)]+)\)", link, text)
+
+
 def metadata() -> str:
-    """Returns the METADATA of the wheel and the sdist; the description is the installation guide."""
+    """Returns the METADATA of the wheel and the sdist, with the front page for a package index. The
+    environment variable ORATORIO_PAGES is the address of the checkout's files."""
     licenses = "".join(f"License-File: {name}\n" for name in LICENSES)
-    return (
-        METADATA.format(version=__version__, licenses=licenses) + (ROOT / "docs/user/install.md").read_text()
-    )
+    head = METADATA.format(version=__version__, licenses=licenses)
+    return head + front_page(os.environ.get("ORATORIO_PAGES", ""))
 
 
 def about(tag: str) -> dict[str, bytes]:
