@@ -21,6 +21,9 @@ serve() {
     ceph osd pool create meta 8
     ceph osd pool create data 8
     ceph fs new lab meta data
+    # The shortest times after which a dead client loses its locks; 300 s by default.
+    ceph fs set lab session_timeout 30
+    ceph fs set lab session_autoclose 30
     tries=0
     until ceph mds stat | grep -q up:active; do
         tries=$((tries + 1))
