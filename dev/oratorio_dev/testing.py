@@ -8,6 +8,7 @@ out/test/<part>.log; the counts come from the JUnit files that they write.
 import argparse
 import os
 import re
+import shutil
 import subprocess
 import time
 from collections.abc import Mapping
@@ -27,6 +28,7 @@ from oratorio_dev.testing_parts import BESIDE, Part
 from oratorio_lab import progress
 
 LOGS = OUT / "test"
+STATE = LOGS / "state"  # where the library keeps learned times in tests, in place of the user's folder
 CTEST_LINE = re.compile(r"^\s*(\d+)/(\d+) Test\s+#\d+: (\S+)")
 PYTEST_LINE = re.compile(r"^(\S+::.+?) (?:PASSED|FAILED|ERROR|SKIPPED).*\[\s*(\d+)%\]")
 # A line of pytest about a finished test, if pytest-xdist runs several files of tests at the same time.
@@ -79,6 +81,7 @@ TEST_ENVIRONMENT = {
     "PYTHONPATH": ":".join(str(ROOT / name) for name in ("cli", "lab", "dev")),
     "PYTHONUNBUFFERED": "1",
     "UBSAN_OPTIONS": "print_stacktrace=1",
+    "XDG_STATE_HOME": str(STATE),
 }
 
 
@@ -158,6 +161,7 @@ def run(parts: Mapping[str, Part], match: str | None = None) -> bool:
     none of their tests."""
     console = Console(highlight=False)
     LOGS.mkdir(parents=True, exist_ok=True)
+    shutil.rmtree(STATE, ignore_errors=True)
     outcomes: dict[str, Outcome] = {}
     with ThreadPoolExecutor(max_workers=1) as pool:
         beside: dict[str, Future[Outcome]] = {}

@@ -16,12 +16,14 @@ import pytest
 sys.path[:0] = [str(Path(__file__).resolve().parents[2] / name) for name in ("cli", "lab", "dev")]
 
 from oratorio.launch.hosts import Host, find_hosts, run_ranks
-from oratorio.paths import preload_library
+from oratorio.paths import OUT, preload_library
 from oratorio_lab import targets
 
 # These variables exclude libfabric. With it each rank of Open MPI sleeps for more than a second while it
 # looks for networks, and then uses the node's shared memory after all.
 os.environ.update(OMPI_MCA_mtl="^ofi", OMPI_MCA_btl="^ofi")
+# Learned times of tests stay out of the user's folder.
+os.environ.setdefault("XDG_STATE_HOME", str(OUT / "test" / "state"))
 
 HOSTS = {host.name: host for host in find_hosts()}
 HERE = Path(__file__).resolve().parent
