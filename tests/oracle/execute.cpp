@@ -27,6 +27,17 @@ struct Opened {
                                           ///< their step
 };
 
+/// The steps of the clock by which `auto` learns, set anew for each program.
+thread_local test::Random clock_steps(0);
+
+/// Returns the time of a made-up clock. Each look takes another time, so that methods change from
+/// access to access, and ranks with different times have to agree.
+std::int64_t look_at_clock() {
+    thread_local std::int64_t now = 0;
+    constexpr int kLongest = 1 << 20;  // nanoseconds
+    return now += clock_steps.between(1, kLongest);
+}
+
 class Machine {
   public:
     Machine(const Program& program, Rules& rules, Stacks& stacks)
@@ -39,7 +50,9 @@ class Machine {
           opened_(program.handles.size()),
           ways_(fibers_, program),
           at_(static_cast<std::size_t>(program.ranks)),
-          arrived_(program.steps.size()) {}
+          arrived_(program.steps.size()) {
+        clock_steps = test::Random(program.schedule);
+    }
 
     Verdict run();
 
@@ -223,6 +236,7 @@ void Machine::open(Rank rank, const Step& step) {
     call.path = System::path;
     call.mode = {.read_write = true, .create = true};
     call.inline_agents = true;
+    call.clock = look_at_clock;
     call.locks = &cluster_.locks_of(rank);
     call.covers_job = std::ssize(program_.handles[static_cast<std::size_t>(step.handle)].members) ==
                       program_.ranks;
