@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reads hints from their sources, merges them, and makes the ranks agree on the same ones.
-#include <fnmatch.h>
-
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -9,11 +7,13 @@
 #include <set>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "base/string_util.hpp"
 #include "hints/hint_table.hpp"
 #include "hints/hints.hpp"
 #include "hints/pairs.hpp"
+#include "hints/site_settings.hpp"
 
 namespace oratorio {
 
@@ -40,25 +40,6 @@ HintMap romio_file(std::string_view text) {
     return hints;
 }
 
-/// Returns whether a pattern, a glob, matches the path. A pattern without a slash is also tried on
-/// the last part of the path.
-bool matches(std::string_view pattern, std::string_view path) {
-    const std::string glob(pattern);
-    if (fnmatch(glob.c_str(), std::string(path).c_str(), 0) == 0) return true;
-    if (pattern.find('/') != std::string_view::npos) return false;
-    return fnmatch(glob.c_str(), std::string(path.substr(path.rfind('/') + 1)).c_str(), 0) == 0;
-}
-
-HintMap mpich_variable(std::string_view text, std::string_view path) {
-    HintMap hints;
-    for (const std::string_view entry : split(text, ",")) {
-        const auto parts = split(entry, ":");
-        if (parts.empty() || !matches(trimmed(parts.front()), path)) continue;
-        for (const std::string_view pair : std::span(parts).subspan(1)) add_pair(hints, pair, '=');
-    }
-    return hints;
-}
-
 HintMap oratorio_variable(std::string_view text) {
     HintMap hints;
     for (const std::string_view pair : oratorio_pairs(text)) add_pair(hints, pair, '=');
@@ -75,13 +56,17 @@ struct Source {
 };
 
 /// Returns the sources, the weakest first.
-std::array<Source, 5> by_strength(const HintSources& sources, const HintMap& info,
-                                  std::string_view path) {
-    return {{{"the file named by ROMIO_HINTS", romio_file(sources.romio_hints_text)},
-             {"MPICH_MPIIO_HINTS", mpich_variable(sources.mpich_mpiio_hints, path)},
-             {"ORATORIO_METHOD", method_variable(sources.oratorio_method)},
-             {"ORATORIO_HINTS", oratorio_variable(sources.oratorio_hints)},
-             {"the program's info", info}}};
+std::vector<Source> by_strength(const HintSources& sources, const HintMap& info,
+                                std::string_view path) {
+    std::vector<Source> all{
+        {"the file named by ROMIO_HINTS", romio_file(sources.romio_hints_text)}};
+    for (const SiteHint& hint : sources.site_hints)
+        all.push_back({hint.variable, {{hint.key, hint.value}}});
+    all.push_back({"MPICH_MPIIO_HINTS", mpich_hints(sources.mpich_mpiio_hints, path)});
+    all.push_back({"ORATORIO_METHOD", method_variable(sources.oratorio_method)});
+    all.push_back({"ORATORIO_HINTS", oratorio_variable(sources.oratorio_hints)});
+    all.push_back({"the program's info", info});
+    return all;
 }
 
 /// Returns the keys that `key` sets: those that it stands for, or else itself.

@@ -2,8 +2,9 @@
 // Hints: the info keys Oratorio acts on, reports or accepts, from one table (hints.def).
 // Values are 64-bit and parsed strictly: a malformed value of a known key is warned about once,
 // with the value used instead; unknown keys are ignored as MPI wants (MPI-4.1, 14.2.8). Precedence,
-// weakest first: defaults, system/ROMIO_HINTS file, MPICH_MPIIO_HINTS, ORATORIO_HINTS, the
-// program's info. The root's values hold on all ranks.
+// weakest first: defaults, system/ROMIO_HINTS file, variables of other implementations
+// (site_settings.hpp), MPICH_MPIIO_HINTS, ORATORIO_METHOD, ORATORIO_HINTS, the program's info. The
+// root's values hold on all ranks.
 #pragma once
 
 #include <cstdint>
@@ -65,12 +66,21 @@ struct AgreedHints {
     std::uint64_t differing = 0;  ///< ranks that brought another map
 };
 
+/// A hint from a variable of another implementation. The name is that of a row of site_variables().
+struct SiteHint {
+    std::string_view variable;
+    std::string key;
+    std::string value;
+    bool operator==(const SiteHint&) const = default;
+};
+
 /// Texts of hints from sources other than the program's info; bind/ reads them once from the
 /// environment.
 struct HintSources {
     std::string romio_hints_text;   ///< contents of the ROMIO_HINTS file ("key value" lines)
     std::string mpich_mpiio_hints;  ///< MPICH_MPIIO_HINTS ("pattern:key=value:key=value,...")
-    std::string oratorio_method;    ///< ORATORIO_METHOD, a value of the hint oratorio_method
+    std::vector<SiteHint> site_hints;
+    std::string oratorio_method;  ///< ORATORIO_METHOD, a value of the hint oratorio_method
     std::string
         oratorio_hints;  ///< ORATORIO_HINTS ("key=value;key=value" or "key=value,key=value")
 };

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Translates environment variables of other MPI-IO implementations, so that the settings of a site
+// keep their meaning. One table says what becomes of each variable.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hints/hints.hpp"
+
+namespace oratorio {
+
+/// An environment variable of the process, with its value.
+struct EnvironmentVariable {
+    std::string_view name;
+    std::string_view value;
+};
+
+/// What the variables of other implementations request.
+struct SiteSettings {
+    std::vector<SiteHint> hints;
+    bool print_hints = false;  ///< each open prints the effective hints
+    bool summary = false;      ///< each close prints a summary of all ranks
+    /// A sentence for each variable that has no effect or whose value isn't understood.
+    std::vector<std::string> remarks;
+};
+
+/// What becomes of a variable: `read_elsewhere` variables hold several hints, so bind/process.cpp
+/// passes their text to merge_hints().
+enum class SiteRule {
+    read_elsewhere,
+    unused,
+    number,        ///< the value of the hint `ours`; 0 and -1 are the default
+    size,          ///< the same, with a unit such as M
+    off_switch,    ///< false disables the hint `ours`
+    file_system,   ///< "nfs" and "ufs" choose the store
+    collective,    ///< a component of Open MPI's collective I/O
+    prints_hints,  ///< on or off
+    summarizes     ///< on or off
+};
+
+struct SiteVariable {
+    std::string_view name;  ///< a "*" at its end stands for any characters
+    std::string_view from;  ///< the implementation that defines it
+    SiteRule rule;
+    std::string_view ours;    ///< the hints or variables of Oratorio for this purpose; may be ""
+    std::string_view effect;  ///< for users; if unused, the reason
+};
+
+/// Returns all variables of other implementations that Oratorio knows. Of several rows that match a
+/// name, the first counts.
+[[nodiscard]] std::span<const SiteVariable> site_variables();
+/// Returns what these variables request, in the order of the table: a later hint is stronger.
+/// Ignores variables that no row matches. Pure.
+[[nodiscard]] SiteSettings read_site_settings(std::span<const EnvironmentVariable> variables);
+
+/// Returns the hints that the first matching pattern of MPICH_MPIIO_HINTS
+/// ("pattern:key=value:...,pattern2:...") has for the path. A value between two '#' may contain
+/// commas and colons. Pure.
+[[nodiscard]] HintMap mpich_hints(std::string_view text, std::string_view path);
+/// Returns a sentence for each part of MPICH_MPIIO_HINTS that is ignored because it is malformed.
+[[nodiscard]] std::vector<std::string> malformed_mpich_hints(std::string_view text);
+
+}  // namespace oratorio
