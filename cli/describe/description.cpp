@@ -10,6 +10,7 @@
 
 #include "hints/hint_table.hpp"
 #include "hints/misspelt.hpp"
+#include "hints/site_settings.hpp"
 #include "plan/methods.hpp"
 #include "store/file_system_types.hpp"
 
@@ -194,6 +195,18 @@ Json variable_rows() {
     return rows;
 }
 
+Json site_variable_rows() {
+    Json rows = Json::array();
+    for (const SiteVariable& row : site_variables()) {
+        rows.push_back({{"name", row.name},
+                        {"from", row.from},
+                        {"used", row.rule != SiteRule::unused},
+                        {"ours", row.ours},
+                        {"effect", row.effect}});
+    }
+    return rows;
+}
+
 Json file_system_rows() {
     Json rows = Json::array();
     for (const std::string_view name : file_system_names()) rows.push_back({{"name", name}});
@@ -232,6 +245,7 @@ std::string description() {
                              {"counters", counter_rows()},
                              {"activities", activity_rows()},
                              {"variables", variable_rows()},
+                             {"site_variables", site_variable_rows()},
                              {"file_systems", file_system_rows()}});
 }
 

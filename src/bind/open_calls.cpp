@@ -100,6 +100,7 @@ OpenCall call_of(const OpenArguments& arguments) {
     call.sources = process().settings.hints;
     call.explain = process().settings.explain;
     call.explain_all = process().settings.explain_all;
+    call.summary = process().settings.summary;
     call.narrate = [](const std::string& text) { narrate(text); };
     if (process().settings.explain_json) call.record = record;
     call.read_costs = read_costs;
@@ -122,11 +123,16 @@ TraceCall trace_of(const Opening& opening) {
             [](const std::string& text) { tell_troubles({text}); }};
 }
 
-/// Prints the hints in use, as MPI_File_get_info returns them (ROMIO_PRINT_HINTS).
-void print_hints(const OpenFile& open) {
+/// Prints the hints in use, as MPI_File_get_info returns them, with their origin unless that is
+/// Oratorio itself (ROMIO_PRINT_HINTS).
+void print_hints(const OpenFile& open, const HintMap& info) {
+    const HintOrigins origins = hint_origins(process().settings.hints, info, open.path);
     std::string text = open.path + ": hints";
-    for (const auto& [key, value] : open.file->reported_hints())
+    for (const auto& [key, value] : open.file->reported_hints()) {
         text += "\n  " + key + " = " + value;
+        if (const auto from = origins.find(key); from != origins.end())
+            text += " (from " + std::string(from->second) + ")";
+    }
     tell(text, true);
 }
 
@@ -184,7 +190,7 @@ Error open_here(const OpenArguments& arguments, Opening& opening) {
     auto file = File::open(open.workspace.workspace, call);
     if (!file) return file.error();
     open.file = std::move(*file);
-    if (process().settings.print_hints && opening.rank == 0) print_hints(open);
+    if (process().settings.print_hints && opening.rank == 0) print_hints(open, call.info);
     return {};
 }
 

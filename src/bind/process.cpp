@@ -10,11 +10,13 @@
 #include <functional>
 #include <mutex>
 #include <set>
+#include <span>
 
 #include "base/amounts.hpp"
 #include "base/small_file.hpp"
 #include "base/standard_error.hpp"
 #include "hints/misspelt.hpp"
+#include "hints/site_settings.hpp"
 #include "mpi/errors_returned.hpp"
 
 namespace oratorio::bind {
@@ -87,6 +89,20 @@ std::string trace_path() {
     if (!is_on("ORATORIO_TRACE")) return "";
     const std::string given = environment("ORATORIO_TRACE");
     return absolute(given == "1" ? "oratorio-trace.json" : given);
+}
+
+/// Translates the variables of other implementations into settings.
+void take_site_settings(Settings& settings, std::span<const std::string_view> names) {
+    std::vector<EnvironmentVariable> variables;
+    for (const std::string_view name : names) {
+        // The name is followed by '=' and the value in the environment's text.
+        variables.push_back({name, name.data() + name.size() + 1});
+    }
+    SiteSettings site = read_site_settings(variables);
+    settings.hints.site_hints = std::move(site.hints);
+    settings.print_hints = site.print_hints;
+    settings.summary = site.summary;
+    settings.troubles.insert(settings.troubles.end(), site.remarks.begin(), site.remarks.end());
 }
 
 int copy_nothing(MPI_Comm, int, void*, void*, void*, int* flag) {
@@ -188,7 +204,6 @@ Settings read_environment() {
     if (settings.explain && where != "1" && where != "all") settings.explain_path = absolute(where);
     settings.explain_json = settings.explain_path.ends_with(".json");
     settings.trace_path = trace_path();
-    settings.print_hints = is_on("ROMIO_PRINT_HINTS");
     settings.costs_folder = costs_folder();
     settings.learned_path = path_of_learned();
     settings.ranks_per_node = std::atoi(environment("ORATORIO_RANKS_PER_NODE").c_str());
@@ -196,9 +211,12 @@ Settings read_environment() {
         settings.wait_notice = std::atoi(wait.c_str());
     settings.hints.mpich_mpiio_hints = environment("MPICH_MPIIO_HINTS");
     settings.hints.oratorio_hints = environment("ORATORIO_HINTS");
-    settings.troubles = misspelt_pairs(settings.hints.oratorio_hints);
-    for (std::string& sentence : misspelt_variables(names_of_variables()))
-        settings.troubles.push_back(std::move(sentence));
+    const auto names = names_of_variables();
+    for (auto& sentences :
+         {misspelt_pairs(settings.hints.oratorio_hints), misspelt_variables(names),
+          malformed_mpich_hints(settings.hints.mpich_mpiio_hints)})
+        settings.troubles.insert(settings.troubles.end(), sentences.begin(), sentences.end());
+    take_site_settings(settings, names);
     settings.hints.oratorio_method = environment("ORATORIO_METHOD");
     const std::string romio_hints = environment("ROMIO_HINTS");
     settings.hints.romio_hints_text = contents_of(

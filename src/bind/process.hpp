@@ -36,12 +36,13 @@ struct Settings {
     std::string trace_path;     ///< ORATORIO_TRACE: file for the trace of accesses; "": no trace
     bool print_hints = false;   ///< ROMIO_PRINT_HINTS=1: each open prints the hints in force
     std::string learned_path;   ///< the file of learned times; "": there is no folder for it
+    bool summary = false;       ///< MPICH_MPIIO_STATS=1: each close prints a summary
     std::string costs_folder;   ///< ORATORIO_COSTS, else the user's cache: what calibration found
     int ranks_per_node = 0;     ///< ORATORIO_RANKS_PER_NODE: pretended node size; 0 = the true one
     int wait_notice = 10;  ///< ORATORIO_WAIT_NOTICE: seconds that rank 0 waits silently; 0: for
                            ///< ever
     HintSources hints;     ///< from ROMIO_HINTS, MPICH_MPIIO_HINTS, ORATORIO_HINTS,
-                           ///< ORATORIO_METHOD
+                           ///< ORATORIO_METHOD and variables of other implementations
     std::vector<std::string> troubles;  ///< sentences about what of all this is of no use
 };
 

@@ -94,6 +94,7 @@ struct OpenCall {
     Error refused;  ///< an argument error found by the caller on this rank
     bool explain = false;
     bool explain_all = false;  ///< everything about an access, not only the short explanation
+    bool summary = false;      ///< at close, if all ranks have this or `explain`
     Narrator narrate;          ///< may be empty
     /// Receives JSON lines (file/explain_lines.hpp) in place of what `narrate` would; may be empty.
     Narrator record;

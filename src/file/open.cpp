@@ -192,7 +192,7 @@ using Answers = std::array<std::uint64_t, questions>;
 Answers answers_of(const Opening& opening, const OpenCall& call, const LockSight& locks) {
     Answers answers{};
     answers[failed] = opening.error.kind != ErrorKind::none ? 1 : 0;
-    answers[silent] = call.explain ? 0 : 1;
+    answers[silent] = call.explain || call.summary ? 0 : 1;
     answers[untraced] = call.trace.path.empty() ? 1 : 0;
     answers[has_others] = locks.others ? 1 : 0;
     answers[has_filler] = locks.filler ? 1 : 0;

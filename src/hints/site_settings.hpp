@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Translates environment variables of other MPI-IO implementations, so that the settings of a site
-// keep their meaning. One table says what becomes of each variable.
+// keep their meaning. One table says what becomes of each variable; docs/user/environment.md has
+// the same table.
 #pragma once
 
 #include <span>

@@ -90,9 +90,11 @@ if(TEST mpi.oracle_programs_notice.mpich5.4)
                        PASS_REGULAR_EXPRESSION "seed 1: third: can't be opened.*to run it again:.*FAILED .1 failures")
 endif()
 
-# Sets every variable of docs/user/environment.md on one rank only: on the first of the communicator, and on another.
+# Sets variables of docs/user/environment.md on one rank only: on the first of the communicator, and on another.
 set(settings_quiet ORATORIO_QUIET=1 ROMIO_PRINT_HINTS=1 ORATORIO_EXPLAIN=%s/told ORATORIO_COSTS=%s
     ORATORIO_HINTS=cb_nodes=1 ROMIO_HINTS=%s MPICH_MPIIO_HINTS=*:cb_buffer_size=70000 ORATORIO_PRELOAD=/nowhere)
+set(settings_site MPICH_MPIIO_STATS=1 MPICH_MPIIO_HINTS_DISPLAY=1 MPICH_MPIIO_CB_ALIGN=2 ROMIO_FSTYPE_FORCE=nfs:
+    OMPI_MCA_fcoll=individual OMPI_MCA_io_ompio_num_aggregators=1)
 set(settings_home HOME=%s XDG_CACHE_HOME=%s)
 # MPICH 5 itself hangs if the ranks initialise MPI with different levels of thread support.
 set(settings_thread ORATORIO_HINTS=oratorio_progress=thread)
@@ -106,7 +108,7 @@ foreach(host mpich5 ompi5)
     continue()
   endif()
   foreach(rank 0 1)
-    foreach(group quiet home nodes method host off thread)
+    foreach(group quiet site home nodes method host off thread)
       if(host STREQUAL mpich5 AND group STREQUAL thread)
         continue()
       endif()

@@ -84,6 +84,43 @@ def test_a_method_of_the_environment_leaves_hints_with_commas_as_they_are(name, 
         assert line in told, told
 
 
+@pytest.mark.short
+@pytest.mark.parametrize("name", ALL)
+def test_a_pattern_of_cray_mpich_sets_the_aggregators_of_matching_files(name, tmp_path):
+    env = {"MPICH_MPIIO_HINTS": "*.h5:cb_nodes=2,*.dat:cb_nodes=1", "MPICH_MPIIO_HINTS_DISPLAY": "1"}
+    told = run_block(name, tmp_path, env)
+    assert told.count("\n  cb_nodes = 1 (from MPICH_MPIIO_HINTS)\n") == 1, told
+    told = run_block(name, tmp_path, {**env, "MPICH_MPIIO_HINTS": "*.h5:cb_nodes=1"})
+    assert "from MPICH_MPIIO_HINTS" not in told, told
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_variables_of_another_mpi_become_hints_or_are_remarked_on_once(name, tmp_path):
+    env = {"OMPI_MCA_io_ompio_num_aggregators": "1", "OMPI_MCA_io_ompio_bytes_per_agg": "32M"}
+    told = run_block(name, tmp_path, {**env, "MPICH_MPIIO_CB_ALIGN": "2", "ROMIO_PRINT_HINTS": "1"})
+    assert "\n  cb_nodes = 1 (from OMPI_MCA_io_ompio_num_aggregators)\n" in told, told
+    assert "\n  cb_buffer_size = 33554432 (from OMPI_MCA_io_ompio_bytes_per_agg)\n" in told, told
+    assert told.count("MPICH_MPIIO_CB_ALIGN has no effect: ") == 1, told
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_bad_values_of_another_mpi_cause_one_warning_each(name, tmp_path):
+    env = {"MPICH_MPIIO_HINTS": "*:cb_nodes", "MPICH_MPIIO_STATS": "?"}
+    told = run_block(name, tmp_path, {**env, "OMPI_MCA_io_ompio_bytes_per_agg": "much"})
+    assert told.count("MPICH_MPIIO_HINTS: 'cb_nodes' isn't key=value and is ignored") == 1, told
+    assert told.count("MPICH_MPIIO_STATS is ignored: '?' is not understood") == 1, told
+    assert told.count("hint cb_buffer_size: 'much' is not understood") == 1, told
+    assert "(from OMPI_MCA_io_ompio_bytes_per_agg)" in told, told
+
+
+@pytest.mark.short
+@pytest.mark.parametrize("name", ALL)
+def test_statistics_of_cray_mpich_print_a_summary_at_close(name, tmp_path):
+    told = run_block(name, tmp_path, {"MPICH_MPIIO_STATS": "1"})
+    assert told.count("blocks.dat: closed; totals of all ranks") == 1, told
+    assert "blocks.dat: collective write" not in told, told
+
+
 BUFFERS = ("cb_buffer_size", "ind_rd_buffer_size", "ind_wr_buffer_size", "oratorio_sub_buffer")
 
 

@@ -22,6 +22,7 @@ KEYS = {
     "counters": {"name", "unit", "description"},
     "activities": {"name", "category", "description"},
     "variables": {"name"},
+    "site_variables": {"name", "from", "used", "ours", "effect"},
     "file_systems": {"name"},
 }
 OF_ROLES = {
@@ -94,8 +95,9 @@ def test_a_file_that_can_t_be_used_is_an_error_with_a_remedy(text, reason, tmp_p
     assert reason in said and "git checkout cli/oratorio/library/description.json" in said
 
 
-def test_the_page_of_hints_needs_no_more_than_any_python():
-    command = ["/usr/bin/python3", ROOT / "dev/generate/hints_doc.py", "--check"]
+@pytest.mark.parametrize("maker", ["hints_doc.py", "environment_doc.py"])
+def test_generated_pages_are_current_and_need_no_more_than_any_python(maker):
+    command = ["/usr/bin/python3", ROOT / "dev/generate" / maker, "--check"]
     assert subprocess.run(command, check=False).returncode == 0
 
 
