@@ -38,7 +38,10 @@ class Pretended:
         self.runs, self.order = runs, []
 
     def apart(self, words, variables, seconds_max):
-        name = "host" if variables is None else variables["ORATORIO_HINTS"].rpartition("=")[2]
+        self.hints = {} if variables is None else dict(
+            hint.split("=") for hint in variables["ORATORIO_HINTS"].split(";")
+        )  # fmt: skip
+        name = self.hints.get("oratorio_method", "host")
         self.order.append(name)
         return self.runs.get(name) or ran(1.0, name), f"{name} says\n"
 
@@ -67,6 +70,14 @@ def test_each_run_sees_the_same_start_if_one_says_how(tmp_path):
         compare.compare(
             compare.arms_of("sieve", False), ["app"], Pretended(), Rules(1, 60, "echo gone; exit 3"), {}
         )
+
+
+def test_hints_are_for_all_runs_with_oratorio():
+    recorder = Pretended()
+    rules = Rules(1, 60, hints=["cb_nodes=2", "cb_buffer_size=4096"])
+    compare.compare(compare.arms_of("sieve", False), ["app"], recorder, rules, {"ORATORIO_HINTS": "a=b"})
+    expected = {"a": "b", "cb_nodes": "2", "cb_buffer_size": "4096", "oratorio_method": "sieve"}
+    assert recorder.order == ["host", "auto", "sieve"] and recorder.hints == expected
 
 
 def test_a_row_has_the_median_and_the_spread():
@@ -150,9 +161,19 @@ def test_the_table_says_all_of_it():
 
 
 def test_the_page_is_whole():
-    page = compare_report.html_of(made_arms(), "mpiexec ./<app>", Rules(2, 60, "rm <x>"), "here")
+    page = compare_report.html_of(
+        made_arms(), "mpiexec ./<app>", Rules(2, 60, "rm <x>", ["cb_nodes=<2>"]), "here"
+    )
     text = "".join(read_page(page).text)
-    for said in ("mpiexec ./<app>", "rm <x>", "2 times, in turns", "<no> room", "two_phase", "4.00 x"):
+    for said in (
+        "mpiexec ./<app>",
+        "rm <x>",
+        "cb_nodes=<2>",
+        "2 times, in turns",
+        "<no> room",
+        "two_phase",
+        "4.00 x",
+    ):
         assert said in text
     assert "<script" not in page and "<app>" not in page
 
@@ -162,6 +183,7 @@ def test_the_page_is_whole():
     [
         (["--method", "sive", "true"], 2, "Did you mean sieve?"),
         (["--repeat", "0", "true"], 2, "--repeat and --timeout are more than 0"),
+        (["--hint", "cb_nodes", "true"], 2, "a hint is key=value, without ';': cb_nodes"),
         (["no-such-program"], 127, "no-such-program can't be started: No such file"),
         (["false"], 1, "the program fails without Oratorio: ended with 1: no output"),
         (["sh", "-c", "exit 7"], 7, "the program fails without Oratorio: ended with 7: no output"),

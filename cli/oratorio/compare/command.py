@@ -21,6 +21,10 @@ from oratorio.report.run_recorder import Recorder, leave
 def add_options(parser: Parser) -> None:
     """Adds the options of `compare`."""
     parser.add_argument("--method", metavar="METHOD,...", help="Compare these methods; by default, auto's.")
+    parser.add_argument(
+        "--hint", metavar="KEY=VALUE", action="append", default=[],
+        help="An info key for every file of every run with Oratorio; repeatable.",
+    )  # fmt: skip
     parser.add_argument("--all", action="store_true", help="Compare all methods of docs/user/methods.md.")
     parser.add_argument(
         "--repeat", type=int, default=1, metavar="N",
@@ -51,12 +55,18 @@ def run(options: argparse.Namespace) -> int:
         raise compare.CompareError("--repeat and --timeout are more than 0")
     signal.signal(signal.SIGTERM, leave)
     place = options.output.absolute().parent if options.output else Path.cwd()
-    rules = compare.Rules(options.repeat, options.timeout, options.before)
+    rules = compare.Rules(options.repeat, options.timeout, options.before, tuple(options.hint))
     arms = compare.arms_of(options.method, options.all)
     say = (lambda text: None) if options.quiet else tell
     compare.compare(arms, options.command, Recorder(place, os.environ), rules, os.environ, say)
     if options.json:
-        print_document("compare", job=options.command, repeat=options.repeat, **compare.document_of(arms))
+        print_document(
+            "compare",
+            job=options.command,
+            repeat=options.repeat,
+            hints=options.hint,
+            **compare.document_of(arms),
+        )
     else:
         print(page.table_of(arms))
     if options.output:

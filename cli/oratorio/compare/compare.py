@@ -163,17 +163,18 @@ def _prepare(before: str | None) -> None:
 
 @dataclass(frozen=True)
 class Rules:
-    """The number of runs of each arm, their time limit, and a shell command to run before each."""
+    """The number of runs of each arm, their time limit, a shell command to run before each, and the hints of
+    the runs with Oratorio."""
 
     repeat: int
     seconds_max: float
     before: str | None = None
+    hints: Sequence[str] = ()
 
 
-def _run(arm: Arm, words: Sequence[str], recorder: Recorder, rules: Rules, environ: Mapping[str, str]) -> str:
-    variables = None
-    if arm.name != HOST:
-        variables = launch.oratorio_variables(arm.name, [], False, environ)
+def _run(
+    arm: Arm, words: Sequence[str], recorder: Recorder, rules: Rules, variables: Mapping[str, str] | None
+) -> str:
     run, said = recorder.apart(words, variables, rules.seconds_max)
     take(arm, run, said, rules.seconds_max)
     return said
@@ -184,14 +185,19 @@ def compare(
     tell: Callable[[str], None] = lambda text: None,
 ) -> None:  # fmt: skip
     """Runs the arms in turns. Raises CompareError, with the program's exit code, if the program fails without
-    Oratorio."""
+    Oratorio, and LaunchError before the first run if a hint is not key=value."""
+    variables = {
+        arm.name: launch.oratorio_variables(arm.name, rules.hints, False, environ)
+        for arm in arms
+        if arm.name != HOST
+    }
     for number, order in enumerate(turns(arms, rules.repeat)):
         for arm in order:
             if arm.problem:
                 continue
             tell(f"{number + 1} of {rules.repeat}: {arm.name}")
             _prepare(rules.before)
-            said = _run(arm, words, recorder, rules, environ)
+            said = _run(arm, words, recorder, rules, variables.get(arm.name))
             if arm.name == HOST and arm.failed:
                 sys.stderr.write(said)
                 raise CompareError(f"the program fails without Oratorio: {arm.problem}", arm.exit_code)

@@ -74,10 +74,12 @@ def html_of(arms: Sequence[Arm], command: str, rules: Rules, machine: str) -> st
     made = time.strftime("%Y-%m-%d %H:%M:%S")
     again = "once" if rules.repeat == 1 else f"{rules.repeat} times, in turns"
     before = f" Before each run: <code>{text(rules.before)}</code>." if rules.before else ""
+    hints = f" Hints: <code>{text(' '.join(rules.hints))}</code>." if rules.hints else ""
     return page(
         "Oratorio: methods compared",
         f'<h1>Oratorio: one program, method by method</h1><div class="code">{text(command)}</div>',
-        f'<p class="soft">{made}, on {text(machine)}, Oratorio {__version__}; each {again}.{before}</p>',
+        f'<p class="soft">{made}, on {text(machine)}, Oratorio {__version__}; each {again}.{before}'
+        f"{hints}</p>",
         f"<p>{text(NOTE)}</p>",
         table(HEADS, [cells_of(arm, host) for arm in arms], words=(len(HEADS) - 1,),
               best=arms.index(best) if best else None),
