@@ -218,6 +218,7 @@ Settings read_environment() {
         settings.troubles.insert(settings.troubles.end(), sentences.begin(), sentences.end());
     take_site_settings(settings, names);
     settings.hints.oratorio_method = environment("ORATORIO_METHOD");
+    settings.hints.oratorio_learn = environment("ORATORIO_LEARN");
     const std::string romio_hints = environment("ROMIO_HINTS");
     settings.hints.romio_hints_text = contents_of(
         romio_hints.empty() ? "/etc/romio-hints" : romio_hints, "ROMIO_HINTS", settings.troubles);

@@ -46,8 +46,9 @@ HintMap oratorio_variable(std::string_view text) {
     return hints;
 }
 
-HintMap method_variable(const std::string& text) {
-    return text.empty() ? HintMap{} : HintMap{{"oratorio_method", text}};
+/// Returns the hint that a variable sets, or nothing if the variable isn't set.
+HintMap own_variable(const char* key, const std::string& text) {
+    return text.empty() ? HintMap{} : HintMap{{key, text}};
 }
 
 struct Source {
@@ -63,7 +64,8 @@ std::vector<Source> by_strength(const HintSources& sources, const HintMap& info,
     for (const SiteHint& hint : sources.site_hints)
         all.push_back({hint.variable, {{hint.key, hint.value}}});
     all.push_back({"MPICH_MPIIO_HINTS", mpich_hints(sources.mpich_mpiio_hints, path)});
-    all.push_back({"ORATORIO_METHOD", method_variable(sources.oratorio_method)});
+    all.push_back({"ORATORIO_METHOD", own_variable("oratorio_method", sources.oratorio_method)});
+    all.push_back({"ORATORIO_LEARN", own_variable("oratorio_learn", sources.oratorio_learn)});
     all.push_back({"ORATORIO_HINTS", oratorio_variable(sources.oratorio_hints)});
     all.push_back({"the program's info", info});
     return all;

@@ -3,8 +3,8 @@
 // Values are 64-bit and parsed strictly: a malformed value of a known key is warned about once,
 // with the value used instead; unknown keys are ignored as MPI wants (MPI-4.1, 14.2.8). Precedence,
 // weakest first: defaults, system/ROMIO_HINTS file, variables of other implementations
-// (site_settings.hpp), MPICH_MPIIO_HINTS, ORATORIO_METHOD, ORATORIO_HINTS, the program's info. The
-// root's values hold on all ranks.
+// (site_settings.hpp), MPICH_MPIIO_HINTS, ORATORIO_METHOD and ORATORIO_LEARN, ORATORIO_HINTS, the
+// program's info. The root's values hold on all ranks.
 #pragma once
 
 #include <cstdint>
@@ -81,6 +81,7 @@ struct HintSources {
     std::string mpich_mpiio_hints;  ///< MPICH_MPIIO_HINTS ("pattern:key=value:key=value,...")
     std::vector<SiteHint> site_hints;
     std::string oratorio_method;  ///< ORATORIO_METHOD, a value of the hint oratorio_method
+    std::string oratorio_learn;   ///< ORATORIO_LEARN, a value of the hint oratorio_learn
     std::string
         oratorio_hints;  ///< ORATORIO_HINTS ("key=value;key=value" or "key=value,key=value")
 };
