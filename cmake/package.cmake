@@ -22,6 +22,10 @@ install(PROGRAMS ${PROJECT_BINARY_DIR}/installed/oratorio DESTINATION ${CMAKE_IN
 install(CODE "execute_process(COMMAND \"${Python3_EXECUTABLE}\" \"${PROJECT_SOURCE_DIR}/dev/release/package.py\"
   --libraries \"${to_libraries}\" \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${python_dir}\" COMMAND_ERROR_IS_FATAL ANY)")
 
+# A test of the installation: share/oratorio/smoke.sh bin/oratorio mpicc mpiexec -n 2
+install(PROGRAMS ${PROJECT_SOURCE_DIR}/packaging/smoke.sh DESTINATION ${CMAKE_INSTALL_DATADIR}/oratorio)
+install(FILES ${PROJECT_SOURCE_DIR}/packaging/smoke.c DESTINATION ${CMAKE_INSTALL_DATADIR}/oratorio)
+
 install(FILES ${PROJECT_SOURCE_DIR}/docs/user/man/oratorio.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 foreach(name README.md CHANGELOG.md CITATION.cff LICENSE SECURITY.md CODE_OF_CONDUCT.md CONTRIBUTING.md)
   install(FILES ${PROJECT_SOURCE_DIR}/${name} DESTINATION ${CMAKE_INSTALL_DOCDIR})

@@ -27,7 +27,7 @@ import backend
 
 from oratorio import __version__
 
-RECIPES = ("conda", "container", "debian", "easybuild", "lmod", "spack")
+RECIPES = ("conda", "container", "debian", "easybuild", "lmod", "rpm", "spack")
 
 
 def released() -> datetime.datetime:
@@ -41,6 +41,7 @@ def fill(archive: Path, url: str, out: Path) -> None:
     """Writes the recipes and replaces names between @, also in names of files."""
     values = {
         "@VERSION@": __version__,
+        "@RPM_DATE@": released().strftime("%a %b %d %Y"),
         "@DATE@": email.utils.format_datetime(released()),
         "@SHA256@": hashlib.sha256(archive.read_bytes()).hexdigest(),
         "@URL@": url,

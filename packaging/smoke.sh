@@ -3,7 +3,8 @@
 # Tests an installed Oratorio: a program that knows nothing of it writes interleaved ints, and all ranks read them back.
 #
 # usage: smoke.sh ORATORIO MPICC LAUNCHER...
-#   as in: smoke.sh /opt/oratorio/bin/oratorio mpicc mpiexec -n 2
+#   as in: PREFIX/share/oratorio/smoke.sh PREFIX/bin/oratorio mpicc srun -n 2
+# All ranks must see its folder, which is made in $TMPDIR.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 oratorio=$1

@@ -12,6 +12,7 @@ import pytest
 from conftest import HERE, IS_BUILT, NOT_BUILT, compile_for, host_or_skip
 
 from oratorio import __version__
+from oratorio.launch.hosts import OPENMPI_OPTIONS
 from oratorio.paths import BUILD, ROOT
 
 pytestmark = pytest.mark.skipif(not IS_BUILT, reason=NOT_BUILT)
@@ -94,6 +95,18 @@ def test_all_users_run_an_installation_of_root_without_writing_there(name, prefi
     assert "blocks.dat: collective write" in done.stderr
     assert (work / "blocks.dat").stat().st_uid == SOMEBODY
     assert facts(prefix) == before
+
+
+@pytest.mark.parametrize("name", ["mpich4", "openmpi4"])
+def test_its_smoke_test_tells_whether_programs_use_it(name, prefix):
+    host = host_or_skip(name)
+    options = OPENMPI_OPTIONS if host.launcher == "openmpi" else ()
+    words = [prefix / "share/oratorio/smoke.sh", prefix / "bin/oratorio", host.mpicc, host.mpiexec, *options]
+    done = call("timeout", "60", *words, "-n", "2")
+    assert (done.returncode, done.stdout) == (0, "smoke.sh: the program wrote and read through Oratorio\n")
+    off = call("timeout", "60", *words, "-n", "2", env={**os.environ, "ORATORIO_DISABLE": "1"})
+    assert off.returncode == 1
+    assert "the program ran, but not through Oratorio" in off.stdout
 
 
 def test_a_method_that_does_not_exist_is_refused_without_a_checkout(prefix):

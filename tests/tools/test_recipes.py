@@ -47,7 +47,7 @@ def recipes(filled: Path) -> dict[str, str]:
 def test_nothing_is_left_to_be_filled_in(filled):
     texts = recipes(filled)
     assert {name.partition("/")[0] for name in texts} == {
-        "conda", "container", "easybuild", "lmod", "spack", f"oratorio-{__version__}",
+        "conda", "container", "easybuild", "lmod", "rpm", "spack", f"oratorio-{__version__}",
     }  # fmt: skip
     assert [name for name, text in texts.items() if re.search(r"@[A-Z0-9]+@", name + text)] == []
 
@@ -77,7 +77,9 @@ def test_options_of_the_build_exist(filled):
         named = set(re.findall(r"-D(ORATORIO_\w+|LIBURING_\w+)", text))
         named |= set(re.findall(r"define\(\"(ORATORIO_\w+)\"", text))
         assert named <= known, name
-        assert named or not name.endswith((".eb", "package.py", "recipe.yaml", "rules", "Dockerfile", ".def"))
+        assert named or not name.endswith(
+            (".eb", "package.py", "recipe.yaml", "rules", "Dockerfile", ".def", ".spec")
+        )
 
 
 def test_debian_takes_the_changelog_and_names_files_that_are_there(filled):
@@ -99,6 +101,21 @@ def test_debian_packs_the_sources_and_lintian_has_no_warning(filled, tmp_path):
     source = copy / f"oratorio_{__version__}-1.dsc"
     done = call("lintian", "--allow-root", "--fail-on", "error,warning", source)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_spec_is_one_and_rpmlint_has_no_error(filled):
+    if not (shutil.which("rpmspec") and shutil.which("rpmlint")):
+        pytest.skip("no rpmspec or no rpmlint here (Debian: rpm, rpmlint)")
+    spec = filled / "rpm/oratorio.spec"
+    # RHEL has its libraries in lib64.
+    done = call("rpmspec", "--define", "_libdir /usr/lib64", "--define", "_lib lib64", "-P", spec)
+    assert done.returncode == 0 and not done.stderr, done.stderr
+    assert "-DCMAKE_INSTALL_LIBDIR=lib64 " in done.stdout
+    assert "\n/usr/lib64/liboratorio*.so\n" in done.stdout
+    version = call("rpmspec", "-q", "--srpm", "--qf", "%{name} %{version}", spec)
+    assert version.stdout == f"oratorio {__version__}", version.stderr
+    done = call("rpmlint", spec)
+    assert done.returncode == 0 and " 0 errors," in done.stdout, done.stdout + done.stderr
 
 
 def spack_recipe(filled: Path, monkeypatch) -> tuple[type, list]:
