@@ -5,7 +5,11 @@ serve() {
     mkdir -p /etc/mfs /var/lib/mfs /run/mfs /chunks
     mount -t tmpfs -o size=3G tmpfs /chunks
     cp /var/lib/mfs/metadata.mfs.empty /var/lib/mfs/metadata.mfs
-    printf 'WORKING_USER = root\nWORKING_GROUP = root\nDATA_PATH = /var/lib/mfs\n' >/etc/mfs/mfsmaster.cfg
+    {
+        printf 'WORKING_USER = root\nWORKING_GROUP = root\nDATA_PATH = /var/lib/mfs\n'
+        # The shortest time after which a dead client loses its locks; a day by default.
+        echo 'SESSION_SUSTAIN_TIME = 60'
+    } >/etc/mfs/mfsmaster.cfg
     echo '* / rw,alldirs,admin,maproot=0:0' >/etc/mfs/mfsexports.cfg
     {
         printf 'WORKING_USER = root\nWORKING_GROUP = root\nDATA_PATH = /var/lib/mfs\n'
