@@ -7,6 +7,7 @@
 #              and somebody else is building, it is used as it is
 #   base       Debian packages, .oratorio/venv (tools), .oratorio/mpich, .oratorio/openmpi
 #   extras     as root, what only few tests need: SimGrid, Slurm, Lmod, linters of packages
+#   applications  as root, the applications of `neighbours` that the tests run
 #   tests      the Python programs of the tests: mpi4py, parallel h5py (built once, kept as a wheel)
 #   docs       Sphinx, which makes the site of the pages, in .oratorio/docs
 #   build      the library, in build/
@@ -134,6 +135,22 @@ stage_extras() {
     fi
     (install_packages "${missing[@]}") || return 0
     mark_done extras "$key"
+}
+
+# Each package alone, so that one that this system lacks costs only its own test.
+stage_applications() {
+    local list=$root/dev/packages-debian-applications.txt key package failed=0 missing=()
+    key=$(key_of "${BASH_SOURCE[0]}" "$list")
+    is_done applications "$key" && return
+    ! command -v dpkg-query >/dev/null || mapfile -t missing < <(missing_packages "$list")
+    if ((${#missing[@]} > 0 && EUID != 0)); then
+        say "tests of these Debian packages are skipped, which only root can install: ${missing[*]}"
+        return
+    fi
+    for package in "${missing[@]}"; do
+        (install_packages "$package") || failed=1
+    done
+    ((failed)) || mark_done applications "$key"
 }
 
 # Becomes pip, so that who starts it beside can end it.
@@ -295,6 +312,7 @@ for stage in "$@"; do
     case $stage in
         base) stage_base ;;
         extras) stage_extras ;;
+        applications) stage_applications ;;
         tests) stage_tests ;;
         docs) stage_docs ;;
         build) build build oratorio oratorio-mpich oratorio-ompi oratorio-abi ;;

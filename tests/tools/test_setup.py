@@ -272,7 +272,7 @@ def stages_of(checkout: Path, *words: str) -> str:
     ("words", "stages"),
     [
         ("", "base build-short"),
-        ("--all", "base extras tests docs build-jobs build-sanitize build-thread"),
+         ("--all", "base extras applications tests docs build-jobs build-sanitize build-thread"),
         ("--only lint", "base"),
         ("--help", "base"),
         ("--only unit", "base build-all"),
@@ -344,6 +344,22 @@ def test_rarely_needed_packages_are_installed_by_root_and_named_to_others(checko
         assert tools.read_text().endswith("apt-get -q -y install --no-install-recommends slurmd lmod\n")
     else:
         assert "only root can install: slurmd lmod" in done.stderr
+
+
+def test_an_application_that_is_not_to_be_had_costs_only_itself(checkout, tools, tmp_path):
+    (checkout / "dev/packages-debian-applications.txt").write_text("# small\nabsent\nlammps\n")
+    query, apt_get = tmp_path / "bin/dpkg-query", tmp_path / "bin/apt-get"
+    query.write_text("#!/bin/sh\nexit 1\n")
+    apt_get.write_text('#!/bin/sh\necho "apt-get $*" >>"$CALLS"\ncase "$*" in *absent) exit 100 ;; esac\n')
+    for program in (query, apt_get):
+        program.chmod(0o755)
+    done = subprocess.run([checkout / "dev/setup.sh", "applications"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert not (checkout / ".oratorio/stamp-applications").exists()
+    if os.geteuid() == 0:
+        assert tools.read_text().endswith("apt-get -q -y install --no-install-recommends lammps\n")
+    else:
+        assert "only root can install: absent lammps" in done.stderr
 
 
 # A stand-in for pip. The wheel is ready after something else was built, or after a number of turns that a

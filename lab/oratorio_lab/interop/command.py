@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`oratorio neighbours`: runs the neighbours (programs and libraries that share a job with Oratorio), prints
-the table, and writes it into docs/user/neighbours.md."""
+"""`oratorio neighbours`: runs the neighbours (programs and libraries that share a job with Oratorio) and
+unchanged applications, prints their tables, and writes them into docs/user/neighbours.md and
+docs/user/applications.md."""
 
 from __future__ import annotations
 
@@ -20,12 +21,13 @@ from oratorio.command_line import Parser
 from oratorio.errors import OratorioError
 from oratorio.launch.hosts import find_hosts
 from oratorio.paths import ROOT
-from oratorio_lab.interop import releases, rust
+from oratorio_lab.interop import application_page, releases, rust
 from oratorio_lab.interop.model import OK, SKIPPED, WRONG, MissingError, Neighbour, Outcome, WrongError
 from oratorio_lab.interop.table import ABSENT, NEIGHBOURS
 
 PAGE = ROOT / "docs/user/neighbours.md"
 BEGIN, END = "<!-- begin: oratorio neighbours --write -->\n", "<!-- end -->\n"
+LIBRARIES, APPLICATIONS = "libraries", "applications"
 COLORS = {OK: "green", SKIPPED: "yellow", WRONG: "red"}
 
 
@@ -125,11 +127,29 @@ def add_options(parser: Parser) -> None:
     parser.add_argument(
         "--fetch", action="store_true", help="First fetch newer libraries from Debian, PyPI and crates.io."
     )
-    parser.add_argument("--write", action="store_true", help="Write the table into docs/user/neighbours.md.")
+    parser.add_argument(
+        "--part", choices=(LIBRARIES, APPLICATIONS), help="Run only this part, by default both."
+    )
+    parser.add_argument(
+        "--repeat", type=int, default=3, metavar="N",
+        help="Number of timed runs of each application and MPI-IO; %(default)s if not given. With 0, "
+        "only the files are compared.",
+    )  # fmt: skip
+    parser.add_argument(
+        "--write", action="store_true",
+        help="Write the tables into docs/user/neighbours.md and docs/user/applications.md.",
+    )  # fmt: skip
     parser.set_defaults(does=_neighbours)
 
 
 def _neighbours(options: argparse.Namespace) -> int:
     if options.write and options.match:
-        raise OratorioError("--write renews the whole table: leave -k out")
-    return 0 if run(options.match, options.fetch, options.write) else 1
+        raise OratorioError("--write renews whole tables: leave -k out")
+    if options.repeat < 0:
+        raise OratorioError("--repeat is 0 or more")
+    is_right = True
+    if options.part != APPLICATIONS:
+        is_right = run(options.match, options.fetch, options.write)
+    if options.part != LIBRARIES:
+        is_right &= application_page.run(options.match, options.repeat, options.write)
+    return 0 if is_right else 1

@@ -4,7 +4,6 @@ here and a program in tests/programs."""
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -12,23 +11,14 @@ from pathlib import Path
 from oratorio_lab.interop import between, rust
 from oratorio_lab.interop.model import Absent, MissingError, Neighbour
 from oratorio_lab.interop.releases import RELEASES, upstream
-from oratorio_lab.interop.trial import PROGRAMS, compiled, host_of, past_us, seen
+from oratorio_lab.interop.trial import PROGRAMS, compiled, host_of, past_us, seen, system_version
 
 TITLES = {"mpich5": "PyPI", "abi": "PyPI", "openmpi5": "PyPI", "mpich4": "Debian 12", "openmpi4": "Debian 12"}
 TITLES |= {release.name: release.title for release in RELEASES}
 
 
 def _system_version(package: str) -> Callable[[], str]:
-    def version() -> str:
-        if shutil.which("dpkg-query") is None:
-            raise MissingError(f"package {package} of Debian is missing")
-        command = ["dpkg-query", "-W", "-f", "${Version}", package]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if done.returncode or not done.stdout:
-            raise MissingError(f"package {package} isn't installed")
-        return upstream(done.stdout)
-
-    return version
+    return lambda: system_version(package)
 
 
 def _release_version(name: str, package: str) -> Callable[[], str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -31,6 +32,18 @@ def host_of(name: str) -> Host:
         return find_host(name)
     except HostError as error:
         raise MissingError(str(error)) from error
+
+
+def system_version(package: str) -> str:
+    """Returns the version of an installed package of Debian. Raises MissingError."""
+    if shutil.which("dpkg-query") is None:
+        raise MissingError(f"package {package} of Debian is missing")
+    command = ["dpkg-query", "-W", "-f", "${db:Status-Abbrev}${Version}", package]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    status, _, version = done.stdout.partition(" ")
+    if done.returncode or status != "ii":
+        raise MissingError(f"package {package} isn't installed")
+    return releases.upstream(version)
 
 
 def _flags(host: Host, library: str) -> list[str]:
