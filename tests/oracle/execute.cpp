@@ -27,7 +27,7 @@ struct Opened {
                                           ///< their step
 };
 
-/// The steps of the clock by which `auto` learns, set anew for each program.
+/// The steps of the clock by which `auto` learns, set for each program.
 thread_local test::Random clock_steps(0);
 
 /// Returns the time of a made-up clock. Each look takes another time, so that methods change from

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from made_runs import collective, file, planned, run
 from test_command_line import call  # noqa: F401  a fixture
+from test_learned import TEXT as LEARNED
 from test_trace import two_ranks
 
 from oratorio import __version__, command_line
@@ -118,3 +119,14 @@ def test_a_dry_run_prints_the_command(monkeypatch, capsys):
     monkeypatch.setattr(run_recorder.Recorder, "explained", None)
     assert command_line.call(["explain", "-q", "--json", "--dry-run", "true"]) == 0
     assert capsys.readouterr().out.endswith("true\n")
+
+
+def test_learned(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    path = tmp_path / "oratorio" / "learned-node.txt"
+    path.parent.mkdir()
+    path.write_text(LEARNED)
+    (told,) = document(["learned", "--json"], capsys)["files"]
+    assert told["path"] == str(path)
+    assert [kind["direction"] for kind in told["kinds"]] == ["write", "read"]
+    assert told["kinds"][0]["arms"][1]["seconds"] == [0.0111, 0.011]

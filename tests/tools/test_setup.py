@@ -272,7 +272,7 @@ def stages_of(checkout: Path, *words: str) -> str:
     ("words", "stages"),
     [
         ("", "base build-short"),
-         ("--all", "base extras applications tests docs build-jobs build-sanitize build-thread"),
+        ("--all", "base extras applications tests docs build-jobs build-sanitize build-thread"),
         ("--only lint", "base"),
         ("--help", "base"),
         ("--only unit", "base build-all"),

@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import argparse
 import os
+from dataclasses import asdict
 
 from oratorio.command_line import Parser
+from oratorio.document import add_json, print_document
 from oratorio.learned import times
 
 
@@ -21,6 +23,7 @@ def add_options(parser: Parser) -> None:
         "--export", action="store_true",
         help="Print a file of hints with the method that most of the time went to.",
     )  # fmt: skip
+    add_json(parser)
     parser.set_defaults(does=run)
 
 
@@ -36,6 +39,10 @@ def run(options: argparse.Namespace) -> int:
         return 0
     if options.export:
         print(times.exported([kind for path in files for kind in times.read(path)]), end="")
+        return 0
+    if options.json:
+        found = [{"path": str(path), "kinds": [asdict(kind) for kind in times.read(path)]} for path in files]
+        print_document("learned", files=found)
         return 0
     if not files:
         print("Nothing has been learned yet: jobs with less than 0.1 s of collective accesses keep no times.")
