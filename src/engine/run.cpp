@@ -108,7 +108,7 @@ void Run::begin(bool may_recall) {
     if (unable) flags |= flag_no_store;
     if (agrees) flags |= flag_agrees;
     memory_.start_over();
-    entered_ = context_.file.tuning.since_meeting();
+    if (collective_) entered_ = context_.file.tuning.since_meeting();
     planning_.begin(may_recall, flags);
     enter(Phase::planning);
 }

@@ -9,7 +9,7 @@ Agreed<const LearnedTimes*> Tuning::learned() const {
 
 bool Tuning::wants_other(const Plan& plan) const {
     if (clock_ == nullptr || plan.trial == nullptr) return false;
-    return learned_.pick(plan.trial->kind, plan.trial->arms) != plan.trial->picked;
+    return learned_.wants_other(*plan.trial);
 }
 
 void Tuning::record(const Plan& plan, std::uint64_t nanoseconds) {

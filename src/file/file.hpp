@@ -108,7 +108,7 @@ struct OpenCall {
     /// ranks.
     Tuning::Clock clock = nullptr;
     /// Keeps the times for later jobs; null: nothing is kept. Used on rank 0 only.
-    const LearnedFile* learned_file = nullptr;
+    LearnedFile* learned_file = nullptr;
     /// What the process knows about locks between nodes; null: file-system locks are trusted there.
     JobLocks* locks = nullptr;
     /// True if the communicator has all processes of the job. Equal on all ranks.

@@ -48,6 +48,14 @@ Result<std::string> LearnedFile::read() const {
     return text;
 }
 
+Result<std::string> LearnedFile::of_earlier_jobs() {
+    const std::lock_guard lock(mutex_);
+    if (earlier_) return *earlier_;
+    auto text = read();
+    earlier_ = text ? *text : "";
+    return text;
+}
+
 Result<void> LearnedFile::merge(LearnedTimes& learned) const {
     if (path_.empty() || learned.unsaved_seconds() < kWorthKeeping) return {};
     const std::string folder = path_.substr(0, path_.rfind('/'));

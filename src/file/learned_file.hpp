@@ -2,7 +2,10 @@
 // LearnedFile: the file of a user in which learned times outlive the job, one for each machine.
 #pragma once
 
+#include <mutex>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "base/result.hpp"
 #include "plan/learning.hpp"
@@ -14,16 +17,21 @@ class LearnedFile {
     /// `path` is absolute; "" keeps nothing.
     explicit LearnedFile(std::string path) : path_(std::move(path)) {}
 
-    /// Returns the file's table as text, "" if there is none. A file that is malformed, too long,
-    /// or of another user counts as none; the next merge() replaces it.
-    [[nodiscard]] Result<std::string> read() const;
+    /// Returns the table of earlier jobs as text, "" if there is none: what the first call found in
+    /// the file. A file that is malformed, too long, or of another user counts as none, which the
+    /// first call reports; the next merge() replaces it. Thread-safe.
+    [[nodiscard]] Result<std::string> of_earlier_jobs();
     /// Adds the unsaved times to the file, and marks them saved. The file is replaced at once, so
     /// another job never reads half of it. Nothing happens if the unsaved accesses took less than
     /// 0.1 s, or while another job holds the folder's lock: then the times stay unsaved.
     Result<void> merge(LearnedTimes& learned) const;
 
   private:
+    [[nodiscard]] Result<std::string> read() const;
+
     std::string path_;
+    std::mutex mutex_;
+    std::optional<std::string> earlier_;  ///< result of of_earlier_jobs(), once called
 };
 
 /// Returns the path of the file for this machine below the folder of the user's state: nodes whose

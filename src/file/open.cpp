@@ -391,7 +391,7 @@ std::string File::State::times_to_tell(const OpenCall& call, const HintMap& mine
     if (topology.rank != 0 || call.learned_file == nullptr || !keeps ||
         !workspace->learned.kinds().empty())
         return "";
-    const auto text = call.learned_file->read();
+    const auto text = call.learned_file->of_earlier_jobs();
     if (!text) messages.warn("learned times are ignored: " + oratorio::describe(text.error(), ""));
     const auto times = text ? parse_learned(*text) : std::nullopt;
     return times ? to_text(for_ranks(*times, topology.size)) : "";

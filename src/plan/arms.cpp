@@ -2,7 +2,7 @@
 #include "plan/arms.hpp"
 
 #include <algorithm>
-#include <bit>
+#include <array>
 #include <cmath>
 
 #include "base/amounts.hpp"
@@ -40,9 +40,21 @@ void add_variants(std::vector<ArmEstimate>& arms, const PlanInputs& s, const Met
         add({.method = &method, .domains = DomainsChoice::stripes}, s);
 }
 
-/// Returns the logarithm (base 2) of `value`, rounded; 0 for values below 1.
+/// Returns four times the logarithm (base 2) of `value`, rounded down; 0 for values below 1. Uses
+/// nothing that another processor could round in another way.
+int quarter_log(double value) {
+    constexpr std::array<double, 3> kQuarters{0.5946035575, 0.7071067812, 0.8408964153};
+    if (value <= 1) return 0;
+    int exponent = 0;
+    const double mantissa = std::frexp(value, &exponent);  // from 0.5 to 1
+    const auto passed =
+        std::ranges::count_if(kQuarters, [&](double one) { return mantissa >= one; });
+    return 4 * (exponent - 1) + static_cast<int>(passed);
+}
+
+/// Returns the logarithm (base 2) of `value`, rounded to the nearest number; 0 for values below 1.
 int rounded_log(double value) {
-    return value <= 1 ? 0 : static_cast<int>(std::lround(std::log2(value)));
+    return (quarter_log(value) + 2) / 4;
 }
 
 double mean_of(Bytes bytes, std::int64_t pieces) {
@@ -116,13 +128,14 @@ AccessKind kind_of(const PlanInputs& s) {
     kind.ranks_with_data = s.ranks_with_data;
     kind.nodes = s.nodes;
     kind.file_system = static_cast<std::uint64_t>(s.facts->file_system);
-    kind.quarters = static_cast<int>(std::lround(4 * std::log2(bytes)));
+    kind.quarters = quarter_log(bytes);
     kind.piece = rounded_log(mean_of(s.bytes, s.pieces));
     kind.memory_piece = rounded_log(mean_of(s.bytes, s.memory_pieces));
     kind.density = rounded_log(span / bytes);
     kind.overlap = rounded_log(s.hulls / span);
-    kind.facts =
-        (s.covered ? 1 : 0) | (aligned ? 2 : 0) | (s.is_direct() ? 4 : 0) | (s.parts > 1 ? 8 : 0);
+    kind.facts = (s.covered ? 1 : 0) | (aligned ? 2 : 0) | (s.is_direct() ? 4 : 0) |
+                 (s.parts > 1 ? 8 : 0) | (s.facts->asynchronous ? 16 : 0) |
+                 (s.options->atomic ? 32 : 0);
     kind.options = hash_of(*s.options);
     return kind;
 }

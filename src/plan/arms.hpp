@@ -54,7 +54,8 @@ struct AccessKind {
     int memory_piece = 0;           ///< logarithm of the mean bytes of a piece in memory
     int density = 0;  ///< logarithm of the bytes from the first to the last, per byte of data
     int overlap = 0;  ///< logarithm of how many ranks have data at a place of the file
-    int facts = 0;    ///< bits: no holes, aligned to pages, direct I/O, variables interleave
+    int facts = 0;    ///< bits: no holes, aligned to pages, direct I/O, variables interleave,
+    ///< asynchronous store, atomic mode
     std::uint64_t options = 0;  ///< hash of the hints that change what an arm does
 
     bool operator==(const AccessKind&) const = default;

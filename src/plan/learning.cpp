@@ -78,17 +78,18 @@ std::size_t best_of(std::span<const TimedArm> known, const Arm& current) {
     return best;
 }
 
-/// Returns how many times longer than estimated the accesses took, as the geometric mean of all
-/// arms with times.
-double slowness(std::span<const TimedArm> known) {
-    double sum = 0;
-    int count = 0;
-    for (const TimedArm& one : known) {
-        if (one.count() == 0 || one.of->seconds <= 0 || one.times->median() <= 0) continue;
-        sum += std::log(one.times->median() / one.of->seconds);
-        ++count;
+/// Returns how many times longer than estimated the accesses took: the median of all arms with
+/// times. (The logarithms of a geometric mean could be rounded in other ways on other processors.)
+double slowness(std::span<const TimedArm> timed) {
+    std::vector<double> ratios;
+    for (const TimedArm& one : timed) {
+        if (one.count() > 0 && one.of->seconds > 0)
+            ratios.push_back(one.times->median() / one.of->seconds);
     }
-    return count > 0 ? std::exp(sum / count) : 1;
+    if (ratios.empty()) return 1;
+    const auto middle = ratios.begin() + (std::ssize(ratios) - 1) / 2;
+    std::ranges::nth_element(ratios, middle);
+    return *middle;
 }
 
 /// Returns the index of an arm that could be faster than `best` and is affordable, or `best`. If
@@ -184,11 +185,6 @@ const KindTimes* LearnedTimes::find(const AccessKind& kind) const {
     return found != kinds_.end() ? &*found : nullptr;
 }
 
-std::size_t LearnedTimes::pick(const AccessKind& kind, std::span<const ArmEstimate> arms) const {
-    const KindTimes* const times = find(kind);
-    return times != nullptr ? pick_of(arms, *times) : 0;
-}
-
 Trial LearnedTimes::trial(const AccessKind& kind, std::vector<ArmEstimate> arms) const {
     Trial trial{kind, std::move(arms), 0, ""};
     if (const KindTimes* const times = find(kind); times != nullptr) {
@@ -206,10 +202,14 @@ void LearnedTimes::put(KindTimes kind) {
 
 /// Returns the kind of a trial, in front of the others, with all arms of the trial. Arms that no
 /// longer apply are dropped where they would be too many.
-KindTimes& LearnedTimes::take(const Trial& trial) {
-    const KindTimes* const found = find(trial.kind);
-    KindTimes kind = found != nullptr ? *found : KindTimes{};
-    kind.kind = trial.kind;
+KindTimes& LearnedTimes::bring_forward(const Trial& trial) {
+    const auto found = std::ranges::find(kinds_, trial.kind, &KindTimes::kind);
+    if (found == kinds_.end()) {
+        put(KindTimes{.kind = trial.kind});
+    } else {
+        std::rotate(kinds_.begin(), found, found + 1);
+    }
+    KindTimes& kind = kinds_.front();
     const auto applies = [&](const ArmTimes& one) {
         return std::ranges::find(trial.arms, one.of.arm, &ArmEstimate::arm) != trial.arms.end();
     };
@@ -222,12 +222,17 @@ KindTimes& LearnedTimes::take(const Trial& trial) {
             kind.arms.push_back({one, {}});
         }
     }
-    put(std::move(kind));
-    return kinds_.front();
+    return kind;
+}
+
+bool LearnedTimes::wants_other(const Trial& trial) const {
+    const KindTimes* const kind = find(trial.kind);
+    return kind != nullptr && kind->spent.accesses > 0 &&
+           !(kind->next == trial.arms[trial.picked].arm);
 }
 
 void LearnedTimes::record(const Trial& trial, double seconds) {
-    KindTimes& kind = take(trial);
+    KindTimes& kind = bring_forward(trial);
     const Arm& picked = trial.arms[trial.picked].arm;
     const std::vector<TimedArm> before = timed_arms(trial.arms, kind);
     const std::size_t best = best_of(before, kind.current);
@@ -240,6 +245,7 @@ void LearnedTimes::record(const Trial& trial, double seconds) {
     const std::vector<TimedArm> after = timed_arms(trial.arms, kind);
     kind.current = after[best_of(after, kind.current)].of->arm;
     if (kind.current == picked && has_changed(times)) forget_before_change(kind);
+    kind.next = trial.arms[pick_of(trial.arms, kind)].arm;
 }
 
 void LearnedTimes::merge(const LearnedTimes& other) {

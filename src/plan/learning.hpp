@@ -32,6 +32,7 @@ struct KindTimes {
     AccessKind kind;
     std::vector<ArmTimes> arms;
     Arm current;  ///< the arm in use, while no other is tried
+    Arm next;     ///< the arm of the next access, if those of the last one apply to it
     /// What accesses of this kind have taken, in all or since the last save.
     struct Spent {
         std::uint64_t accesses = 0;
@@ -56,14 +57,13 @@ class LearnedTimes {
   public:
     static constexpr std::size_t kKindsMost = 64;
 
-    /// Returns the index of the arm that the next access of this kind should use. Starts with the
-    /// first one, the model's choice. Then tries the arms that could be faster as long as that
-    /// costs at most 5 % of all time so far (of 15 accesses at first), and keeps the fastest; of
-    /// arms that differ by less than the noise, the one in which ranks wait less. REQUIRES: `arms`
-    /// isn't empty.
-    [[nodiscard]] std::size_t pick(const AccessKind& kind, std::span<const ArmEstimate> arms) const;
-    /// Makes the trial of an access: the arm picked among those that apply.
+    /// Makes the trial of an access: picks the arm that it should use. Starts with the first one,
+    /// the model's choice. Then tries the arms that could be faster as long as that costs at most
+    /// 5 % of all time so far (of 15 accesses at first), and keeps the fastest; of arms that differ
+    /// by less than the noise, the one in which ranks wait less. REQUIRES: `arms` isn't empty.
     [[nodiscard]] Trial trial(const AccessKind& kind, std::vector<ArmEstimate> arms) const;
+    /// Returns true if the next access with the arms of this trial should use another one.
+    [[nodiscard]] bool wants_other(const Trial& trial) const;
     /// Records the time of the slowest rank in an access. Forgets old times of all arms if the
     /// arm in use has become faster or slower for good.
     void record(const Trial& trial, double seconds);
@@ -82,7 +82,7 @@ class LearnedTimes {
 
   private:
     [[nodiscard]] const KindTimes* find(const AccessKind& kind) const;
-    KindTimes& take(const Trial& trial);
+    KindTimes& bring_forward(const Trial& trial);
 
     std::vector<KindTimes> kinds_;  ///< the one used last comes first
 };

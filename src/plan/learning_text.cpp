@@ -113,7 +113,7 @@ bool parse_arm(Words& words, KindTimes& kind) {
         one.seconds.push_back(words.number(0.0, kLongest));
     if (!words.ok() || !words.at_end() || kind.arms.size() > 2 * kArmsMost) return false;
     if (arm.method == nullptr) return true;
-    if (in_use) kind.current = arm;
+    if (in_use) kind.current = kind.next = arm;
     kind.arms.push_back(std::move(one));
     return true;
 }

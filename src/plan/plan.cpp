@@ -317,11 +317,14 @@ void expect_aggregators(PlanInputs& s, AllSummaries summaries, const Nodes& node
 }
 
 /// Returns the arm to use by the times of earlier accesses; null if times don't count, if there is
-/// nothing to choose, or if the plan was asked for by name.
+/// nothing to choose, or if the plan was asked for by name. Accesses that are over in no time
+/// aren't measured, because that would take longer than another arm could save.
 std::shared_ptr<const Trial> trial_of(const PlanInputs& s, const Choice& choice) {
+    constexpr double kWorthMeasuring = 50e-6;  // seconds
     const LearnedTimes* const learned = s.facts->learned;
     if (learned == nullptr || s.bytes == 0) return nullptr;
     if (s.options->method != nullptr || asks_for_edges(*s.options)) return nullptr;
+    if (choice.method->seconds(s) < kWorthMeasuring) return nullptr;
     std::vector<ArmEstimate> arms = arms_of(s, *choice.method);
     if (arms.size() < 2) return nullptr;
     return std::make_shared<const Trial>(learned->trial(kind_of(s), std::move(arms)));

@@ -13,7 +13,7 @@
 namespace oratorio::test {
 namespace {
 
-constexpr Bytes kPiece = 512;
+constexpr Bytes kPiece = 4096;
 constexpr Bytes kPieces = 64;
 
 /// The clock of all simulated ranks, which run in one thread at a time. Each look takes 0.1 s.
@@ -176,7 +176,8 @@ TEST(LearningFile, later_files_go_on_where_earlier_ones_ended) {
 }
 
 /// Opens, uses and closes a file as a job of its own would.
-void run_job(const Folder& folder, const LearnedFile& kept, int times, const HintMap& hints = {}) {
+void run_job(const Folder& folder, const std::string& path, int times, const HintMap& hints = {}) {
+    LearnedFile kept(path);
     run_ranks({.ranks = 2}, [&](Transport& transport) {
         OpenCall call = learning_call(folder.file("data"), hints);
         call.learned_file = &kept;
@@ -187,15 +188,15 @@ void run_job(const Folder& folder, const LearnedFile& kept, int times, const Hin
     });
 }
 
-std::uint64_t accesses_in(const LearnedFile& kept) {
-    const auto text = kept.read();
+std::uint64_t accesses_in(const std::string& path) {
+    const auto text = LearnedFile(path).of_earlier_jobs();
     const auto times = text ? parse_learned(*text) : std::nullopt;
     return times && !times->kinds().empty() ? times->kinds().front().spent.accesses : 0;
 }
 
 TEST(LearningFile, later_jobs_begin_with_the_times_of_earlier_ones) {
     const Folder folder;
-    const LearnedFile kept(folder.file("state/oratorio/learned.txt"));
+    const std::string kept = folder.file("state/oratorio/learned.txt");
     run_job(folder, kept, 3);
     EXPECT_EQ(accesses_in(kept), 3U);
     run_job(folder, kept, 4);
@@ -206,7 +207,7 @@ TEST(LearningFile, later_jobs_begin_with_the_times_of_earlier_ones) {
 
 TEST(LearningFile, a_job_of_few_milliseconds_keeps_nothing) {
     const Folder folder;
-    const LearnedFile kept(folder.file("learned.txt"));
+    LearnedFile kept(folder.file("learned.txt"));
     run_ranks({.ranks = 2}, [&](Transport& transport) {
         OpenCall call = learning_call(folder.file("data"));
         call.clock = [] {
@@ -227,7 +228,7 @@ TEST(LearningFile, a_malformed_file_is_replaced_and_does_no_harm) {
          {std::string("nonsense"), std::string("oratorio-learned 2\n"),
           std::string("oratorio-learned 1\naccess write 1 2\n"), std::string(2 << 20, 'x')}) {
         const Folder folder;
-        const LearnedFile kept(folder.make("learned.txt", content));
+        const std::string kept = folder.make("learned.txt", content);
         run_job(folder, kept, 2);
         EXPECT_EQ(accesses_in(kept), 2U);
     }
@@ -236,7 +237,7 @@ TEST(LearningFile, a_malformed_file_is_replaced_and_does_no_harm) {
 TEST(LearningFile, a_folder_that_can_not_be_made_does_no_harm) {
     const Folder folder;
     folder.make("state", "a file in place of the folder");
-    const LearnedFile kept(folder.file("state/oratorio/learned.txt"));
+    const std::string kept = folder.file("state/oratorio/learned.txt");
     run_job(folder, kept, 2);
     EXPECT_EQ(accesses_in(kept), 0U);
 }

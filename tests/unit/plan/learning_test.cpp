@@ -57,7 +57,7 @@ double cost_of_trying(const LearnedTimes& learned) {
 TEST(Learning, starts_with_the_choice_of_the_model) {
     LearnedTimes learned;
     const auto arms = arms_with(std::array{2.0, 1.0});
-    EXPECT_EQ(learned.pick({}, arms), 0U);
+    EXPECT_EQ(learned.trial({}, arms).picked, 0U);
 }
 
 TEST(Learning, takes_a_faster_arm_that_the_model_could_not_tell_apart) {
@@ -97,7 +97,7 @@ TEST(Learning, an_arm_that_no_longer_applies_is_not_picked) {
     Machine machine{{1.0, 0.5}};
     LearnedTimes learned;
     run_on(machine, arms, learned, 6);
-    EXPECT_EQ(learned.pick({}, std::span(arms).first(1)), 0U);
+    EXPECT_EQ(learned.trial({}, {arms.front()}).picked, 0U);
 }
 
 TEST(Learning, keeps_a_bounded_number_of_kinds_those_used_last) {
