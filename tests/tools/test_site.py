@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Tests `oratorio docs`: the pages make a site, and problems that would break it are reported."""
 
+import json
+import re
+
 import pytest
 
 from oratorio_dev import site
@@ -45,7 +48,9 @@ def test_every_page_is_in_the_site_and_starts_with_the_readme(built):
 
 def test_navigation_has_the_sections_of_the_overview(built):
     text = (built / "docs/user/hints.html").read_text()
-    captions = ["To use Oratorio", "To see what it is worth", "To change it", "About the project"]
+    users = re.findall(r"^\*\*(.+)\*\*$", (site.ROOT / "docs/user/README.md").read_text(), re.MULTILINE)
+    assert len(users) >= 5
+    captions = ["To use Oratorio", *users, "To see what it is worth", "To change it", "About the project"]
     places = [text.index(f'<span class="caption-text">{caption}</span>') for caption in captions]
     assert places == sorted(places)
 
@@ -59,6 +64,52 @@ def test_a_list_right_below_a_line_is_a_list(built):
 
 def test_a_table_is_a_table(built):
     assert (built / "docs/user/environment.html").read_text().count("<tr") > 10
+
+
+@pytest.mark.parametrize(
+    ("question", "page", "answer"),
+    [
+        ("HDF5 slow", "docs/user/guides/hdf5", "Tuning Use H5Pset_dxpl_mpio"),
+        (
+            "full disk",
+            "docs/user/failing-disks",
+            "A full disk A write to a full disk returns MPI_ERR_NO_SPACE",
+        ),
+        ("cb_nodes", "docs/user/hints", "cb_nodes values: 0 to"),
+        ("ORATORIO_DISABLE", "docs/user/environment", "ORATORIO_DISABLE values: 1"),
+        ("two_phase", "docs/user/methods", "two_phase what it does: two-phase I/O"),
+    ],
+)
+def test_a_search_begins_with_the_answer(question, page, answer, built):
+    index = json.loads(re.fullmatch(r"Search.setIndex\((.*)\)", (built / "searchindex.js").read_text())[1])
+    # The search sorts an entry that equals the question before all pages that have its words.
+    [[number, anchor, is_main]] = index["indexentries"][question.lower()]
+    assert (index["docnames"][number], is_main) == (page, True)
+    html = (built / f"{page}.html").read_text()
+    shown = html[html.index(f'id="{anchor}"') :].partition(">")[2]
+    text = re.sub(r"<a class=\"headerlink\".*?</a>|<[^>]+>", "", shown)
+    assert " ".join(text.split()[:40]).startswith(answer)
+
+
+def test_tables_of_sentences_are_lists_on_narrow_screens(built):
+    html = (built / "docs/user/methods.html").read_text()
+    assert 'class="sentences docutils align-default"' in html
+    assert '<td><p><span class="column">wins when: </span>pieces of the file are large</p></td>' in html
+    narrow = (built / "_static/site.css").read_text().partition("@media (max-width: 46em)")[2]
+    assert "article table.sentences td" in narrow
+    # A table of figures keeps its columns and is scrolled.
+    tables = re.findall(r"<table[^>]*>", (built / "README.html").read_text())
+    assert any("sentences" not in table for table in tables)
+
+
+def test_pictures_have_no_white_frame_and_fit_dark_pages(built):
+    style = (built / "_static/site.css").read_text()
+    assert "white;" not in style.replace("white-space", "")
+    assert "@media (prefers-color-scheme: dark)" in style
+    pages = [
+        file for file in built.rglob("*.html") if re.search(r"style=\"[^\"]*(white;|#fff)", file.read_text())
+    ]
+    assert pages == []
 
 
 OVERVIEW = "**To use**\n- [One](one.md)"
