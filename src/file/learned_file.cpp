@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <new>
 
 #include "base/descriptor.hpp"
 #include "base/small_file.hpp"
@@ -51,13 +52,28 @@ Result<std::string> LearnedFile::read() const {
 Result<std::string> LearnedFile::of_earlier_jobs() {
     const std::lock_guard lock(mutex_);
     if (earlier_) return *earlier_;
-    auto text = read();
-    earlier_ = text ? *text : "";
-    return text;
+    try {
+        auto text = read();
+        earlier_ = text ? *text : "";
+        return text;
+    } catch (const std::bad_alloc&) {  // the file isn't worth the memory reserved for emergencies
+        return std::string();
+    }
 }
 
-Result<void> LearnedFile::merge(LearnedTimes& learned) const {
-    if (path_.empty() || learned.unsaved_seconds() < kWorthKeeping) return {};
+Result<void> LearnedFile::merge(LearnedTimes& learned) {
+    const std::lock_guard lock(mutex_);
+    if (path_.empty() || is_broken_ || learned.unsaved_seconds() < kWorthKeeping) return {};
+    try {
+        auto kept = add(learned);
+        is_broken_ = !kept;
+        return kept;
+    } catch (const std::bad_alloc&) {  // the times stay unsaved
+        return {};
+    }
+}
+
+Result<void> LearnedFile::add(LearnedTimes& learned) const {
     const std::string folder = path_.substr(0, path_.rfind('/'));
     std::error_code failed;
     std::filesystem::create_directories(folder, failed);
@@ -68,8 +84,9 @@ Result<void> LearnedFile::merge(LearnedTimes& learned) const {
     const auto before = read();
     LearnedTimes all = before ? parse_learned(*before).value_or(LearnedTimes()) : LearnedTimes();
     all.merge(learned);
+    if (auto kept = replace(path_, to_text(all)); !kept) return kept;
     learned.mark_saved();
-    return replace(path_, to_text(all));
+    return {};
 }
 
 std::string learned_path(const std::string& state_folder, const std::string& host) {

@@ -23,15 +23,18 @@ class LearnedFile {
     [[nodiscard]] Result<std::string> of_earlier_jobs();
     /// Adds the unsaved times to the file, and marks them saved. The file is replaced at once, so
     /// another job never reads half of it. Nothing happens if the unsaved accesses took less than
-    /// 0.1 s, or while another job holds the folder's lock: then the times stay unsaved.
-    Result<void> merge(LearnedTimes& learned) const;
+    /// 0.1 s, without memory, or while another job holds the folder's lock: then the times stay
+    /// unsaved. After a failure, later calls do nothing. Thread-safe.
+    Result<void> merge(LearnedTimes& learned);
 
   private:
     [[nodiscard]] Result<std::string> read() const;
+    Result<void> add(LearnedTimes& learned) const;
 
     std::string path_;
     std::mutex mutex_;
     std::optional<std::string> earlier_;  ///< result of of_earlier_jobs(), once called
+    bool is_broken_ = false;              ///< the file can't be written
 };
 
 /// Returns the path of the file for this machine below the folder of the user's state: nodes whose

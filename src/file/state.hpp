@@ -53,7 +53,7 @@ struct File::State {
     Stats stats;
     PlanCache plans;
     Tuning tuning;
-    const LearnedFile* learned_file = nullptr;  ///< null: times aren't kept
+    LearnedFile* learned_file = nullptr;  ///< null: times aren't kept
     IoThread io_thread;
     FileTrace trace;
     DeviceStaging staging;
