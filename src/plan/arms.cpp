@@ -77,6 +77,14 @@ std::uint64_t hash_of(const PlanOptions& options) {
     return hash;
 }
 
+/// Returns true if the method may be tried in place of the chosen one. A direct write of a piece
+/// that isn't aligned goes through the page cache, which reports a failing disk only at the next
+/// sync; so no method whose ranks write their own pieces takes the place of one with aggregators.
+bool may_replace(const Method& method, const Method& chosen, const PlanInputs& s) {
+    const bool weaker = s.is_direct() && !s.reads() && chosen.aggregated() && !method.aggregated();
+    return &method != &chosen && !weaker && may_choose(method, s);
+}
+
 }  // namespace
 
 std::string to_text(const Arm& arm) {
@@ -101,7 +109,7 @@ std::vector<ArmEstimate> arms_of(const PlanInputs& inputs, const Method& chosen)
     const ArmEstimate first{{.method = &chosen}, chosen.seconds(inputs), waiting_of(chosen)};
     const ArmEstimate* by_messages = nullptr;
     for (const Method& method : methods()) {
-        if (&method != &chosen && may_choose(method, inputs))
+        if (may_replace(method, chosen, inputs))
             arms.push_back({{.method = &method}, method.seconds(inputs), waiting_of(method)});
     }
     arms.push_back(first);

@@ -112,6 +112,27 @@ TEST(Learning, keeps_a_bounded_number_of_kinds_those_used_last) {
     EXPECT_EQ(learned.kinds().front().kind.ranks, 99);
 }
 
+TEST(Learning, direct_writes_never_try_a_method_that_reports_errors_later) {
+    FlatTerms options = all_allowed();
+    LearnedTimes learned;
+    options.learned = &learned;
+    for (const bool direct : {false, true}) {
+        options.direct_write = direct;
+        const Summaries summaries = interleaved(4, 500, 4000);
+        const Nodes topology = nodes_of(4, 1);
+        const auto trial =
+            make_plan_for(0, Direction::write, Agreed<AllSummaries>::vouch(summaries),
+                          Agreed<const Nodes&>::vouch(topology), *terms_of(options),
+                          Agreed<NodeSharing>::vouch({}))
+                .trial;
+        const bool has_pieces =
+            trial != nullptr && std::ranges::any_of(trial->arms, [](const auto& one) {
+                return one.arm.method == find_method("list_io");
+            });
+        EXPECT_EQ(has_pieces, !direct);
+    }
+}
+
 /// A made-up machine and a kind of access there: each constant of the cost model is off by a factor
 /// of its own, two thirds of them by less than two times.
 struct Setting {
