@@ -66,23 +66,25 @@ std::string absolute(const std::string& given) {
     return unknown ? given : path.string();
 }
 
+/// Returns the user's folder for a purpose (XDG Base Directory Specification): what the variable
+/// names, else the folder `below` the home; "" if there is no home.
+std::string user_folder(const char* variable, const std::string& below) {
+    if (const std::string given = environment(variable); !given.empty()) return absolute(given);
+    const std::string home = environment("HOME");
+    return home.empty() ? "" : absolute(home + below);
+}
+
+std::string host_name() {
+    char name[256] = {};
+    gethostname(name, sizeof name - 1);
+    return name;
+}
+
 std::string costs_folder() {
     if (const std::string given = environment("ORATORIO_COSTS"); !given.empty())
         return absolute(given);
-    if (const std::string cache = environment("XDG_CACHE_HOME"); !cache.empty())
-        return absolute(cache + "/oratorio");
-    const std::string home = environment("HOME");
-    return home.empty() ? "" : absolute(home + "/.cache/oratorio");
-}
-
-/// Returns the path of the file with learned times ("" if there is no folder for it).
-std::string path_of_learned() {
-    char machine[256] = {};
-    gethostname(machine, sizeof machine - 1);
-    const std::string state = environment("XDG_STATE_HOME");
-    const std::string home = environment("HOME");
-    const std::string folder = !state.empty() ? state : home.empty() ? "" : home + "/.local/state";
-    return learned_path(folder.empty() ? "" : absolute(folder), machine);
+    const std::string cache = user_folder("XDG_CACHE_HOME", "/.cache");
+    return cache.empty() ? "" : cache + "/oratorio";
 }
 
 std::string trace_path() {
@@ -205,7 +207,8 @@ Settings read_environment() {
     settings.explain_json = settings.explain_path.ends_with(".json");
     settings.trace_path = trace_path();
     settings.costs_folder = costs_folder();
-    settings.learned_path = path_of_learned();
+    settings.learned_path =
+        learned_path(user_folder("XDG_STATE_HOME", "/.local/state"), host_name());
     settings.ranks_per_node = std::atoi(environment("ORATORIO_RANKS_PER_NODE").c_str());
     if (const std::string wait = environment("ORATORIO_WAIT_NOTICE"); !wait.empty())
         settings.wait_notice = std::atoi(wait.c_str());
@@ -281,12 +284,10 @@ void tell_troubles(const std::vector<std::string>& troubles) {
 
 std::string read_costs(std::string_view file_system) {
     if (process().settings.costs_folder.empty()) return "";
-    char machine[256] = {};
-    gethostname(machine, sizeof machine - 1);
     const std::string folder = process().settings.costs_folder + "/";
     const std::string name = std::string(file_system) + ".costs";
     std::vector<std::string> troubles;
-    std::string text = contents_of(folder + machine + "-" + name, "a file of costs", troubles);
+    std::string text = contents_of(folder + host_name() + "-" + name, "a file of costs", troubles);
     if (text.empty()) text = contents_of(folder + name, "a file of costs", troubles);
     tell_troubles(troubles);
     return text;

@@ -19,25 +19,27 @@ int waiting_of(const Method& method) {
     return method.on_node() ? 1 : 2;
 }
 
+ArmEstimate estimate_of(const Arm& arm, const PlanInputs& inputs) {
+    return {arm, arm.method->seconds(inputs), waiting_of(*arm.method)};
+}
+
 /// Adds arms with other parameters of a method by messages. Within a node the parameters follow
 /// from the cores and caches, so only accesses between nodes have such arms.
 void add_variants(std::vector<ArmEstimate>& arms, const PlanInputs& s, const Method& method) {
     if (s.one_node()) return;
-    const auto add = [&](Arm arm, const PlanInputs& inputs) {
-        arms.push_back({arm, method.seconds(inputs), waiting_of(method)});
-    };
     for (const int aggregators : {2 * s.aggregators, s.aggregators / 2}) {
         if (s.options->cb_nodes > 0 || aggregators < 1 || aggregators > s.ranks) continue;
         PlanInputs other = s;
         other.aggregators = aggregators;
         other.locality.reset();
-        add({.method = &method, .aggregators = aggregators}, other);
+        arms.push_back(estimate_of({.method = &method, .aggregators = aggregators}, other));
     }
     constexpr int kMoreSlots = 4;
-    if (s.options->slots == 0) add({.method = &method, .slots = kMoreSlots}, s);
+    if (s.options->slots == 0)
+        arms.push_back(estimate_of({.method = &method, .slots = kMoreSlots}, s));
     const bool striped = s.options->striping_unit > 0 && s.options->striping_factor > 1;
     if (striped && s.options->domains == DomainsChoice::automatic)
-        add({.method = &method, .domains = DomainsChoice::stripes}, s);
+        arms.push_back(estimate_of({.method = &method, .domains = DomainsChoice::stripes}, s));
 }
 
 /// Returns four times the logarithm (base 2) of `value`, rounded down; 0 for values below 1. Uses
@@ -105,23 +107,21 @@ PlanOptions with_arm(const PlanOptions& options, const Arm& arm) {
 }
 
 std::vector<ArmEstimate> arms_of(const PlanInputs& inputs, const Method& chosen) {
-    std::vector<ArmEstimate> arms;
-    const ArmEstimate first{{.method = &chosen}, chosen.seconds(inputs), waiting_of(chosen)};
-    const ArmEstimate* by_messages = nullptr;
+    std::vector<ArmEstimate> arms{estimate_of({.method = &chosen}, inputs)};
     for (const Method& method : methods()) {
         if (may_replace(method, chosen, inputs))
-            arms.push_back({{.method = &method}, method.seconds(inputs), waiting_of(method)});
+            arms.push_back(estimate_of({.method = &method}, inputs));
     }
-    arms.push_back(first);
+    const Method* by_messages = nullptr;
+    double least = INFINITY;
     for (const ArmEstimate& one : arms) {
-        const bool cheaper = by_messages == nullptr || one.seconds < by_messages->seconds;
-        if (one.waiting == 2 && cheaper) by_messages = &one;
+        if (one.waiting < 2 || one.seconds >= least) continue;
+        by_messages = one.arm.method;
+        least = one.seconds;
     }
-    arms.pop_back();
-    const Method* const varied = by_messages != nullptr ? by_messages->arm.method : nullptr;
-    if (varied != nullptr) add_variants(arms, inputs, *varied);
-    std::ranges::stable_sort(arms, {}, &ArmEstimate::seconds);
-    arms.insert(arms.begin(), first);
+    if (by_messages != nullptr) add_variants(arms, inputs, *by_messages);
+    std::stable_sort(arms.begin() + 1, arms.end(),
+                     [](const auto& a, const auto& b) { return a.seconds < b.seconds; });
     arms.resize(std::min(arms.size(), kArmsMost));
     return arms;
 }

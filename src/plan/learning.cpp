@@ -24,7 +24,7 @@ constexpr double kFewest = 15;
 constexpr double kUncertainty = 2;
 /// An arm with one time needs a second one if the first isn't this many times the best time.
 constexpr double kFirstTime = 1.3;
-/// Storage has changed if it takes this many times as long, or so many times less.
+/// Storage has changed if accesses take longer by this factor, or shorter.
 constexpr double kChanged = 1.5;
 /// Latest times that must all show the change.
 constexpr std::size_t kShowing = 3;
@@ -42,7 +42,7 @@ double lower_median(std::span<const double> values) {
 /// An arm that applies, with what is known about it.
 struct TimedArm {
     const ArmEstimate* of = nullptr;
-    const ArmTimes* times = nullptr;  ///< null: no access has used the arm
+    const ArmTimes* times = nullptr;  ///< null if the table doesn't have the arm
 
     [[nodiscard]] std::size_t count() const { return times != nullptr ? times->seconds.size() : 0; }
 };
@@ -55,8 +55,7 @@ std::vector<TimedArm> timed_arms(std::span<const ArmEstimate> arms, const KindTi
     std::vector<TimedArm> known;
     for (const ArmEstimate& one : arms) {
         const auto found = std::ranges::find(kind.arms, one.arm, arm_of);
-        const bool timed = found != kind.arms.end() && found->measured();
-        known.push_back({&one, timed ? &*found : nullptr});
+        known.push_back({&one, found != kind.arms.end() ? &*found : nullptr});
     }
     return known;
 }
@@ -163,8 +162,8 @@ std::string times_text(std::span<const TimedArm> known, std::uint64_t accesses) 
     return text + " (" + counted(accesses, "access", "es") + ")";
 }
 
-std::size_t pick_of(std::span<const ArmEstimate> arms, const KindTimes& kind) {
-    const std::vector<TimedArm> known = timed_arms(arms, kind);
+/// Returns the index of the arm that the next access should use.
+std::size_t pick_of(std::span<const TimedArm> known, const KindTimes& kind) {
     const std::size_t best = best_of(known, kind.current);
     if (best == known.size()) return 0;
     // The first access may have paid for memory that later ones use again.
@@ -188,8 +187,9 @@ const KindTimes* LearnedTimes::find(const AccessKind& kind) const {
 Trial LearnedTimes::trial(const AccessKind& kind, std::vector<ArmEstimate> arms) const {
     Trial trial{kind, std::move(arms), 0, ""};
     if (const KindTimes* const times = find(kind); times != nullptr) {
-        trial.picked = pick_of(trial.arms, *times);
-        trial.text = times_text(timed_arms(trial.arms, *times), times->spent.accesses);
+        const std::vector<TimedArm> known = timed_arms(trial.arms, *times);
+        trial.picked = pick_of(known, *times);
+        trial.text = times_text(known, times->spent.accesses);
     }
     return trial;
 }
@@ -234,18 +234,17 @@ bool LearnedTimes::wants_other(const Trial& trial) const {
 void LearnedTimes::record(const Trial& trial, double seconds) {
     KindTimes& kind = bring_forward(trial);
     const Arm& picked = trial.arms[trial.picked].arm;
-    const std::vector<TimedArm> before = timed_arms(trial.arms, kind);
-    const std::size_t best = best_of(before, kind.current);
-    const bool tried = best < before.size() && best != trial.picked;
-    const double excess = tried ? std::max(0.0, seconds - before[best].times->median()) : 0;
+    const std::vector<TimedArm> known = timed_arms(trial.arms, kind);
+    const std::size_t best = best_of(known, kind.current);
+    const bool tried = best < known.size() && best != trial.picked;
+    const double excess = tried ? std::max(0.0, seconds - known[best].times->median()) : 0;
     for (KindTimes::Spent* const spent : {&kind.spent, &kind.unsaved})
         add(*spent, {1, seconds, excess});
     ArmTimes& times = *std::ranges::find(kind.arms, picked, arm_of);
     add_times(times, std::span(&seconds, 1));
-    const std::vector<TimedArm> after = timed_arms(trial.arms, kind);
-    kind.current = after[best_of(after, kind.current)].of->arm;
+    kind.current = known[best_of(known, kind.current)].of->arm;
     if (kind.current == picked && has_changed(times)) forget_before_change(kind);
-    kind.next = trial.arms[pick_of(trial.arms, kind)].arm;
+    kind.next = trial.arms[pick_of(known, kind)].arm;
 }
 
 void LearnedTimes::merge(const LearnedTimes& other) {

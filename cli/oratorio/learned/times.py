@@ -35,6 +35,11 @@ class Arm:
     seconds: list[float]
 
     @property
+    def median(self) -> float:
+        """Returns the median of the latest five times, as the library computes it."""
+        return statistics.median_low(self.seconds[-5:])
+
+    @property
     def name(self) -> str:
         """Returns the arm as explain prints it."""
         text = self.method
@@ -155,9 +160,10 @@ def lines_of(kind: Kind) -> list[str]:
     heading = f"{kind.in_words}: {counted(kind.accesses, 'access')} in {kind.total:.3g} s"
     lines = [heading + (f", {share:.1%} of it by trying other methods" if share >= 0.001 else "")]
     measured = [arm for arm in kind.arms if arm.seconds]
-    for arm in sorted(measured, key=lambda arm: statistics.median_low(arm.seconds)):
-        time = milliseconds(statistics.median_low(arm.seconds[-5:]))
-        lines.append(f"  {time:>9}  {arm.name}" + ("  <- used" if arm.in_use else ""))
+    lines += [
+        f"  {milliseconds(arm.median):>9}  {arm.name}" + ("  <- used" if arm.in_use else "")
+        for arm in sorted(measured, key=lambda arm: arm.median)
+    ]
     return lines
 
 
