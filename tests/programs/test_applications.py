@@ -5,9 +5,9 @@ accesses. The others run only by the command itself."""
 import pytest
 from conftest import IS_BUILT, NOT_BUILT
 
-from oratorio_lab.interop.application_page import PAGE, chosen, look
+from oratorio_lab.interop.application_page import PAGE, look
 from oratorio_lab.interop.application_table import APPLICATIONS
-from oratorio_lab.interop.model import SKIPPED, WRONG
+from oratorio_lab.interop.model import SKIPPED, WRONG, matching
 
 
 @pytest.mark.skipif(not IS_BUILT, reason=NOT_BUILT)
@@ -23,8 +23,8 @@ def test_an_application_gets_its_bytes_and_oratorio_its_accesses(application):
 
 def test_five_applications_are_quick_and_a_row_is_chosen_by_its_name():
     assert sum(one.is_quick for one in APPLICATIONS) == 5
-    assert [one.name for one in chosen("lammps")] == ["LAMMPS"]
-    assert chosen(None) == list(APPLICATIONS)
+    assert [one.name for one in matching(APPLICATIONS, "lammps")] == ["LAMMPS"]
+    assert matching(APPLICATIONS, None) == list(APPLICATIONS)
 
 
 def test_the_page_has_all_applications():

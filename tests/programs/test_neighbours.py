@@ -4,8 +4,8 @@
 import pytest
 from conftest import IS_BUILT, NOT_BUILT
 
-from oratorio_lab.interop.command import PAGE, chosen, look
-from oratorio_lab.interop.model import SKIPPED, WRONG
+from oratorio_lab.interop.command import PAGE, look
+from oratorio_lab.interop.model import SKIPPED, WRONG, matching
 from oratorio_lab.interop.table import ABSENT, NEIGHBOURS
 
 
@@ -21,8 +21,8 @@ def test_a_neighbour_gets_its_bytes_and_oratorio_its_accesses(neighbour):
 
 
 def test_a_row_is_chosen_by_its_name_or_its_mpi():
-    assert {one.mpi for one in chosen("SID")} == {"sid"}
-    assert chosen(None) == list(NEIGHBOURS)
+    assert {one.mpi for one in matching(NEIGHBOURS, "SID")} == {"sid"}
+    assert matching(NEIGHBOURS, None) == list(NEIGHBOURS)
 
 
 def test_the_page_has_all_rows():

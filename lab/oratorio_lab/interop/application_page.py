@@ -7,7 +7,6 @@ from __future__ import annotations
 import datetime
 import os
 import platform
-import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +20,7 @@ from oratorio.paths import ROOT
 from oratorio_lab.interop import releases
 from oratorio_lab.interop.application_table import APPLICATIONS
 from oratorio_lab.interop.applications import RANKS, Application, Measured, measure
-from oratorio_lab.interop.model import OK, SKIPPED, WRONG, MissingError, WrongError
+from oratorio_lab.interop.model import OK, SKIPPED, WRONG, MissingError, WrongError, matching
 from oratorio_lab.interop.trial import system_version
 
 PAGE = ROOT / "docs/user/applications.md"
@@ -45,24 +44,15 @@ class Outcome:
 
 def look(application: Application, repeat: int) -> Outcome:
     """Runs an application in an empty folder, which is removed afterwards."""
-    folder = releases.HOME / "scratch" / f"{os.getpid()}-{application.package}"
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
     version = ""
-    try:
-        version = system_version(application.package)
-        return Outcome(application, OK, version, measured=measure(application, folder, repeat))
-    except MissingError as missing:
-        return Outcome(application, SKIPPED, version, str(missing))
-    except WrongError as wrong:
-        return Outcome(application, WRONG, version, str(wrong))
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def chosen(match: str | None) -> list[Application]:
-    """Returns the applications with `match` in their name or MPI; all if there is none."""
-    return [one for one in APPLICATIONS if not match or match.lower() in f"{one.name} {one.mpi}".lower()]
+    with releases.scratch(f"{os.getpid()}-{application.package}") as folder:
+        try:
+            version = system_version(application.package)
+            return Outcome(application, OK, version, measured=measure(application, folder, repeat))
+        except MissingError as missing:
+            return Outcome(application, SKIPPED, version, str(missing))
+        except WrongError as wrong:
+            return Outcome(application, WRONG, version, str(wrong))
 
 
 def _times(measured: Measured) -> tuple[str, str, str]:
@@ -127,7 +117,7 @@ def run(match: str | None, repeat: int, with_write: bool) -> bool:
     """Runs the applications; returns whether none is wrong."""
     console, outcomes = Console(highlight=False), []
     colors = {OK: "green", SKIPPED: "yellow", WRONG: "red"}
-    for application in chosen(match):
+    for application in matching(APPLICATIONS, match):
         one = look(application, repeat)
         outcomes.append(one)
         place = f"{application.name} {one.version} on {application.mpi}"

@@ -9,7 +9,6 @@ import argparse
 import datetime
 import os
 import platform
-import shutil
 from collections.abc import Iterable, Sequence
 
 from rich.console import Console
@@ -22,7 +21,16 @@ from oratorio.errors import OratorioError
 from oratorio.launch.hosts import find_hosts
 from oratorio.paths import ROOT
 from oratorio_lab.interop import application_page, releases, rust
-from oratorio_lab.interop.model import OK, SKIPPED, WRONG, MissingError, Neighbour, Outcome, WrongError
+from oratorio_lab.interop.model import (
+    OK,
+    SKIPPED,
+    WRONG,
+    MissingError,
+    Neighbour,
+    Outcome,
+    WrongError,
+    matching,
+)
 from oratorio_lab.interop.table import ABSENT, NEIGHBOURS
 
 PAGE = ROOT / "docs/user/neighbours.md"
@@ -33,24 +41,15 @@ COLORS = {OK: "green", SKIPPED: "yellow", WRONG: "red"}
 
 def look(neighbour: Neighbour) -> Outcome:
     """Runs a neighbour in an empty folder, which is removed afterwards."""
-    folder = releases.HOME / "scratch" / str(os.getpid())
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
     version = ""
-    try:
-        version = neighbour.version()
-        return Outcome(neighbour, OK, version, neighbour.run(folder))
-    except MissingError as missing:
-        return Outcome(neighbour, SKIPPED, version, str(missing))
-    except WrongError as wrong:
-        return Outcome(neighbour, WRONG, version, str(wrong))
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def chosen(match: str | None) -> list[Neighbour]:
-    """Returns the neighbours with `match` in their name or MPI; all if there is none."""
-    return [one for one in NEIGHBOURS if not match or match.lower() in f"{one.name} {one.mpi}".lower()]
+    with releases.scratch(str(os.getpid())) as folder:
+        try:
+            version = neighbour.version()
+            return Outcome(neighbour, OK, version, neighbour.run(folder))
+        except MissingError as missing:
+            return Outcome(neighbour, SKIPPED, version, str(missing))
+        except WrongError as wrong:
+            return Outcome(neighbour, WRONG, version, str(wrong))
 
 
 def fetch() -> None:
@@ -104,7 +103,7 @@ def run(match: str | None, with_fetch: bool, with_write: bool) -> bool:
     if with_fetch:
         fetch()
     console, outcomes = Console(highlight=False), []
-    for neighbour in chosen(match):
+    for neighbour in matching(NEIGHBOURS, match):
         outcomes.append(look(neighbour))
         one = outcomes[-1]
         place = f"{neighbour.name} {one.version} on {neighbour.mpi}"

@@ -4,13 +4,16 @@ outcome."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 OK, SKIPPED, WRONG = "ok", "skipped", "wrong"
 RANKS = 3
 LIMIT_SECONDS = 120
+
+Row = TypeVar("Row")  # Neighbour or Application
 
 
 class MissingError(Exception):
@@ -37,6 +40,11 @@ class Neighbour:
     tried: str  # the program, in a few words
     run: Callable[[Path], str]
     is_quick: bool = False  # whether the tests that run with every change include it
+
+
+def matching(rows: Sequence[Row], match: str | None) -> list[Row]:
+    """Returns the rows with `match` in their name or MPI; all if there is none."""
+    return [row for row in rows if not match or match.lower() in f"{row.name} {row.mpi}".lower()]
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,8 @@ from __future__ import annotations
 import os
 import re
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,6 +43,18 @@ exec unshare --mount {user}sh -c '
     done
     exec chroot "$root" "$@"' sh '{root}' {command} "$@"
 """
+
+
+@contextmanager
+def scratch(name: str) -> Iterator[Path]:
+    """Makes an empty folder of that name for a run, and removes it afterwards."""
+    folder = HOME / "scratch" / name
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 @dataclass(frozen=True)
