@@ -36,11 +36,13 @@ struct LockPolicy {
         const bool beside = left_first || (!collective && collective_writes > 0);
         return lockable && (!sole || (fills && (sieves || beside)));
     }
-    /// Waits for the lock and takes it. Waits first until no job is under way, because locks of one
-    /// handle don't exclude each other. REQUIRES: the caller holds no other lock, and waits for no
-    /// rank before it gives this one back.
+    /// Waits for the lock and takes it. Waits first until no job is under way: the file system's
+    /// locks of one handle don't exclude each other, and a job that waits for one of the job's
+    /// locks would keep the requests queued behind it from ending. REQUIRES: the caller holds no
+    /// other lock, and waits for no rank before it gives this one back.
     [[nodiscard]] Result<RangeLock> take(Store& store, Extent range, bool exclusive) const {
         if (io_thread != nullptr) io_thread->wait_until_idle();
+        store.finish_jobs();
         return RangeLock::take(store, job, range, exclusive);
     }
     /// Takes the shared lock for a write without filling; returns an empty lock if none is needed.

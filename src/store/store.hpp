@@ -150,6 +150,8 @@ class Store {
     /// Returns completed requests in `out`, at most out.size(). If `wait` and something is
     /// outstanding, waits for at least one; otherwise may return 0.
     virtual std::size_t reap(std::span<IoCompletion> out, bool wait) = 0;
+    /// Waits until no job is queued or being performed. Inside a job, returns at once.
+    virtual void finish_jobs() {}
     /// Returns the file size; asks the server if other machines may have extended the file.
     virtual Result<Bytes> size() = 0;
     /// Truncates or extends the file. With `allocate`, makes sure that [0, bytes) has storage,

@@ -58,6 +58,7 @@ class ThreadedStore final : public Store, private IoThread::Client {
         return count;
     }
 
+    void finish_jobs() override { (void)wait_until_idle(); }
     Result<Bytes> size() override { return wait_until_idle().size(); }
     Result<void> resize(Bytes bytes, bool allocate) override {
         return wait_until_idle().resize(bytes, allocate);

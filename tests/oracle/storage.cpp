@@ -67,6 +67,11 @@ void SimulatedStore::perform_next_job() {
     fibers_.moved();
 }
 
+void SimulatedStore::finish_jobs() {
+    const Spared spared;
+    while (!jobs_.empty() && !in_job_) perform_next_job();
+}
+
 Result<Bytes> SimulatedStore::size() {
     const Spared spared;
     fibers_.maybe();

@@ -41,6 +41,7 @@ class SimulatedStore final : public Store {
     [[nodiscard]] const StoreFacts& facts() const override { return facts_; }
     Submitted submit(const IoRequest& request) override;
     std::size_t reap(std::span<IoCompletion> out, bool wait) override;
+    void finish_jobs() override;
     Result<Bytes> size() override;
     Result<void> resize(Bytes bytes, bool allocate) override;
     Result<void> sync() override;

@@ -12,6 +12,7 @@
 #include <csignal>
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <vector>
 
 #include "engine/lock_policy.hpp"
@@ -159,6 +160,34 @@ TEST(Threaded, a_lock_of_the_same_handle_waits_until_the_thread_is_idle) {
     policy.io_thread = &thread;
     ASSERT_TRUE(policy.take(slow, {0, 1}, true));
     EXPECT_EQ(seen.requests_before_call, 3U);
+}
+
+// A lock service that grants every lock, and counts the requests that were performed before.
+struct GrantsAll final : LockService {
+    explicit GrantsAll(const Seen& all) : seen(all) {}
+    Result<LockId> acquire(const LockKey&, Extent, bool) override {
+        requests_before = seen.tokens.size();
+        return LockId{1};
+    }
+    Result<void> release(LockId) override { return {}; }
+    const Seen& seen;
+    std::size_t requests_before = 0;
+};
+
+// A queued job may wait for a lock of the same range. If the program's thread held it, that
+// thread's next request, which is queued behind the job, would never end.
+TEST(Threaded, a_lock_of_the_service_waits_until_the_queue_of_its_store_is_empty) {
+    Seen seen;
+    SlowStore slow(seen);
+    IoThread thread;
+    const auto store = make_threaded(slow, thread, 3);
+    for (std::uint64_t token = 0; token < 3; ++token) submit(*store, token);
+    const auto service = std::make_shared<GrantsAll>(seen);
+    const JobLocksOfFile locks{.service = service, .file = {}, .refused = {}, .revalidates = false};
+    LockPolicy policy;
+    policy.job = &locks;
+    ASSERT_TRUE(policy.take(*store, {0, 1}, true));
+    EXPECT_EQ(service->requests_before, 3U);
 }
 
 TEST(Threaded, every_other_call_waits_for_what_is_queued) {
