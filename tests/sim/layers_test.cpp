@@ -31,6 +31,8 @@ struct Pattern {
     Layout (*file_of)(Rank rank) = nullptr;
     int aggregators = 1;
     Offset end = 2 * kRanks * kEach;  ///< length of the file that is read
+    DomainsChoice domains = DomainsChoice::automatic;
+    Bytes unit = 0;  ///< block of the file domains
 };
 
 /// Deals pieces to all ranks in turn, so that the pieces of a node's ranks touch.
@@ -66,6 +68,8 @@ Stats run_pattern(Direction direction, const Pattern& pattern) {
     options.cb_nodes = pattern.aggregators;
     options.cb_buffer_size = 2 << 20;
     options.local_aggregators_per_node = pattern.local_aggregators;
+    options.domains = pattern.domains;
+    options.striping_unit = options.cyclic_block = pattern.unit;
     run_ranks({.ranks = kRanks, .ranks_per_node = kOfNode}, [&](Transport& transport) {
         const Rank rank = transport.topology().rank;
         MemoryStore store(disk);
@@ -177,6 +181,19 @@ TEST(Layers, SparseSharesAreSentAsMessages) {
     const Stats shared = run_pattern(Direction::write, {"two_layer_shared", 1, in_turn});
     EXPECT_EQ(shared.local_messages, static_cast<std::uint64_t>(kRanks - kNodes));
     EXPECT_EQ(shared.pieces_forwarded, 3U * kPieces);
+}
+
+// A region then has many extents, all shorter than a window.
+TEST(Layers, EveryByteIsMovedWhereBlocksOfTheDomainsAreShorterThanWindows) {
+    constexpr Bytes kShort = 203;
+    for (const DomainsChoice domains : {DomainsChoice::cyclic, DomainsChoice::stripes}) {
+        for (const Direction direction : {Direction::write, Direction::read}) {
+            Pattern pattern{"two_layer_shared", 1, in_turn_on_nodes, 3};
+            pattern.domains = domains;
+            pattern.unit = kShort;
+            run_pattern(direction, pattern);
+        }
+    }
 }
 
 TEST(Layers, AFileMayEndAnywhereInWhatRanksReadInTurn) {
