@@ -237,7 +237,7 @@ void Engine::shut_down() {
     abort_on_exception([&] {
         for (const auto& open : files) {
             const std::lock_guard lock(open->mutex);
-            if (open->file) open->file->settle();
+            if (open->file) open->file->settle_together();
         }
     });
     process().requests.complete_done();

@@ -18,7 +18,7 @@ Planning::Planning(const RunContext& context, const Access& access, bool collect
 
 void Planning::begin(bool may_recall, std::uint16_t flags) {
     flags_ = flags;
-    recalled_ = absent_ = false;
+    recalled_ = absent_ = mismatched_ = false;
     const FileContext& file = context_.file;
     const Direction direction = access_.direction;
     if (may_recall && collective_ && file.plans.trusted(direction) &&
@@ -35,12 +35,27 @@ void Planning::recall() {
         plan_ = std::move(kept->plan);
         mine_ = kept->mine;
         context_.observer.planned(plan_);
+    } else if (const Plan& other = context_.file.plans.plan(access_.direction);
+               other.ending() == Ending::late) {
+        plan_for_itself(other);
     } else {
-        plan_ = context_.file.plans.plan(access_.direction);
+        plan_ = other;
         mine_ = {};
         absent_ = true;
     }
     phase_ = Phase::done;
+}
+
+/// Plans an access that doesn't match the kept plan, by which no rank waits for another. The ranks
+/// measure the access if the kept plan is measured, because their agreements must be alike.
+void Planning::plan_for_itself(const Plan& kept) {
+    mine_ = summarise(access_, false);
+    plan_ = make_own_plan(access_.direction, context_.file.transport.topology().rank, mine_,
+                          **context_.config);
+    plan_.collective = true;
+    plan_.trial = kept.trial;
+    mismatched_ = true;
+    context_.observer.planned(plan_);
 }
 
 Result<Step> Planning::step() {

@@ -34,6 +34,9 @@ class Planning {
     [[nodiscard]] bool recalled() const { return recalled_; }
     /// Returns true if the kept plan is tried and this rank's access doesn't match it.
     [[nodiscard]] bool absent() const { return absent_; }
+    /// Returns true if the kept plan is one in which each rank makes its own calls, and this rank
+    /// does so by a plan of its own, because its access doesn't match the kept one.
+    [[nodiscard]] bool mismatched() const { return mismatched_; }
 
   private:
     enum class Phase { summarise, gathering, sharing, ordering, thinning, done };
@@ -45,6 +48,7 @@ class Planning {
     Result<Step> thin_out();
     Result<Step> thinned();
     void recall();
+    void plan_for_itself(const Plan& kept);
     Result<Step> choose();
     void ask_places();
     [[nodiscard]] bool keeps_plans() const;
@@ -65,6 +69,7 @@ class Planning {
     Plan plan_;
     bool recalled_ = false;
     bool absent_ = false;
+    bool mismatched_ = false;
 };
 
 }  // namespace oratorio

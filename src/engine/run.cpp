@@ -4,6 +4,7 @@
 #include <cmath>
 #include <iterator>
 
+#include "engine/late_agreement.hpp"
 #include "plan/methods.hpp"
 
 namespace oratorio {
@@ -12,8 +13,8 @@ namespace {
 
 /// The trace activity of each phase, in the order of Phase.
 constexpr Activity kPhaseActivities[] = {
-    Activity::planning, Activity::planning,     Activity::awaiting_turn, Activity::extending,
-    Activity::working,  Activity::passing_turn, Activity::agreeing};
+    Activity::agreeing,  Activity::planning, Activity::planning,     Activity::awaiting_turn,
+    Activity::extending, Activity::working,  Activity::passing_turn, Activity::agreeing};
 
 }  // namespace
 
@@ -27,7 +28,11 @@ Run::Run(const RunContext& context, Access access, bool collective)
       track_(context_.file.stats) {
     error_ = access_.refused;
     if (!reserve_memory()) access_.refused = error_;
-    begin(true);
+    if (collective_) {
+        enter(Phase::settling);
+    } else {
+        begin(true);
+    }
 }
 
 /// Reserves memory for any role, because this rank's role is not known yet.
@@ -61,6 +66,8 @@ void Run::enter(Phase phase) {
 
 bool Run::step_phase() {
     switch (phase_) {
+        case Phase::settling:
+            return previous_settled();
         case Phase::planning:
             return planning_done();
         case Phase::planned:
@@ -97,13 +104,28 @@ std::optional<WaitHint> Run::waits_for() const {
 }
 
 bool Run::sends_messages() const {
+    if (phase_ == Phase::settling) return false;
     return phase_ == Phase::planning ? planning_.sends_messages() : plan().sends_messages();
+}
+
+/// Begins once the agreement of the previous read is known. If that read failed on any rank, this
+/// access does nothing on all ranks: the failing rank may not take part in it any more.
+bool Run::previous_settled() {
+    LateAgreement& late = context_.file.late;
+    if (late.step(context_.file) != Step::done) return false;
+    if (Error failed = late.take_failure(); failed.kind != ErrorKind::none) {
+        finish(after_failed_read(failed), 0);
+        return true;
+    }
+    begin(true);
+    return step_phase();
 }
 
 void Run::begin(bool may_recall) {
     const bool unable = error_.kind == ErrorKind::no_memory;
-    const bool agrees = asks_for_edges((*context_.config)->options) &&
-                        (error_.kind != ErrorKind::none || access_.goes_on);
+    const bool may_end_alone =
+        access_.direction == Direction::read || asks_for_edges((*context_.config)->options);
+    const bool agrees = may_end_alone && (error_.kind != ErrorKind::none || access_.goes_on);
     std::uint16_t flags = 0;
     if (unable) flags |= flag_no_store;
     if (agrees) flags |= flag_agrees;
@@ -146,6 +168,16 @@ bool Run::turn_come() {
     return step_phase();
 }
 
+/// Ends a read in which this rank's data depends on no other rank.
+bool Run::return_early() {
+    context_.file.late.begin(context_.file, {.failure = error_,
+                                             .mismatched = planning_.mismatched(),
+                                             .times = times(),
+                                             .trial = plan().trial});
+    finish(error_, work_ ? work_->moved() : 0);
+    return true;
+}
+
 bool Run::turn_passed() {
     const auto passed =
         token_.pass(context_.file.transport, number(), plan().ranks_at_once(), context_.file.stats);
@@ -173,7 +205,8 @@ bool Run::file_extended() {
 
 void Run::start_work() {
     enter(Phase::working);
-    if (collective_) completion_ = make_access_completion(context_, plan(), number());
+    if (collective_ && !ends_late())
+        completion_ = make_access_completion(context_, plan(), number());
     without_data_.reset();
     if (planning_.absent()) without_data_.emplace(access_).memory = Layout{};
     if (uses_store()) {
@@ -235,6 +268,7 @@ bool Run::work_done() {
         finish(error_, work_ ? work_->moved() : 0);
         return true;
     }
+    if (ends_late()) return return_early();
     const bool differs = planning_.absent() || (work_ && work_->differs());
     if (differs && !planning_.recalled()) {
         note(Error::make(
@@ -273,8 +307,8 @@ bool Run::ending_done() {
         return step_phase();
     }
     error_ = completion_->error();
-    if (error_.kind == ErrorKind::none)
-        context_.file.tuning.record(plan(), completion_->nanoseconds());
+    if (error_.kind == ErrorKind::none && plan().trial != nullptr)
+        context_.file.tuning.record(*plan().trial, completion_->nanoseconds());
     leave();
     finish(error_, bytes_moved());
     return true;

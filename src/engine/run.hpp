@@ -54,8 +54,15 @@ class Run {
                completion_->goes_on();
     }
 
+    /// Returns true if the ranks agree on this access only before their next one, so that this rank
+    /// knows its own outcome only. REQUIRES: collective, and the run is done.
+    [[nodiscard]] bool ends_late() const {
+        return planning_.mismatched() || plan().ending() == Ending::late;
+    }
+
   private:
     enum class Phase {
+        settling,
         planning,
         planned,
         awaiting_turn,
@@ -69,6 +76,7 @@ class Run {
     void enter(Phase phase);
     bool step_phase();
     bool reserve_memory();
+    bool previous_settled();
     void begin(bool may_recall);
     bool planning_done();
     bool turn_come();
@@ -80,6 +88,7 @@ class Run {
     /// Returns the number of this attempt; equal on all ranks.
     [[nodiscard]] unsigned number() const { return 2 * context_.number + (again_ ? 1 : 0); }
     bool work_done();
+    bool return_early();
     bool turn_passed();
     bool ending_done();
     [[nodiscard]] std::optional<AccessTimes> times() const;

@@ -45,6 +45,8 @@ struct UndeliveredErrors {
     }
 };
 
+class LateAgreement;
+
 /// What all accesses of an open file share. Everything referenced outlives the file's runs.
 struct FileContext {
     Transport& transport;
@@ -57,6 +59,7 @@ struct FileContext {
     IoThread& io_thread;
     LockPolicy& lock_policy;
     UndeliveredErrors& undelivered;
+    LateAgreement& late;  ///< of the last collective read whose ranks did not wait for each other
     Agents* agents = nullptr;  ///< null: the file has no agents, so data shipping doesn't apply
 };
 

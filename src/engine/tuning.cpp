@@ -12,10 +12,10 @@ bool Tuning::wants_other(const Plan& plan) const {
     return learned_.wants_other(*plan.trial);
 }
 
-void Tuning::record(const Plan& plan, std::uint64_t nanoseconds) {
+void Tuning::record(const Trial& trial, std::uint64_t nanoseconds) {
     constexpr double kNano = 1e-9;
-    if (plan.trial == nullptr || nanoseconds == 0) return;
-    learned_.record(*plan.trial, kNano * static_cast<double>(nanoseconds));
+    if (nanoseconds == 0) return;
+    learned_.record(trial, kNano * static_cast<double>(nanoseconds));
 }
 
 }  // namespace oratorio

@@ -39,8 +39,9 @@ class Tuning {
     [[nodiscard]] std::uint64_t since_meeting() const {
         return static_cast<std::uint64_t>(std::max<std::int64_t>(0, now() - met_));
     }
-    /// Records how long an access with this plan took. REQUIRES: all ranks record the same.
-    void record(const Plan& plan, std::uint64_t nanoseconds);
+    /// Records how long an access with the arm that the trial picked took. REQUIRES: all ranks
+    /// record the same.
+    void record(const Trial& trial, std::uint64_t nanoseconds);
 
   private:
     [[nodiscard]] std::int64_t now() const { return clock_ != nullptr ? clock_() : 0; }

@@ -178,7 +178,9 @@ Result<Offset> File::claim(const AccessCall& call, Begun& begun) {
         return start;
     }
     if (!call.collective) return state.transport.counter().fetch_add(placed.etypes);
-    settle();
+    settle_together();
+    if (const Error failed = state.late.take_failure(); failed.kind != ErrorKind::none)
+        return after_failed_read(failed);
     return claim_ordered(call, begun);
 }
 

@@ -96,10 +96,12 @@ Result<void> File::State::tell_account() {
 }
 
 Result<void> File::close() {
-    settle();
+    settle_together();
     Transport& ranks = state_->transport;
     const bool deletes = mode().delete_on_close && ranks.topology().rank == 0;
     Error error = state_->unsynced.take_undelivered(ranks);
+    if (const Error failed = state_->late.take_failure(); failed.kind != ErrorKind::none)
+        error = failed;
     if (auto written = state_->records.write(); !written && error.kind == ErrorKind::none)
         error = written.error();
     if (auto ended = state_->agents.end(); !ended && error.kind == ErrorKind::none)
@@ -152,7 +154,7 @@ HintMap File::reported_hints() const {
 }
 
 Result<void> File::set_view(const Result<View>& mine, const HintMap& info) {
-    settle();
+    settle_together();
     Transport& ranks = state_->transport;
     if (auto good = agree_on_error(ranks, mine ? state_->ready() : mine.error()); !good)
         return good.error();
@@ -176,7 +178,7 @@ Result<void> File::set_view(const Result<View>& mine, const HintMap& info) {
 }
 
 Result<void> File::set_hints(const HintMap& info) {
-    settle();
+    settle_together();
     if (auto good = agree_on_error(state_->transport, state_->ready()); !good) return good.error();
     return state_->take_info(info);
 }
@@ -190,7 +192,7 @@ bool File::State::resizes_for_node() const {
 }
 
 Result<void> File::resize(Bytes bytes, bool allocates, std::string_view what_differs) {
-    settle();
+    settle_together();
     Transport& ranks = state_->transport;
     Error error;
     if (bytes < 0)
@@ -245,8 +247,13 @@ bool File::State::flushes_together() const {
 }
 
 Result<void> File::sync() {
-    settle();
     Transport& ranks = state_->transport;
+    const bool together = state_->flushes_together();
+    if (together) {
+        settle_together();
+    } else {
+        settle();
+    }
     // All ranks meet before the first one flushes if the hint romio_synchronized_flush asks for it,
     // or if ranks ship data to other nodes, where a flush must come after the data.
     if (state_->hints->synchronized_flush || state_->agents.ship_elsewhere()) {
@@ -261,7 +268,6 @@ Result<void> File::sync() {
         if (!flushed) error = flushed.error();
         if (!written) error = written.error();
     }
-    const bool together = state_->flushes_together();
     if (const Error undelivered = state_->unsynced.take_undelivered(ranks);
         error.kind == ErrorKind::none)
         error = undelivered;
@@ -274,7 +280,7 @@ Result<void> File::sync() {
 }
 
 Result<void> File::set_atomicity(bool atomic) {
-    settle();
+    settle_together();
     state_->plans.forget();
     if (auto written = state_->records.write_together(); !written) return written;
     const auto same = agree_on_equal(state_->transport, atomic ? 1 : 0,
@@ -322,7 +328,7 @@ Result<void> File::seek(Offset offset, Whence whence) {
 }
 
 Result<void> File::seek_shared(Offset offset, Whence whence) {
-    settle();
+    settle_together();
     Transport& ranks = state_->transport;
     const auto asked = static_cast<std::uint64_t>(offset) * 4 + static_cast<std::uint64_t>(whence);
     if (auto same =

@@ -207,6 +207,9 @@ class File {
     Outcome finish(const OperationPtr& operation);
     /// Moves all started operations on until they are done. Collective if any of them is.
     void settle();
+    /// Collective. Does what settle() does, and waits until all ranks have ended the reads in which
+    /// they did not wait for each other.
+    void settle_together();
 
     /// Begins a split collective access (MPI-4.1, 14.4.5); its buffer must live until end_split.
     /// Fails with `other` if a split collective on this file has begun and not ended. Any other

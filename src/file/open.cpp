@@ -319,9 +319,9 @@ Result<void> File::State::open_stores(const OpenCall& call) {
     if (call.mode.append) place.position = (*facts)->size;
     stats.opens += opening.store != nullptr ? 1 : 0;
     store = opening.store != nullptr ? std::move(opening.store) : open_lazily([this] {
-        auto late = open_late(opened, *hints, transport.topology());
-        stats.opens += late ? 1 : 0;
-        return late;
+        auto made = open_late(opened, *hints, transport.topology());
+        stats.opens += made ? 1 : 0;
+        return made;
     });
     for (const std::string& remark :
          remarks_on(**answers, *hints, opened.found->file_system, store->limits().remark))
@@ -440,6 +440,7 @@ Result<std::unique_ptr<File>> File::open(std::shared_ptr<Workspace> workspace,
                                       .io_thread = state->io_thread,
                                       .lock_policy = state->locks.policy(),
                                       .undelivered = state->unsynced.undelivered(),
+                                      .late = state->late,
                                       .agents = state->agents.get()});
     return std::unique_ptr<File>(new File(std::move(state)));
 }

@@ -74,6 +74,16 @@ void File::settle() {
     run_until(state_->queues.independent, nullptr, state_->transport, stats);
 }
 
+void File::settle_together() {
+    State& state = *state_;
+    settle();
+    if (!state.shared) return;
+    while (state.late.step(*state.shared) != Step::done) {
+        const Timing timing(&state.stats, &Stats::wait_time);
+        state.transport.idle(state.transport.wait_hint());
+    }
+}
+
 /// Begins a split collective. A rank with a refused call still takes part, without data, because
 /// the other ranks count on it.
 Result<void> File::begin_split(const AccessCall& call) {

@@ -6,6 +6,7 @@
 #include <deque>
 
 #include "comm/flush_status.hpp"
+#include "engine/late_agreement.hpp"
 #include "engine/tuning.hpp"
 #include "file/agents.hpp"
 #include "file/device_staging.hpp"
@@ -60,6 +61,7 @@ struct File::State {
     UnsyncedWrites unsynced;
     FlushStatus flushes;                ///< this rank's
     std::optional<FileContext> shared;  ///< what all accesses share; empty before the file is open
+    LateAgreement late;
     Queues queues;
     std::optional<Split> split;
     GatheredRecords records;

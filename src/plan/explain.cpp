@@ -144,6 +144,10 @@ void add_storage(std::vector<PlanFact>& facts, const Plan& plan) {
     facts.push_back({"storage", std::string(plan.method->storage_part().name) +
                                     (plan.atomic ? ", locked (atomic mode)" : "")});
     if (const auto* const calls = std::get_if<OwnCalls>(&plan.route)) add_calls(facts, *calls);
+    if (plan.ending() == Ending::late)
+        facts.push_back({"end",
+                         "each rank returns when its own data has arrived; a failure of another "
+                         "rank is reported by the next collective access or close"});
     if (const auto* const shipped = std::get_if<Shipped>(&plan.route))
         add_agents(facts, shipped->agents);
     if (!plan.method->storage_part().buffered) return;

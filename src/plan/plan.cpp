@@ -337,6 +337,14 @@ void take_arm(Choice& choice, const PlanInputs& s, const Trial& trial) {
     if (!trial.text.empty()) choice.why = "by the times of earlier accesses";
 }
 
+/// Lets each rank return when its own data has arrived, if no rank's data depends on another rank.
+/// Writes end with an agreement, so that a write that failed anywhere fails on all ranks.
+void end_late_if_possible(Plan& plan, const PlanInputs& s, AllSummaries summaries) {
+    auto* const calls = std::get_if<OwnCalls>(&plan.route);
+    if (calls == nullptr || calls->ranks_at_once > 0 || !s.reads() || s.bytes == 0) return;
+    if (summaries.size() > 1 && !must_agree(summaries)) calls->ending = Ending::late;
+}
+
 /// Makes a plan in which the graph of ranks with data is still missing. With two layers, the plan
 /// already has the graph of local aggregators, which exchange with the aggregators for their ranks.
 Plan plan_without_ranks(Direction direction, AllSummaries summaries, const Nodes& nodes,
@@ -360,6 +368,7 @@ Plan plan_without_ranks(Direction direction, AllSummaries summaries, const Nodes
     if (!plan.method->aggregated()) {
         const Rank rank = audience.rank;
         plan_alone(plan, s, rank, summaries[static_cast<std::size_t>(rank)]);
+        end_late_if_possible(plan, s, summaries);
         return plan;
     }
     if (s.bytes == 0) return plan;
@@ -414,6 +423,7 @@ Partners Plan::partners() const {
 }
 
 Ending Plan::ending() const {
+    if (const auto* const calls = std::get_if<OwnCalls>(&route)) return calls->ending;
     const auto* const two_phase = std::get_if<TwoPhase>(&route);
     return two_phase != nullptr ? two_phase->ending : Ending::agreed;
 }

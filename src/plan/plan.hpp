@@ -99,6 +99,7 @@ enum class Partners {
 enum class Ending {
     agreed,    ///< all ranks agree on the outcome
     reported,  ///< each rank gets the outcome from the aggregators that it has data with
+    late,      ///< each rank when its own data has arrived; all agree before their next access
 };
 
 /// What an aggregator with several buffers overlaps its storage calls with, and by what means.
@@ -115,6 +116,7 @@ struct OwnCalls {
     Ahead ahead;
     int ranks_at_once = 0;   ///< ranks at the storage at once; 0: all
     int pieces_at_once = 0;  ///< pieces outstanding at once; 0: ranges are moved, not pieces
+    Ending ending = Ending::agreed;
 };
 
 /// Two-phase I/O: the ranks exchange data with aggregators, which make the storage calls.
@@ -141,6 +143,7 @@ struct Shipped {
 /// - Storage overlaps something if and only if aggregators have several buffers and load them.
 /// - Two-phase I/O is collective and never atomic.
 /// - Ranks with local aggregators don't report edges: with two layers, Partners is by_hull.
+/// - Only collective reads in which all ranks make their own calls at once have Ending::late.
 /// - Partners::requested needs an exchange by messages, and Ending::reported needs
 ///   Partners::requested.
 /// - Only methods with read-ahead have it, and it excludes sliced domains. Only methods that move

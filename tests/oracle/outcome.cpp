@@ -17,6 +17,14 @@ std::byte record_byte(const Access& access, Bytes at) {
     return static_cast<std::byte>(1 + (mixed >> 33) % 255);
 }
 
+bool is_access(const Step& step) {
+    return step.kind == Kind::access || step.kind == Kind::start;
+}
+
+bool is_collective_read(const Step& step) {
+    return is_access(step) && step.collective && step.direction == Direction::read;
+}
+
 }  // namespace
 
 Outcomes::Outcomes(const Program& program, Rules& rules)
@@ -77,7 +85,8 @@ void Outcomes::note_undone() {
 /// write-back at the next flush, and ranks don't agree on that
 /// (docs/internals/decisions/waiting-and-progress.md). Where a sparse graph was requested, an
 /// aggregator reports an error of its storage only to ranks that have data with it
-/// (docs/internals/decisions/messages.md).
+/// (docs/internals/decisions/messages.md). In a collective read the ranks may not wait for each
+/// other; judge_late_failure() then applies.
 bool Outcomes::may_differ(const Step& step, ErrorKind one, ErrorKind other) const {
     if (step.kind == Kind::get_size) return true;  // each rank reads the size independently
     if (step.kind == Kind::sync) return program_.setting.client != ClientKind::none;
@@ -85,17 +94,40 @@ bool Outcomes::may_differ(const Step& step, ErrorKind one, ErrorKind other) cons
         return kind == ErrorKind::none || kind == ErrorKind::io || kind == ErrorKind::no_space ||
                kind == ErrorKind::quota || kind == ErrorKind::no_memory;
     };
-    if (step.id == program_.setting.memory.empty_step) return false;
+    const bool reads = is_collective_read(step);
+    if (step.id == program_.setting.memory.empty_step && !reads) return false;
     const auto& hints = program_.handles[static_cast<std::size_t>(step.handle)].hints;
     const auto method = hints.find("oratorio_method");
-    return step.collective && method != hints.end() && method->second == "sparse" &&
-           of_storage(one) && of_storage(other);
+    const bool sparse = method != hints.end() && method->second == "sparse";
+    return step.collective && (sparse || reads) && of_storage(one) && of_storage(other);
+}
+
+/// Checks that a collective read that failed on some ranks only is reported on all ranks by the
+/// next collective call that can report it, which then does nothing.
+std::string Outcomes::judge_late_failure(const Step& read, const Notes& all) const {
+    const auto reports = [&](const Step& step) {
+        const bool access = step.kind == Kind::access || step.kind == Kind::start;
+        return step.handle == read.handle &&
+               ((access && step.collective) || step.kind == Kind::close);
+    };
+    const auto from = std::ranges::find(program_.steps, read.id, &Step::id) + 1;
+    const auto next = std::find_if(from, program_.steps.end(), reports);
+    if (next == program_.steps.end()) return "";
+    const auto told = all.find(next->id);
+    if (told == all.end()) return "";
+    for (const auto& [rank, error] : told->second) {
+        if (error.kind == ErrorKind::none)
+            return "late: rank " + std::to_string(rank) + " has not heard in " +
+                   oracle::describe(program_, *next) + " that some rank failed in " +
+                   oracle::describe(program_, read);
+    }
+    return "";
 }
 
 /// Checks that all ranks get the same error class, and that no call fails in a program without
 /// faults.
 std::string Outcomes::judge_errors() const {
-    std::map<int, std::map<Rank, Error>> all = notes_;
+    Notes all = notes_;
     for (std::size_t i = 0; i < done_.size(); ++i) {
         const Access& access = rules_.accesses[i];
         if (done_[i].over && step_of(access).collective)
@@ -111,7 +143,8 @@ std::string Outcomes::judge_errors() const {
             if (!program_.faulty() && error.kind != ErrorKind::none)
                 return "error: " + oratorio::describe(error, "the file") + " in " +
                        oracle::describe(program_, step);
-            if (id == program_.setting.memory.empty_step && error.kind == ErrorKind::none)
+            const bool hears = !is_collective_read(step) || rank == program_.setting.memory.rank;
+            if (id == program_.setting.memory.empty_step && hears && error.kind == ErrorKind::none)
                 return "memory: too little was left for " + oracle::describe(program_, step) +
                        ", and it began";
             if (error.kind != first.kind && !may_differ(step, error.kind, first.kind))
@@ -119,6 +152,10 @@ std::string Outcomes::judge_errors() const {
                        oratorio::describe(first, "the file") + " and " +
                        oratorio::describe(error, "the file");
         }
+        const bool mixed = std::ranges::any_of(
+            ranks, [&](const auto& one) { return one.second.kind != first.kind; });
+        if (!mixed || !is_collective_read(step)) continue;
+        if (auto wrong = judge_late_failure(step, all); !wrong.empty()) return wrong;
     }
     return "";
 }

@@ -32,7 +32,11 @@ class Outcomes {
     };
     void note_undone();
     [[nodiscard]] bool may_differ(const Step& step, ErrorKind one, ErrorKind other) const;
+    /// For each step, the errors of its ranks.
+    using Notes = std::map<int, std::map<Rank, Error>>;
+
     [[nodiscard]] std::string judge_errors() const;
+    [[nodiscard]] std::string judge_late_failure(const Step& read, const Notes& all) const;
     [[nodiscard]] std::string judge_read(int access) const;
     [[nodiscard]] std::string judge_sizes() const;
     [[nodiscard]] std::string judge_records(const std::vector<std::byte>& log) const;
@@ -41,8 +45,8 @@ class Outcomes {
 
     const Program& program_;
     Rules& rules_;
-    std::vector<Done> done_;                             ///< by access
-    std::map<int, std::map<Rank, Error>> notes_;         ///< by step
+    std::vector<Done> done_;  ///< by access
+    Notes notes_;
     std::map<int, std::map<std::size_t, Bytes>> sizes_;  ///< sizes reported to ranks, by step of
                                                          ///< Kind::get_size, and part
 };

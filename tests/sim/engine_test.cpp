@@ -208,7 +208,7 @@ TEST_P(EngineOfMethod, AFullDiskIsTheSameErrorOnAllAffectedRanksWithTrueCounts) 
             const Outcomes outcomes = run_case(made, Direction::write, disk, setting);
             if (!data.empty()) ++failed;
             ASSERT_NO_FATAL_FAILURE(
-                expect_heard(made, setting.options, outcomes.of,
+                expect_heard(made, setting.options, Direction::write, outcomes.of,
                              data.empty() ? ErrorKind::none : ErrorKind::no_space));
             for (std::size_t rank = 0; rank < outcomes.of.size(); ++rank) {
                 const Bytes there = bytes_on_disk(made.parts[rank], disk, static_cast<Rank>(rank));
@@ -243,7 +243,7 @@ TEST_P(EngineOfMethod, AFailedReadReachesAllAffectedRanksWithoutAHang) {
             setting.store.bad_reads = {bad, bad + 1};
             const Outcomes outcomes = run_case(made, Direction::read, disk, setting);
             ASSERT_NO_FATAL_FAILURE(
-                expect_heard(made, setting.options, outcomes.of, ErrorKind::io));
+                expect_heard(made, setting.options, Direction::read, outcomes.of, ErrorKind::io));
             for (const Outcome& outcome : outcomes.of)
                 ASSERT_TRUE(outcome.error.kind == ErrorKind::none ||
                             outcome.error.system_errno == EIO);
@@ -266,7 +266,8 @@ TEST_P(EngineOfMethod, AFailingHoleReadKeepsTheHoles) {
                                    data.begin + data.length() / 2 + 1};
         const Outcomes outcomes = run_case(made, Direction::write, disk, setting);
         const ErrorKind kind = failure_of(outcomes.of);
-        ASSERT_NO_FATAL_FAILURE(expect_heard(made, setting.options, outcomes.of, kind));
+        ASSERT_NO_FATAL_FAILURE(
+            expect_heard(made, setting.options, Direction::write, outcomes.of, kind));
         ASSERT_NO_FATAL_FAILURE(expect_file(made, disk, old, kind == ErrorKind::none));
     }
 }
@@ -282,7 +283,7 @@ TEST_P(EngineOfMethod, AFailedLazyOpenIsAnErrorOnAllAffectedRanks) {
         const auto direction = seed % 3 == 0 ? Direction::read : Direction::write;
         const Outcomes outcomes = run_case(made, direction, disk, setting);
         const ErrorKind kind = failure_of(outcomes.of);
-        ASSERT_NO_FATAL_FAILURE(expect_heard(made, setting.options, outcomes.of, kind));
+        ASSERT_NO_FATAL_FAILURE(expect_heard(made, setting.options, direction, outcomes.of, kind));
         ASSERT_TRUE(kind == ErrorKind::access || kind == ErrorKind::none) << "it needn't be open";
         failed = failed || kind == ErrorKind::access;
     }

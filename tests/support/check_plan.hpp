@@ -52,6 +52,10 @@ inline std::string_view broken_route(const Plan& plan, const OwnCalls& calls) {
     const int most = method.storage_part().outstanding_max;
     if (calls.pieces_at_once > most || (calls.pieces_at_once > 0) != (most > 0))
         return "only methods that move pieces limit them";
+    if (calls.ending == Ending::late &&
+        (!plan.collective || plan.direction == Direction::write || calls.ranks_at_once > 0))
+        return "only collective reads in which all ranks make their own calls end late";
+    if (calls.ending == Ending::reported) return "no aggregator reports the end of own calls";
     if (calls.ahead.ranges > 0 && plan.domains.parts() > 1)
         return "read-ahead excludes sliced domains";
     return "";

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "data_shipping/inline_agents.hpp"
+#include "engine/late_agreement.hpp"
 #include "engine/run.hpp"
 #include "support/flat_terms.hpp"
 
@@ -36,8 +37,13 @@ struct RankFile {
                  .io_thread = io_thread,
                  .lock_policy = lock_policy,
                  .undelivered = undelivered,
+                 .late = late,
                  .agents = agents.get()} {
         lock_policy.io_thread = &io_thread;
+    }
+    /// Collective, as closing a file is: ends the reads in which ranks did not wait for each other.
+    ~RankFile() noexcept(false) {
+        while (late.step(shared) != Step::done) shared.transport.idle();
     }
     RankFile(const RankFile&) = delete;
     RankFile& operator=(const RankFile&) = delete;
@@ -58,6 +64,7 @@ struct RankFile {
     IoThread io_thread;
     LockPolicy lock_policy;
     UndeliveredErrors undelivered;
+    LateAgreement late;
     PlanObserver ignoring;
     PlanObserver& observer;
     std::unique_ptr<InlineAgents> agents;  ///< null: no agents

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "engine/late_agreement.hpp"
+
+namespace oratorio {
+
+Error after_failed_read(const Error& failed) {
+    Error error = Error::make(failed.kind,
+                              "nothing was done: a collective read before this call failed there",
+                              failed.system_errno);
+    return error.at(failed.offset, failed.length).on(failed.rank);
+}
+
+void LateAgreement::begin(const FileContext& file, const ReadEnd& mine) {
+    const Rank rank = file.transport.topology().rank;
+    const bool failed = mine.failure.kind != ErrorKind::none;
+    const bool known = !failed || mine.failure.rank >= 0;
+    agreement_ = Agreement(known ? mine.failure : mine.failure.on(rank),
+                           mine.mismatched ? Remark::more : Remark::none, mine.times);
+    trial_ = mine.trial;
+    pending_ = true;
+    (void)step(file);
+}
+
+Step LateAgreement::step(const FileContext& file) {
+    if (!pending_) return Step::done;
+    const auto over = agreement_.step(file.transport);
+    if (over && *over != Step::done) return Step::idle;
+    pending_ = false;
+    if (over) {
+        end(file);
+    } else {
+        failure_ = over.error();
+    }
+    return Step::done;
+}
+
+void LateAgreement::end(const FileContext& file) {
+    if (agreement_.error().kind != ErrorKind::none) {
+        failure_ = agreement_.error();
+    } else if (agreement_.goes_on()) {  // some rank's access did not match the kept plan
+        file.plans.distrust(Direction::read);
+    } else if (trial_ != nullptr) {
+        file.tuning.record(*trial_, agreement_.nanoseconds());
+    }
+    trial_.reset();
+}
+
+}  // namespace oratorio

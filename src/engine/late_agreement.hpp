@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// LateAgreement: the agreement that ends a collective read in which each rank makes its own calls.
+// A rank contributes its part when its own data has arrived, and returns. It learns what the other
+// ranks said before its next collective call on the file.
+// docs/internals/decisions/waiting-and-progress.md.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "comm/agreed.hpp"
+#include "engine/run_context.hpp"
+
+namespace oratorio {
+
+/// What a rank contributes at the end of its read.
+struct ReadEnd {
+    Error failure;                       ///< of this rank
+    bool mismatched = false;             ///< this rank's access did not match the kept plan
+    std::optional<AccessTimes> times;    ///< on all ranks or on none
+    std::shared_ptr<const Trial> trial;  ///< what the times are of; null without times
+};
+
+/// Returns the error of a call that does nothing, because an earlier read failed on some rank.
+[[nodiscard]] Error after_failed_read(const Error& failed);
+
+class LateAgreement {
+  public:
+    /// Contributes this rank's part. Never waits. REQUIRES: none is pending; all ranks call it for
+    /// the same access.
+    void begin(const FileContext& file, const ReadEnd& mine);
+    [[nodiscard]] bool pending() const { return pending_; }
+    /// Makes progress; returns Step::done if no agreement is pending any more. Then the file's kept
+    /// plans and learned times follow what was agreed on. REQUIRES: the object does not move.
+    Step step(const FileContext& file);
+    /// Returns the failure of a read that has ended, or none, and forgets it. Equal on all ranks.
+    /// REQUIRES: no agreement is pending, and all ranks call it.
+    [[nodiscard]] Error take_failure() { return std::exchange(failure_, {}); }
+
+  private:
+    void end(const FileContext& file);
+
+    bool pending_ = false;
+    Agreement agreement_;
+    std::shared_ptr<const Trial> trial_;
+    Error failure_;
+};
+
+}  // namespace oratorio
