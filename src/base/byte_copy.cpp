@@ -11,7 +11,7 @@ namespace oratorio {
 
 namespace {
 
-constexpr std::size_t kStep = 512;  // less than 2 KiB, from which on the C library uses `rep movsb`
+constexpr std::size_t kStep = 512;  // below the 2 KiB from which the C library uses `rep movsb`
 constexpr std::size_t kLong = 2048;
 
 bool detect() {

@@ -37,9 +37,10 @@ Original look() {
 }
 
 /// Remembers which file standard error is. The preload library is loaded when the process starts,
-/// and does nothing but this then. It loads the other libraries at the first call of MPI, when the
-/// program may already have replaced standard error. So those libraries ask the preload library
-/// what it has seen, through the symbol that it exports, and keep a copy of the descriptor.
+/// and this is all that it does at that time. It loads the other libraries at the first call of
+/// MPI, when the program may already have replaced standard error. So those libraries ask the
+/// preload library what it has seen, through the symbol that it exports, and keep a copy of the
+/// descriptor.
 [[gnu::constructor]] void remember() {
 #ifdef ORATORIO_PRELOAD
     original = look();

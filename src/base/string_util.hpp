@@ -17,7 +17,7 @@ inline std::string lower(std::string_view text) {
     return result;
 }
 
-/// Returns `text` without blanks and line ends at its begin and end.
+/// Returns `text` without leading and trailing blanks and line ends.
 inline std::string_view trimmed(std::string_view text) {
     constexpr std::string_view blanks = " \t\r\n";
     const std::size_t first = text.find_first_not_of(blanks);
