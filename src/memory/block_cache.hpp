@@ -16,7 +16,7 @@ class BlockCache : public std::enable_shared_from_this<BlockCache> {
   public:
     /// Shorter blocks come from operator new and are not cached.
     static constexpr std::size_t kBlockMin = std::size_t{64} << 10;
-    /// The most bytes that free blocks may have together.
+    /// Maximum total size of the free blocks, in bytes.
     static constexpr std::size_t kIdleMax = std::size_t{64} << 20;
 
     BlockCache() = default;

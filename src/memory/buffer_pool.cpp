@@ -53,7 +53,7 @@ BufferPool::Lease BufferPool::take(Bytes bytes) {
 
 void BufferPool::give_back(Block block) {
     // Without this limit, buffers of a size that is no longer used (new hints change it) would stay
-    // for ever.
+    // forever.
     constexpr std::size_t kept_max = 32;
     if (free_.size() >= kept_max) free_oldest();
     free_.push_back(block);

@@ -153,7 +153,8 @@ void* operator new(std::size_t bytes) {
     throw std::bad_alloc();
 }
 
-// Serves std::stable_sort and others that can do without memory. The reserve isn't for them.
+// Serves std::stable_sort and other callers that can do without memory, so it never uses the
+// reserve.
 void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
     return std::malloc(bytes == 0 ? 1 : bytes);
 }
