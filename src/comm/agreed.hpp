@@ -143,11 +143,11 @@ class Gathering {
 enum class Remark : std::uint64_t {
     none = 0,
     more = 1,           ///< this rank has more to do; outweighed by any error
-    veto = UINT64_MAX,  ///< all that was done is void, though nothing failed; outweighs any error
+    veto = UINT64_MAX,  ///< nothing failed, but the work must be discarded; outweighs any error
 };
 
 /// When a rank entered an access and when its work there was done, in nanoseconds since this rank
-/// left a meeting that all ranks had before. The ranks' clocks needn't agree.
+/// left the last operation that waited for all ranks. The ranks' clocks needn't agree.
 struct AccessTimes {
     std::uint64_t entered = 0;
     std::uint64_t worked = 0;

@@ -35,7 +35,8 @@ inline WaitPolicy usual_wait_policy(const Topology& topology) {
 struct alignas(64) Doorbell {
     explicit Doorbell(WaitPolicy usual) : policy(usual) {}
     std::atomic<std::uint32_t> rings{0};
-    /// Whether the owner sleeps or is about to, and whether call() has woken it since.
+    /// The state of the owner: awake; asleep, or about to sleep; or woken by call() and not yet
+    /// running.
     enum Sleep : std::uint32_t { awake, asleep, called };
     std::atomic<std::uint32_t> sleep{awake};
     std::atomic<std::uint32_t> heard{0};  ///< value of `rings` when the owner last went to sleep

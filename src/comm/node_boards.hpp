@@ -24,7 +24,7 @@ struct NodePlace {
     std::size_t nodes = 1;
     std::size_t node = 0;   ///< node of this rank
     std::size_t ranks = 1;  ///< ranks on this node
-    std::size_t most = 1;   ///< ranks on the node with the most
+    std::size_t most = 1;   ///< largest number of ranks on any node
     std::size_t me = 0;     ///< index of this rank on its node
     std::size_t list = 0;   ///< bytes of the node's shared list with an entry per rank; 0: no list
 };

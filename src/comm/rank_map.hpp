@@ -36,7 +36,7 @@ class RankMap {
     [[nodiscard]] int nodes() const { return static_cast<int>(counts_.size()); }
     /// Returns the number of ranks on a node.
     [[nodiscard]] int count(int node) const { return counts_[static_cast<std::size_t>(node)]; }
-    /// Returns the number of ranks on the node with the most.
+    /// Returns the largest number of ranks on any node.
     [[nodiscard]] int most() const;
     /// Returns a rank's node and index. Takes O(log sweeps) time. REQUIRES: 0 <= rank < size().
     [[nodiscard]] NodeSlot slot(Rank rank) const;

@@ -20,7 +20,7 @@ class Transport;
 struct Blocks {
     std::byte* first = nullptr;
     std::size_t bytes = 0;   ///< length of a block
-    std::size_t stride = 0;  ///< bytes from the begin of a block to that of the next
+    std::size_t stride = 0;  ///< bytes from the start of one block to the start of the next
     Rank ranks = 0;
     [[nodiscard]] std::span<std::byte> of(Rank rank) const {
         return {first + static_cast<std::size_t>(rank) * stride, bytes};

@@ -13,8 +13,8 @@ namespace oratorio {
 
 struct Nodes {
     int size = 1;   ///< ranks of the file's communicator
-    int cores = 1;  ///< cores of the machine with the fewest
-    /// Nodes on the machine with the most; nodes of a machine share its cores and kernel.
+    int cores = 1;  ///< smallest number of cores of any machine
+    /// Largest number of nodes on any machine; the nodes of a machine share its cores and kernel.
     int nodes_of_machine = 1;
     RankMap node_of;  ///< node of each rank; nodes are numbered by first appearance
     std::vector<std::string> node_names;  ///< host name of each node, for cb_config_list
@@ -34,7 +34,7 @@ struct Nodes {
     [[nodiscard]] int ranks_of(int node) const {
         return node_of.empty() ? size : node_of.count(node);
     }
-    /// Returns the number of ranks on the node with the most.
+    /// Returns the largest number of ranks on any node.
     [[nodiscard]] int ranks_of_node_most() const { return node_of.empty() ? size : node_of.most(); }
     /// Calls visit(rank, slot) for all ranks in their order.
     template <class Visit>
