@@ -10,8 +10,8 @@ namespace oratorio {
 
 namespace {
 
-/// How often a request is sent at most. The server may close a connection, to make room for another
-/// client, just before the request arrives.
+/// Maximum number of times that a request is sent. The server may close a connection, to make room
+/// for another client, just before the request arrives.
 constexpr int kTries = 8;
 
 std::array<std::byte, kCounterRequest> words_of(const CounterRequest& request) {

@@ -135,7 +135,7 @@ void CounterServer::serve_connections(std::span<const pollfd> watched) {
     std::ranges::move(used, std::back_inserter(connections_));
 }
 
-/// Lets clients in. If there is no room for a client, it replaces the least recently used
+/// Admits clients. If there is no room for a client, it replaces the least recently used
 /// connection.
 void CounterServer::admit(std::span<const pollfd> at_door) {
     for (Socket& socket : listener_.look(at_door, room_))

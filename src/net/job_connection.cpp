@@ -17,8 +17,8 @@ using Clock = Socket::Clock;
 /// attempts so far have failed.
 constexpr auto kStagger = 250ms;
 
-/// How often one address is tried if the server accepts each connection and then closes it. A
-/// server with many pending connections may have dropped this client's as the oldest.
+/// Maximum number of tries of one address while the server accepts each connection and then closes
+/// it. A server with many pending connections may have dropped this client's as the oldest.
 constexpr int kTriesOfAddress = 8;
 
 /// The attempt to connect to one address. It succeeds when the server's answer to the token has

@@ -36,8 +36,8 @@ using Word = std::array<std::byte, 8>;
 /// The server's side. REQUIRES: one thread uses it.
 class JobListener {
   public:
-    /// The most connections that have not sent the token yet. A further connection replaces the
-    /// oldest of them.
+    /// Maximum number of connections that have not sent the token yet. A further connection
+    /// replaces the oldest of them.
     static constexpr std::size_t pending_max = 16;
 
     /// Makes a listener on all addresses of the machine. Fails without sockets, addresses or random

@@ -17,7 +17,7 @@
 namespace oratorio {
 namespace {
 
-/// The most clients. The number is large, because the server doesn't know how many processes the
+/// Maximum number of clients. It is large, because the server doesn't know how many processes the
 /// job has. In fact this process's limit of open files bounds the number of clients.
 constexpr std::size_t kClientsMax = 1 << 20;
 

@@ -56,8 +56,8 @@ struct CounterPlace {
 /// Serves the counters of this process. Thread-safe.
 class CounterServer {
   public:
-    /// The most open connections. If a quarter of the process's limit of descriptors is less, that
-    /// is the limit.
+    /// Maximum number of open connections. If a quarter of the process's limit of descriptors is
+    /// less, that is the limit.
     static constexpr std::size_t connections_max = 256;
 
     /// Listens on all addresses of the machine. Fails without sockets, addresses or a thread.
