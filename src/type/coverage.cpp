@@ -26,7 +26,7 @@ std::uint64_t scramble(std::uint64_t bits) {
 }
 
 /// Returns the sum over pieces that are `stride` apart. `begin` is linear() of the first piece's
-/// begin.
+/// first byte.
 std::uint64_t spaced(std::uint64_t begin, Bytes length, Bytes stride, std::int64_t count) {
     std::uint64_t sum = 0;
     for (std::int64_t piece = 0; piece < count; ++piece, begin += slope(stride))

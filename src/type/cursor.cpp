@@ -215,7 +215,7 @@ inline StridedRun Cursor::next_in_leaf(Bytes bytes_max, Offset offset_limit) {
 
 StridedRun Cursor::next(Bytes bytes_max, Offset offset_limit) {
     StridedRun run = next_in_leaf(bytes_max, offset_limit);
-    // If the run is a single piece and the cursor is at the begin of a leaf, the piece may continue
+    // If the run is a single piece and the cursor is at the start of a leaf, the piece may continue
     // in this leaf.
     while (part_ == 0 && within_ == 0 && run.count == 1 && leaf_.count > 0) {
         const Offset begin = leaf_.begin_of(0);

@@ -16,7 +16,7 @@ namespace oratorio {
 /// joined.
 [[nodiscard]] std::vector<Extent> flatten(const Layout& layout, Bytes from, Bytes to);
 
-/// A position in a flattened list. Data positions count from the list's begin.
+/// A position in a flattened list. Data positions count from the start of the list.
 class ListCursor {
   public:
     explicit ListCursor(std::vector<Extent> pieces);

@@ -52,8 +52,8 @@ struct JoinedRuns {
     PieceOrder order;
     bool fits = true;  ///< all runs lie within kOffsetLimit of 0, and have no more data than that
 
-    /// Makes the list from `run_of(i)`, which returns run i, 0 <= i < count; an empty run has its
-    /// end at its begin. Calls `run_of` once for each i, in order. Writes the offsets to `offsets`,
+    /// Makes the list from `run_of(i)`, which returns run i, 0 <= i < count; an empty run ends
+    /// where it begins. Calls `run_of` once for each i, in order. Writes the offsets to `offsets`,
     /// which has `count` entries. Entry i is written only after run i was requested, so `run_of`
     /// may read from the same list. The memory of `prefix` comes from `memory`, which may be null.
     template <class RunOf>

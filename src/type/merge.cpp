@@ -8,7 +8,7 @@ namespace oratorio {
 
 namespace {
 
-/// These types wrap the ways in which a run of pieces is kept, with the same interface for a merge.
+/// The representations of a run of pieces, with one interface for the merge.
 struct Spaced {
     PieceRun run;
     [[nodiscard]] Offset begin(std::int64_t piece) const { return piece * run.stride; }

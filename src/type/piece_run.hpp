@@ -11,7 +11,7 @@ namespace oratorio {
 
 /// Pieces that are equally spaced, or listed. The lists belong to the shape they come from.
 struct PieceRun {
-    /// Begin of the first piece or, with a list, what `offsets` are relative to.
+    /// Offset of the first piece or, with a list, what `offsets` are relative to.
     Offset origin = 0;
     const Offset* offsets = nullptr;  ///< offset of each piece; null: pieces are `stride` apart
     const Bytes* prefix = nullptr;  ///< piece i has prefix[i + 1] - prefix[i] bytes; null: `length`

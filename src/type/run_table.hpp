@@ -14,7 +14,7 @@ namespace oratorio {
 
 class RunTableWriter {
   public:
-    /// The most bytes that one run can take.
+    /// Maximum number of bytes that one run can take.
     static constexpr std::size_t run_bytes_max = 40;
 
     RunTableWriter() = default;

@@ -259,7 +259,7 @@ struct ShapeBuilder {
     }
 };
 
-// The empty shape lives for ever and has no reference count, because every new layout holds it at
+// The empty shape is never freed and has no reference count, because every new layout holds it at
 // first.
 ShapePtr Shape::empty() {
     static const Shape* const nothing = new Shape;

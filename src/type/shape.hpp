@@ -47,8 +47,8 @@ class Shape {
     /// Returns the number of contiguous pieces; an upper bound where parts touch.
     [[nodiscard]] std::int64_t pieces() const { return pieces_; }
     [[nodiscard]] bool contiguous() const { return kind_ == Kind::run || kind_ == Kind::empty; }
-    /// Returns true if neither the begins nor the ends of the pieces ever decrease in data order. A
-    /// file view needs this (MPI-4.1, 14.3). Pieces may still overlap.
+    /// Returns true if neither the first nor the last bytes of the pieces ever decrease in data
+    /// order. A file view needs this (MPI-4.1, 14.3). Pieces may still overlap.
     [[nodiscard]] bool monotonic() const { return monotonic_; }
     /// Returns true if some byte occurs twice, as far as a monotonic order shows it. Returns false
     /// for shapes that aren't monotonic.

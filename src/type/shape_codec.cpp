@@ -11,8 +11,8 @@ namespace {
 
 using Kind = Shape::Kind;
 
-/// The most bytes of a number. Numbers are written 7 bits per byte, the lowest first, and signed
-/// ones with the sign in bit 0. Lists of offsets hold differences, which are short.
+/// Maximum number of bytes of a number. Numbers are written 7 bits per byte, the lowest first, and
+/// signed ones with the sign in bit 0. Lists of offsets hold differences, which are short.
 constexpr int kLongestNumber = 10;
 
 /// The deepest shape that decode() accepts, in levels. This is limited because decode() recurses,
