@@ -64,7 +64,7 @@ class Gathering {
     Gathering(DeviceQueue& queue, const std::byte* base, std::span<std::byte> window)
         : queue_(queue), base_(base), window_(window) {}
 
-    /// Starts to copy, or copies, the data of the next run or stretch to the begin of `out`.
+    /// Starts to copy, or copies, the data of the next run or stretch to the start of `out`.
     /// Removes this part from `out`.
     Error take(Cursor& memory, std::span<std::byte>& out) {
         Cursor ahead = memory;

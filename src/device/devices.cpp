@@ -16,7 +16,7 @@ namespace oratorio {
 namespace {
 
 struct Kind {
-    std::string_view library;  ///< the begin of the file name of the driver's library
+    std::string_view library;  ///< how the file name of the driver's library begins
     std::unique_ptr<DeviceDriver> (*make)(void* library);
 };
 constexpr std::array<Kind, 2> kKnown = {
