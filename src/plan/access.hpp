@@ -44,7 +44,7 @@ struct Access {
 /// `from`, because an access may begin inside an extent. REQUIRES: the layout is monotonic.
 void seek_within(Cursor& file, Offset offset, Bytes from);
 
-/// The maximum bytes of the description of a layout that another rank walks.
+/// Maximum size, in bytes, of the description of a layout that another rank walks.
 inline constexpr Bytes kLayoutBytesMax = 512 << 10;
 
 /// The numbers about a rank's access that all ranks learn; sent as bytes. A summary has only 48

@@ -10,7 +10,7 @@
 
 namespace oratorio {
 
-/// The most alternatives in a short explanation.
+/// Maximum number of alternatives in a short explanation.
 inline constexpr std::size_t kAlternatives = 3;
 
 /// Returns the rows of the short explanation, without a heading. At most 9 lines. Deterministic.

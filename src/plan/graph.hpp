@@ -35,7 +35,7 @@ class Graph {
         if (tree_ != nullptr) return tree_->nodes.size();
         return alone_.rank < 0 ? 0 : 1;
     }
-    /// Returns participant i. Participants are sorted by the begins of their hulls.
+    /// Returns participant i. Participants are sorted by where their hulls begin.
     [[nodiscard]] Participant participant(std::size_t i) const {
         const Participant& one = tree_ != nullptr ? tree_->nodes[i] : alone_;
         return {one.rank, {one.hull.begin + moved_, one.hull.end + moved_}};

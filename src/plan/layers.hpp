@@ -64,7 +64,7 @@ class Groups {
 
     /// Returns the number of groups on all nodes.
     [[nodiscard]] std::size_t size() const { return size_; }
-    /// Returns the number of groups on the node with the most.
+    /// Returns the largest number of groups on any node.
     [[nodiscard]] int most_on_node() const { return most_on_node_; }
     [[nodiscard]] int group_ranks() const { return group_ranks_; }
     [[nodiscard]] Bytes message_bytes() const { return message_bytes_; }
@@ -146,7 +146,7 @@ class Layers {
     int group_ranks_ = 1;
     Bytes message_bytes_ = 0;
     Bytes window_bytes_ = 0;
-    int most_on_node_ = 0;  ///< local aggregators on the node with the most
+    int most_on_node_ = 0;  ///< largest number of local aggregators on any node
 };
 
 }  // namespace oratorio

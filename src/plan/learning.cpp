@@ -14,19 +14,20 @@ namespace oratorio {
 
 namespace {
 
-/// Times that differ by less are equal.
+/// Two times count as equal if they differ by less than this share.
 constexpr double kNoise = 0.05;
 /// The share of all time that trying other arms may cost. Fewer accesses than kFewest count as that
 /// many, or the first ten would hardly try anything.
 constexpr double kBudget = 0.05;
 constexpr double kFewest = 15;
-/// How many times shorter than estimated the time of an arm may be.
+/// An arm may turn out to be up to this many times faster than estimated.
 constexpr double kUncertainty = 2;
-/// An arm with one time needs a second one if the first isn't this many times the best time.
+/// An arm with a single time is tried once more, unless that time is longer than the best one by
+/// more than this factor.
 constexpr double kFirstTime = 1.3;
 /// Storage has changed if accesses take longer by this factor, or shorter.
 constexpr double kChanged = 1.5;
-/// Latest times that must all show the change.
+/// Number of latest times that must all show the change.
 constexpr std::size_t kShowing = 3;
 
 /// Returns the median; of an even number of values, the lower one in the middle. REQUIRES:

@@ -14,7 +14,8 @@ namespace oratorio {
 
 /// The measured times of an arm for one kind of access.
 struct ArmTimes {
-    /// Times that are kept, the latest last. A change of the storage's speed shows in them.
+    /// Number of times that are kept, the latest last. A change of the storage's speed shows in
+    /// them.
     static constexpr std::size_t kKept = 8;
 
     ArmEstimate of;
@@ -33,7 +34,7 @@ struct KindTimes {
     std::vector<ArmTimes> arms;
     Arm current;  ///< the arm in use, while no other is tried
     Arm next;     ///< the arm of the next access, if those of the last one apply to it
-    /// What accesses of this kind have taken, in all or since the last save.
+    /// The time that accesses of this kind have taken, in total or since the last save.
     struct Spent {
         std::uint64_t accesses = 0;
         double total = 0;   ///< seconds
@@ -46,7 +47,7 @@ struct KindTimes {
 /// The part of the learned table that a plan was made with.
 struct Trial {
     AccessKind kind;
-    std::vector<ArmEstimate> arms;  ///< that apply to the access
+    std::vector<ArmEstimate> arms;  ///< the arms that apply to the access
     std::size_t picked = 0;         ///< index of the plan's arm
     std::string text;               ///< what was known, for explain; empty before the first time
 };
@@ -70,7 +71,7 @@ class LearnedTimes {
 
     /// Adds the unsaved times of `other`, as if they had been recorded here.
     void merge(const LearnedTimes& other);
-    /// Notes that a file has all times.
+    /// Marks all times as saved in a file.
     void mark_saved();
     /// Returns the seconds of all accesses whose times no file has yet.
     [[nodiscard]] double unsaved_seconds() const;

@@ -98,7 +98,7 @@ struct CostTerms {
     std::string_view waits = "";  ///< what the exchange waits for most of its time
 };
 
-/// Returns the time of `reductions` reductions over all ranks. The first one also brings the
+/// Returns the time of `reductions` reductions over all ranks. The first one also carries the
 /// summaries of all other nodes to each node.
 [[nodiscard]] double agreements(const Costs& costs, double ranks, double nodes, int reductions);
 /// Returns the most messages that wait in the queue of an aggregator which receives `messages` in a

@@ -132,7 +132,7 @@ struct StoragePart {
     double (*estimate)(const PlanInputs& inputs) = nullptr;
 };
 
-/// Whether the storage learns in advance what will be read.
+/// Says whether the storage learns in advance what will be read.
 enum class ReadAheadKind {
     none,
     ranges,  ///< one range per file block, a few blocks ahead of the access

@@ -11,7 +11,7 @@
 
 namespace oratorio {
 
-/// The inputs are equal on all ranks in a collective access.
+/// The facts from which a plan is made. Equal on all ranks in a collective access.
 struct PlanInputs {
     Direction direction = Direction::read;
     bool collective = false;
