@@ -15,8 +15,8 @@
 
 namespace oratorio {
 
-/// Whether every page of a mapping will be touched. If so, the kernel populates all pages at once.
-/// In writes, pages that are never touched would get storage for nothing.
+/// Says whether every page of a mapping will be touched. If so, the kernel populates all pages at
+/// once. In writes, pages that are never touched would get storage for nothing.
 enum class Populate { no, yes };
 
 /// A function with its argument, called once: the form in which a callable crosses into a .cpp
@@ -55,7 +55,7 @@ class Mapped {
     /// Calls `copy()`, which reads or writes bytes(). If a page isn't available (full disk, I/O
     /// error, a file that was truncated by others), `copy` is abandoned there by siglongjmp. So it
     /// may only copy plain bytes: hold no object with a destructor, take no lock, allocate nothing,
-    /// throw nothing. The error holds the file offset of that page, or the range's begin if the
+    /// throw nothing. The error holds the file offset of that page, or that of the range if the
     /// page began before it: a copy in ascending order has completed everything before that offset.
     template <class Copy>
     Result<void> guarded(Copy&& copy) {

@@ -21,9 +21,9 @@ class Prefetch {
 
     /// Returns the block size: each range must lie in one block. 0: ranges are unrestricted.
     [[nodiscard]] virtual Bytes block() const = 0;
-    /// Reports that the `released` ranges are done with and the `wanted` ranges come soon, in this
-    /// direction. Returns how many of `wanted`, from the first on, the system accepted; the caller
-    /// releases those later.
+    /// Announces that the access is finished with the `released` ranges and will soon need the
+    /// `wanted` ranges, in this direction. Returns how many of `wanted`, from the first on, the
+    /// system accepted; the caller releases those later.
     virtual std::size_t move_on(std::span<const Extent> released, std::span<const Extent> wanted,
                                 Direction direction) = 0;
 };

@@ -19,7 +19,8 @@ namespace oratorio {
 namespace {
 
 constexpr int kDepthMax = 4096;
-constexpr int kErrnoMax = 4095;  // the kernel's: a result below its negative is no error number
+// Largest error number of the kernel: a result below its negative is invalid.
+constexpr int kErrnoMax = 4095;
 
 bool is_transient(int system_errno) {
     return system_errno == EINTR || system_errno == EAGAIN || system_errno == EBUSY;
