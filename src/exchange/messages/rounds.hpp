@@ -42,7 +42,7 @@ enum class MessageKind : int {
 /// requested bytes that exist in the file.
 struct MessageHead {
     std::int64_t round = 0;
-    Offset begin = 0;  ///< begin of the region, according to the sender's plan
+    Offset begin = 0;  ///< first byte of the region, according to the sender's plan
     Bytes payload = 0;
     std::int32_t table_bytes = 0;
     std::int32_t last = 0;

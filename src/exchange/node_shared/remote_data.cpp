@@ -73,7 +73,7 @@ void shorten(std::vector<iovec>& list, Bytes surplus) {
 }  // namespace
 
 Result<RemoteData> RemoteData::open(const NodeMemory& node, Rank rank) {
-    // The layouts of all ranks together may need more than the memory reserved for small needs.
+    // The layouts of all ranks together may need more memory than the reserve gives.
     try {
         return fetch(node, rank);
     } catch (const std::bad_alloc&) {

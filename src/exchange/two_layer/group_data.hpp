@@ -99,7 +99,8 @@ class GroupData final : public GroupSource {
     std::vector<std::size_t> row_;  ///< members of the rows that are being taken, in file order
     int patience_ = 0;              ///< pieces to take before the next search for rows
     std::vector<Head> heap_;        ///< members with a run; the lowest offset is on top
-    std::map<Offset, Sum> told_;  ///< contents that members reported, by the begin of their region
+    /// Contents that members reported, by the first byte of their region.
+    std::map<Offset, Sum> told_;
 };
 
 }  // namespace oratorio

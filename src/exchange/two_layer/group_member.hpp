@@ -61,8 +61,7 @@ class GroupMember {
     [[nodiscard]] Bytes position() const { return current().merged; }
     /// Returns the index of the message that holds the run.
     [[nodiscard]] int message() const { return next_; }
-    /// Takes `pieces` pieces of the run; take_part() takes `bytes` of its first piece, less than
-    /// all.
+    /// Takes `pieces` pieces of the run; take_part() takes only `bytes` of its first piece.
     void take(std::int64_t pieces);
     void take_part(Bytes bytes);
     /// Enters the next region. REQUIRES: all members have finished the current one.

@@ -37,7 +37,7 @@ class Windows {
     Region region_;
     Region window_;
     std::int64_t extent_ = 0;  ///< index of the current extent of the region
-    Offset from_ = 0;          ///< where the extent's next window begins; 0: at its begin
+    Offset from_ = 0;          ///< where the extent's next window begins; 0: at the extent's start
     std::int64_t number_ = 0;
 };
 
