@@ -34,9 +34,9 @@ class Agents {
     /// Returns memory for whole requests that agents on this node can access, so that nothing needs
     /// to be sent. It belongs to the agents; may be empty.
     [[nodiscard]] virtual std::span<std::byte> own_memory() { return {}; }
-    /// Ships a request. Needs no other rank's program. A failed connection is reported as the
-    /// reply's error. Returns true if the agent reads the request from memory that it shares with
-    /// this rank.
+    /// Ships a request. Makes progress whatever the programs of other ranks do. A failed connection
+    /// is reported as the reply's error. Returns true if the agent reads the request from memory
+    /// that it shares with this rank.
     virtual bool ship(const Shipment& shipment) = 0;
     /// Waits until a shipped request is done, in any order. Returns the number of replies in `out`;
     /// 0 if no request is outstanding. The data of a completed read is in its request's buffer.

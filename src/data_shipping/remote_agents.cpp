@@ -125,7 +125,8 @@ Result<void> RemoteAgents::hear_some(Way& way) {
     }
 }
 
-/// Starts on a reply with a complete head. Refuses a reply that belongs to no outstanding request.
+/// Prepares to receive the data of a reply, once its head is complete. Refuses a reply that belongs
+/// to no outstanding request.
 Result<void> RemoteAgents::begin_reply(Way& way) const {
     const auto asked = std::ranges::find(way.awaited, way.reply.number,
                                          [](const Shipment& each) { return each.head.number; });
