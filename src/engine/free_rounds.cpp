@@ -39,9 +39,10 @@ class FreeRounds final : public RoundQueue {
     const Plan& plan_;
     EntryTracker& entries_;
     unsigned number_;
-    int index_;      ///< this rank's index among the aggregators, or -1
-    bool can_load_;  ///< an aggregator, or a rank with the file open: a rank doesn't open it just
-                     ///< to load for others
+    int index_;  ///< this rank's index among the aggregators, or -1
+    /// This rank is an aggregator or has the file open: it doesn't open the file to load for
+    /// others.
+    bool can_load_;
     std::vector<Column> columns_;
 };
 

@@ -16,8 +16,8 @@ class Planning {
     /// `access` and `context` outlive it. Independent accesses are planned by each rank alone.
     Planning(const RunContext& context, const Access& access, bool collective);
 
-    /// Starts over. `may_recall` says that the kept plan may be used; `flags` join those of the
-    /// summary. REQUIRES, if collective: `may_recall` is equal on all ranks.
+    /// Starts over. `may_recall` says that the kept plan may be used; `flags` are added to those of
+    /// the summary. REQUIRES, if collective: `may_recall` is equal on all ranks.
     void begin(bool may_recall, std::uint16_t flags);
     /// Makes progress; returns Step::done when the plan is ready. An error comes from the
     /// transport.

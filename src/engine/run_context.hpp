@@ -27,7 +27,7 @@ class PlanObserver {
     /// Called with the plan of each access, whether it was made for the access or kept from
     /// another.
     virtual void planned(const Plan&) {}
-    /// Called if nothing was moved by the last plan: the ranks make another one.
+    /// Called if the last plan was dropped before any data was moved: the ranks make another one.
     virtual void dropped() {}
     virtual void remark(const std::string&) {}
 };
@@ -52,7 +52,7 @@ struct FileContext {
     Transport& transport;
     Store& store;
     Stats& stats;
-    BufferPool& buffers;  ///< stay warm from access to access
+    BufferPool& buffers;  ///< reused from access to access, so that their pages stay in memory
     NodeMemory& node;
     PlanCache& plans;
     Tuning& tuning;
@@ -77,9 +77,9 @@ struct RunContext {
 /// The inputs of the work of one attempt of a run.
 struct WorkContext {
     const FileContext& file;
-    Store& store;  ///< the file's, or one that passes requests on to it
+    Store& store;  ///< the file's store, or one that passes requests on to it
     const PlanConfig& config;
-    unsigned number = 0;      ///< of this attempt, equal on all ranks
+    unsigned number = 0;      ///< number of this attempt, equal on all ranks
     bool all_entered = true;  ///< all ranks are known to have entered the access
 };
 

@@ -92,7 +92,7 @@ class ShippedWork final : public Work {
     const Access& access_;
     Agents& agents_;
     Cursor memory_;
-    std::vector<WaitHint> rest_;  ///< agents with data left, served in turns
+    std::vector<WaitHint> rest_;  ///< agents with data left, served in turn
     std::size_t turn_ = 0;
     std::vector<Request> requests_;
     /// The file layout, encoded. Empty: requests list their pieces.

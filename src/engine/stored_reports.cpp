@@ -45,7 +45,7 @@ Bytes stored_bytes(const Plan& plan, const Access& access, Extent mine,
 Bytes StoredReports::stored_bytes(const Plan& plan, const Access& access, Extent mine) const {
     std::vector<StoredReport> of_aggregators(plan.aggregators.size());
     for (std::size_t i = 0; i < of_aggregators.size(); ++i) {
-        // An unknown aggregator (-1) has no data of this rank
+        // An unknown aggregator (-1) has no data of this rank.
         const Rank rank = plan.aggregators[i];
         if (rank >= 0) of_aggregators[i] = gathering_.all()[static_cast<std::size_t>(rank)];
     }

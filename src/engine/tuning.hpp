@@ -33,9 +33,9 @@ class Tuning {
     [[nodiscard]] Agreed<const LearnedTimes*> learned() const;
     /// Returns true if the next access of this kind should use another arm than the plan's.
     [[nodiscard]] bool wants_other(const Plan& plan) const;
-    /// Notes that all ranks have just met.
+    /// Called when an operation that waited for all ranks has ended.
     void meet() { met_ = now(); }
-    /// Returns nanoseconds since the last meeting.
+    /// Returns nanoseconds since the last meet().
     [[nodiscard]] std::uint64_t since_meeting() const {
         return static_cast<std::uint64_t>(std::max<std::int64_t>(0, now() - met_));
     }
