@@ -49,13 +49,14 @@ struct Hints {
     HintMap accepted;  ///< known keys that change nothing here, reported back as given
 };
 
-/// The most that a buffer may be if nothing is known about the machine.
+/// Maximum size of a buffer if nothing is known about the machine.
 inline constexpr Bytes kBufferMost = Bytes{1} << 40;
 
 /// One rank's contribution to the agreement on hints.
 struct GivenHints {
     HintMap map;
-    Bytes buffer_most = kBufferMost;  ///< the most that its machine can provide, see parse_hints
+    /// Maximum buffer that its machine can provide, see parse_hints.
+    Bytes buffer_most = kBufferMost;
     std::string learned;  ///< rank 0, at open: the times of earlier jobs (plan/learning_text)
 
     bool operator==(const GivenHints&) const = default;
@@ -63,7 +64,7 @@ struct GivenHints {
 
 struct AgreedHints {
     GivenHints of_root;
-    std::uint64_t differing = 0;  ///< ranks that brought another map
+    std::uint64_t differing = 0;  ///< number of ranks that gave other hints
 };
 
 /// A hint from a variable of another implementation. The name is that of a row of site_variables().
