@@ -44,8 +44,9 @@ class AccessExplainer final : public OperationObserver {
     UserMessages& messages_;
     FileTrace& trace_;
     ExplainedCall call_;
-    ExplainedEnd end_;         ///< bytes: of all plans that were used
-    Explanation explanation_;  ///< of the first plan with data
+    /// How the access ended; `bytes` are those of all plans that were used.
+    ExplainedEnd end_;
+    Explanation explanation_;  ///< explanation of the first plan with data
     Bytes last_ = 0;           ///< data bytes of the last plan
 };
 

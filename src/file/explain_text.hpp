@@ -25,7 +25,7 @@ struct ExplainedEnd {
     [[nodiscard]] bool complete() const { return error.kind == ErrorKind::none && !cut_short; }
 };
 
-/// How often an explained access was done again, and how fast.
+/// The number of repetitions of an explained access, and their rate.
 struct Repeated {
     int times = 0;
     Bytes bytes = 0;

@@ -177,7 +177,7 @@ class File {
     Result<void> set_atomicity(bool atomic);
     [[nodiscard]] bool atomicity() const;
 
-    /// Moves the individual file pointer, in etypes. A position before the view's begin is an
+    /// Moves the individual file pointer, in etypes. A position before the view's start is an
     /// argument error. `end` counts from the first etype at or after the end of file and needs a
     /// view with tiles that don't interleave (else unsupported_operation).
     Result<void> seek(Offset offset, Whence whence);

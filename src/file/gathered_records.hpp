@@ -27,7 +27,7 @@ class GatheredRecords {
     Result<void> resize(Bytes capacity, UserMessages& messages);
     /// Moves the shared file pointer, and adds a record to the gathered ones. The pointer stays if
     /// the gathered records can't be written to make room. Returns where the record begins, in
-    /// etypes; sets `gathered` unless the record is too large, and is still to be written.
+    /// etypes. Sets `gathered`, unless the record is too large: the caller then has to write it.
     /// REQUIRES: on(); `record` is one piece of the file wherever it begins.
     Result<Offset> append(const Access& record, Offset etypes, const View& view, bool& gathered);
     /// Writes the records that the ranks of this node have gathered.

@@ -27,7 +27,8 @@ bool is_of_this_user(const std::string& path) {
     return ::stat(path.c_str(), &status) == 0 && status.st_uid == ::geteuid();
 }
 
-/// Replaces the file's contents by way of a second file, which is left nowhere.
+/// Replaces the file's contents in one step, by renaming a temporary file. Leaves no temporary file
+/// behind, even after an error.
 Result<void> replace(const std::string& path, const std::string& text) {
     const std::string beside = path + ".new";
     (void)::unlink(beside.c_str());

@@ -65,7 +65,7 @@ class Operation {
     std::unique_ptr<Run> run_;  ///< the access under way; null if `pipe_` has it
     std::optional<DeviceMemory> device_;
     std::unique_ptr<DevicePipe> pipe_;
-    Outcome outcome_;  ///< until done: that of the runs that have ended
+    Outcome outcome_;  ///< until done: the outcome of the runs that have ended so far
     /// Memory order: the release store in finish() publishes outcome_ to the acquire load in
     /// done().
     std::atomic<bool> done_{false};

@@ -17,12 +17,13 @@ namespace oratorio {
 
 namespace {
 
-/// What a rank brings to the meeting and takes from it. The rank's data follows in memory.
+/// What a rank contributes to the rendezvous, and what it gets back. The rank's data follows in
+/// memory.
 struct Part {
     Reservation reservation;  ///< in etypes
     Bytes etype_bytes = 0;
     Offset view_begins = 0;  ///< the view's displacement in bytes
-    Bytes bytes = -1;        ///< length of the data that follows; -1: the rank brings none along
+    Bytes bytes = -1;        ///< length of the data that follows; -1: none follows
     bool written = false;
     Bytes moved = 0;
     Error failed;  ///< why writing failed
@@ -34,7 +35,7 @@ class Meeting {
     [[nodiscard]] Part& part(Rank rank) const {
         return *reinterpret_cast<Part*>(all_.of(rank).data());
     }
-    /// Returns false if some rank brought no data along, or if the ranks' views differ.
+    /// Returns false if some rank contributed no data, or if the ranks' views differ.
     [[nodiscard]] bool all_here() const {
         const Part& one = part(0);
         for (Rank rank = 0; rank < all_.ranks; ++rank) {

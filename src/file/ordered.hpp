@@ -22,10 +22,10 @@ struct OrderedPlace {
 using WriteAll = std::function<Transferred(Offset, std::span<const iovec>)>;
 
 /// Collective. Moves the shared file pointer by the etypes of all ranks, and returns where this
-/// rank's data begins. If the ranks share memory, and all of them bring along small data (`brings`)
-/// of views that begin at the same byte, the last rank to come writes all of it with `write`.
-/// REQUIRES: if `brings`, the access is a write that wasn't refused, and is empty or one piece of
-/// the file wherever it begins.
+/// rank's data begins. If the ranks share memory, and each of them contributes a little data
+/// (`brings`) through a view that begins at the same byte, the last rank to come writes all of it
+/// with `write`. REQUIRES: if `brings`, the access is a write that wasn't refused, and is empty or
+/// one piece of the file wherever it begins.
 Result<OrderedPlace> claim_in_order(Transport& ranks, const View& view, const Access& access,
                                     Offset etypes, bool brings, const WriteAll& write);
 

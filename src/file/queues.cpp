@@ -8,8 +8,8 @@ namespace oratorio {
 
 namespace {
 
-// How many batches, or steps of rounds, a caller that isn't waiting for the outcome may make before
-// it lets other threads use the file.
+// Maximum number of batches, or of steps of rounds, that a caller which isn't waiting for the
+// outcome makes before it lets other threads use the file.
 constexpr int kMovesAtOnce = 4;
 
 void drop_done(std::deque<OperationPtr>& queue) {
@@ -97,8 +97,9 @@ Result<void> File::begin_split(const AccessCall& call) {
     return {};
 }
 
-/// Ends a split collective. An end that does not match the begin ends the access as well: the ranks
-/// with an end that matches wait for this one, and the file can be used again.
+/// Ends a split collective. A call that does not match the one that began the access ends the
+/// access as well: the ranks with a matching call wait for this one, and the file can be used
+/// again.
 Outcome File::end_split(Direction direction, Positioning at, const std::byte* buffer) {
     const auto split = std::exchange(state_->split, std::nullopt);
     if (!split) {

@@ -59,7 +59,7 @@ struct File::State {
     FileTrace trace;
     DeviceStaging staging;
     UnsyncedWrites unsynced;
-    FlushStatus flushes;                ///< this rank's
+    FlushStatus flushes;                ///< the flushes of this rank
     std::optional<FileContext> shared;  ///< what all accesses share; empty before the file is open
     LateAgreement late;
     Queues queues;

@@ -43,7 +43,8 @@ std::int64_t find_begin_of_process() {
     if (!status) return 0;
     // The second word is the program's name in parentheses, which may contain anything.
     std::istringstream words(status->substr(std::min(status->rfind(')') + 1, status->size())));
-    // Words between the name and the start time, which is in ticks since the system began.
+    // Number of words between the name and the start time, which is in ticks since the system
+    // began.
     constexpr int kBefore = 19;
     std::string word;
     for (int i = 0; i < kBefore; ++i) words >> word;

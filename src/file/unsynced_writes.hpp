@@ -10,7 +10,8 @@ namespace oratorio {
 
 class UnsyncedWrites {
   public:
-    /// Notes a collective write. `sparse`: ranks with no data in common may not hear of a failure.
+    /// Records a collective write. `sparse`: ranks with no data in common may not hear of a
+    /// failure.
     void note(bool sparse) {
         together_ = true;
         sparse_ = sparse_ || sparse;

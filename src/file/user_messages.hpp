@@ -25,7 +25,7 @@ class UserMessages {
     /// Returns true if this rank explains accesses to the user. Callers make explanations only
     /// then.
     [[nodiscard]] bool explains() const { return explains_; }
-    /// Returns true if people asked for everything, plans when they are made included.
+    /// Returns true if the user asked for everything, including each plan as soon as it is made.
     [[nodiscard]] bool asks_all() const { return asks_all_; }
 
     /// Passes an explanation on, as text or as a JSON line. Kind and members are for the JSON line
@@ -60,8 +60,8 @@ class UserMessages {
     };
     Done& done_of(const std::string& path, const Explanation& explanation);
 
-    /// The most explanations remembered. When there are more, all are forgotten, and later accesses
-    /// are explained in full again.
+    /// Maximum number of explanations remembered. When there are more, all are forgotten, and later
+    /// accesses are explained in full again.
     static constexpr std::size_t kKept = 256;
 
     bool explains_ = false;

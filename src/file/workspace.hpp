@@ -13,8 +13,8 @@
 
 namespace oratorio {
 
-/// The numbers of collective runs: how many there were, of all files of a workspace. Equal on all
-/// ranks. They go on from file to file, because the control words in node memory hold keys of
+/// Gives each collective run a number, counted over all files of a workspace. Equal on all ranks.
+/// The numbers go on from file to file, because the control words in node memory hold keys of
 /// earlier runs.
 class RunNumbers {
   public:
@@ -26,7 +26,8 @@ class RunNumbers {
 };
 
 struct Workspace {
-    /// The most bytes kept between two files: of the node's memory, and of each rank's buffers.
+    /// Maximum number of bytes kept between two files: of the node's memory, and of each rank's
+    /// buffers.
     static constexpr Bytes kept_max = 32 << 20;
 
     explicit Workspace(std::unique_ptr<Transport> ranks) : transport(std::move(ranks)) {}
