@@ -139,8 +139,8 @@ void refuse_open(const Comm& comm) {
 }
 
 /// MPICH's MPI_File_open begins with the maximum of the ranks' error codes, on the program's
-/// communicator; a rank without the library brings MPI_SUCCESS, which is 0, or an error code, which
-/// is positive. After success MPICH duplicates the communicator and compares the access modes
+/// communicator; a rank without the library contributes MPI_SUCCESS, which is 0, or an error code,
+/// which is positive. After success MPICH duplicates the communicator and compares the access modes
 /// there.
 LibraryCheck check_with_mpich(MPI_Comm program) {
     constexpr int kPresent = -1;
