@@ -101,7 +101,7 @@ bool sees_completions() {
 /// the host has a hook: then it calls us while it waits, in MPI_Recv as well. The thread is
 /// necessary with a host that has no hook, or that lets threads call it (the hook would call MPI at
 /// the same time): a rank that waits in MPI_Recv would hold up its accesses, and with them the
-/// other ranks, for ever. While MPI ends, neither hook nor thread is possible.
+/// other ranks, forever. While MPI ends, neither hook nor thread is possible.
 Moved moved_how(const OpenFile& open) {
     const ProgressChoice wish = open.file->hints().progress;
     const bool ending = process().engine.is_shut_down();
@@ -159,7 +159,8 @@ int start(const AccessForm& form, MPI_Request* request, MPI_File fh) {
         if (request == nullptr)
             call.refused = missing("nonblocking access: the request is a null pointer");
         const OperationPtr operation = file.file->start(call);
-        // Only an error of the begin is returned here. MPI_Wait returns the errors of storage.
+        // Only an error found at the start is returned here. MPI_Wait returns the errors of
+        // storage.
         const bool refused = operation->refused() && !form.collective;
         const bool small = call.memory.size() <= kSmallAccess;
         if (small && !operation->done() && !Requests::unfinished())
@@ -182,7 +183,8 @@ int start(const AccessForm& form, MPI_Request* request, MPI_File fh) {
                                "nonblocking access: the host MPI can't create a request");
         });
     }
-    process().requests.complete_done();  // also if nothing moves it on later
+    // The access may be done, and perhaps no later call reports that.
+    process().requests.complete_done();
     return MPI_SUCCESS;
 }
 

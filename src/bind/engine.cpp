@@ -22,9 +22,9 @@ thread_local bool in_call = false;
 thread_local bool without_mpi = false;
 
 /// Returns how long to sleep after `fruitless` turns in a row that moved nothing: about as long as
-/// has been waited, up to a millisecond. A thread that wakes every few microseconds next to one
-/// that yields keeps a core to the two of them, and the rank that they wait for never runs
-/// (docs/internals/decisions/waiting-and-progress.md).
+/// the thread has waited so far, up to a millisecond. If a thread wakes every few microseconds on
+/// the core of a thread that yields, the two of them keep that core, and the rank that they wait
+/// for never runs (docs/internals/decisions/waiting-and-progress.md).
 std::chrono::microseconds nap(int fruitless) {
     constexpr int kDoublings = 6;
     return 20us * (1 << std::min(fruitless, kDoublings));

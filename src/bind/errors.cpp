@@ -70,9 +70,9 @@ int class_of(ErrorKind kind) {
 
 namespace {
 
-/// Returns true for trouble that isn't the program's fault and has an error class that says too
-/// little. A buffer that a device driver refused to copy during an access counts: its error names a
-/// rank.
+/// Returns true for a failure that isn't the program's fault and that its error class describes too
+/// vaguely. A buffer that a device driver refused to copy during an access counts: its error names
+/// a rank.
 bool worth_telling(const Error& error) {
     const ErrorKind kind = error.kind;
     if (kind == ErrorKind::buffer) return error.rank >= 0;
@@ -87,8 +87,9 @@ bool told_here(const Failure& failure) {
     return failure.rank == (failure.error.rank >= 0 ? failure.error.rank : 0);
 }
 
-/// Ends the job. A launcher may drop what a rank wrote last (Hydra does so in one of twelve jobs),
-/// which is the reason why the job ends. So the launcher gets a moment to pass that text on.
+/// Ends the job, after a short delay. A launcher may drop what a rank wrote last (Hydra does so in
+/// one of twelve jobs), and that text says why the job ends. The delay lets the launcher pass it
+/// on.
 void abort_job(MPI_Comm comm, int code) {
     const timespec moment{0, 100'000'000};
     nanosleep(&moment, nullptr);

@@ -34,7 +34,7 @@ int raise_default(const Error& error, const std::string& path = {});
 /// code that the handler leaves.
 int call_handler(const ErrorHandler& handler, MPI_File fh, int code);
 
-/// Reports why on stderr, and ends the job: other ranks would wait for this one for ever.
+/// Reports why on stderr, and ends the job: other ranks would wait for this one forever.
 [[noreturn]] void end_job(const char* why);
 
 /// Returns what `body` returns, or the Error of an exception that came out of it, because no

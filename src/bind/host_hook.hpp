@@ -7,7 +7,7 @@
 namespace oratorio::bind {
 
 /// Makes the host call `function` while it waits: until that returns false (then install it again),
-/// or for ever. Returns false if this host has no such hook. MPICH 5: MPIX_Async_start. Open MPI:
+/// or forever. Returns false if this host has no such hook. MPICH 5: MPIX_Async_start. Open MPI:
 /// opal_progress_register, which isn't part of its public interface, so it is looked up.
 bool hook_into_host(HookFunction function);
 [[nodiscard]] bool host_has_hook();

@@ -26,13 +26,14 @@ namespace {
 Process* made = nullptr;  ///< what process() returns, once it has been called
 
 /// Returns "" in a set-uid program: files would be read and written with rights that the user
-/// hasn't.
+/// lacks.
 std::string environment(const char* name) {
     const char* value = secure_getenv(name);
     return value != nullptr ? value : "";
 }
 
-/// Returns the names of variables that the program may heed.
+/// Returns the names of the environment variables that the program may trust: none in a set-uid
+/// program.
 std::vector<std::string_view> names_of_variables() {
     std::vector<std::string_view> names;
     for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {

@@ -27,10 +27,11 @@ namespace oratorio::bind {
 
 /// The environment variables that Oratorio knows, read once.
 struct Settings {
-    bool disabled = false;      ///< ORATORIO_DISABLE=1: the host answers every call
-    bool quiet = false;         ///< ORATORIO_QUIET=1: writes to stderr only before an abort
-    bool explain = false;       ///< ORATORIO_EXPLAIN=1, all or a path: explains every access
-    bool explain_all = false;   ///< all, or a path: people get everything, not only what is short
+    bool disabled = false;  ///< ORATORIO_DISABLE=1: the host answers every call
+    bool quiet = false;     ///< ORATORIO_QUIET=1: writes to stderr only before an abort
+    bool explain = false;   ///< ORATORIO_EXPLAIN=1, all or a path: explains every access
+    /// All, or a path: every plan in full, not only the short explanations.
+    bool explain_all = false;
     std::string explain_path;   ///< where explanations go; "": stderr
     bool explain_json = false;  ///< explanations are JSON lines: the path ends with .json
     std::string trace_path;     ///< ORATORIO_TRACE: file for the trace of accesses; "": no trace
@@ -43,7 +44,7 @@ struct Settings {
                            ///< ever
     HintSources hints;     ///< from ROMIO_HINTS, MPICH_MPIIO_HINTS, ORATORIO_HINTS,
                            ///< ORATORIO_METHOD and variables of other implementations
-    std::vector<std::string> troubles;  ///< sentences about what of all this is of no use
+    std::vector<std::string> troubles;  ///< sentences about settings that have no effect
 };
 
 /// Serves other ranks, as far as this thread may. Called repeatedly by a thread that waits for a

@@ -12,7 +12,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// A tag that every host has. A probe for it leaves the program's own messages to itself in place.
+/// A tag that every host has. On MPI_COMM_SELF a probe never returns a message with it, unless the
+/// program uses this tag; even then the message stays in place.
 constexpr int kNobodysTag = 32767;
 
 /// The routine that this thread is in.
