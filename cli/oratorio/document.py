@@ -9,7 +9,7 @@ from typing import Any
 from oratorio import __version__
 from oratorio.command_line import Parser
 
-SCHEMA = 1  # grows when a member goes or changes its meaning
+SCHEMA = 1  # raised when a member is removed or changes its meaning
 
 
 def add_json(parser: Parser) -> None:

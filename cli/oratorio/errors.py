@@ -60,6 +60,6 @@ class OratorioError(Exception):
 
 
 def tell(sentence: str) -> None:
-    """Prints a message on standard error, unless nobody reads there."""
+    """Prints a message on standard error; does nothing if that is closed or a pipe without a reader."""
     with suppress(OSError):
         print(f"oratorio: {sentence}", file=sys.stderr)

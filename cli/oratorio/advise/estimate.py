@@ -59,7 +59,7 @@ class Estimate:
 
     @property
     def gains(self) -> tuple[float, float, float]:
-        """How many times as fast: usual, at least, at most."""
+        """The gain as a factor of speed: usual, least, greatest."""
         usual, shortest, longest = self.after or (self.seconds,) * 3
         return self.seconds / usual, self.seconds / longest, self.seconds / shortest
 

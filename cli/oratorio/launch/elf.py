@@ -69,7 +69,7 @@ class Elf:
         return ""
 
     def has_text(self, text: bytes) -> bool:
-        """Whether these bytes are anywhere in the file."""
+        """Returns whether these bytes are anywhere in the file."""
         return self._data.find(text) >= 0
 
     def needed(self) -> list[str]:
@@ -87,8 +87,8 @@ class Elf:
         return [self._text(strings + name) for name in names]
 
     def defines(self, name: str) -> bool:
-        """Whether the file itself defines a function of that name. If symbols were stripped, a defined
-        function may not be found."""
+        """Returns whether the file itself defines a function of that name. If symbols were stripped, a
+        defined function may not be found."""
         sections = [
             self._unpack(SECTION, self._section_table + i * struct.calcsize("=" + SECTION))
             for i in range(self._section_count)

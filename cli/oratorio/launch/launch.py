@@ -84,7 +84,7 @@ def preload_value(environ: Mapping[str, str], profilers: Sequence[Path] = ()) ->
 
 
 def bypasses_by_gio(needs: Needs, environ: Mapping[str, str]) -> bool:
-    """Whether PnetCDF will bypass MPI-IO, as far as is known before the program starts."""
+    """Returns whether PnetCDF will bypass MPI-IO, as far as is known before the program starts."""
     return needs.has_gio and "nc_driver=mpiio" not in environ.get("PNETCDF_HINTS", "")
 
 

@@ -90,7 +90,7 @@ def _mpis(program: Path) -> tuple[str, ...]:
 
 
 def _is_profiler(library: Path) -> bool:
-    """Whether a library defines MPI_File_open and only calls PMPI_File_open; MPIs and Oratorio define
+    """Returns whether a library defines MPI_File_open and only calls PMPI_File_open; MPIs and Oratorio define
     both."""
     try:
         elf = Elf(library)
@@ -100,8 +100,8 @@ def _is_profiler(library: Path) -> bool:
 
 
 def _has_gio(library: Path) -> bool:
-    """Whether a library is a PnetCDF with the driver GIO. Searches the file for the text of GIO's messages,
-    because a shared PnetCDF exports no symbols of GIO."""
+    """Returns whether a library is a PnetCDF with the driver GIO. Searches the file for the text of GIO's
+    messages, because a shared PnetCDF exports no symbols of GIO."""
     if not library.name.startswith(PNETCDF_NAME):
         return False
     try:

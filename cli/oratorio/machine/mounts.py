@@ -40,13 +40,13 @@ class Mount:
 
     @property
     def has_locks_of_one_machine(self) -> bool:
-        """Whether no other kernel has the file system mounted, so that its locks exclude everyone. With
+        """True if no other kernel has the file system mounted, so that its locks exclude everyone. With
         hostfs, in user-mode Linux, processes of the host may use the files, too."""
         return self.is_local and self.kind != "hostfs"
 
     @property
     def is_coherent(self) -> bool:
-        """Whether what one client writes is visible to others at once."""
+        """True if what one client writes is visible to others at once."""
         return self.is_local or self.kind in IN_STEP
 
 
