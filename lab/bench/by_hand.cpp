@@ -16,7 +16,7 @@ namespace bench {
 namespace {
 
 /// The bytes that this rank sends to each rank of the row, or receives from it, with the counts and
-/// begins that MPI_Alltoallv takes.
+/// displacements that MPI_Alltoallv takes.
 struct Blocks {
     std::vector<int> counts;
     std::vector<int> begins;

@@ -17,7 +17,7 @@ namespace bench {
 struct Node;
 using NodePtr = std::shared_ptr<const Node>;
 
-/// A shape as a tree. Offsets are in bytes from the begin of the node. The parts are in the order
+/// A shape as a tree. Offsets are in bytes from the start of the node. The parts are in the order
 /// of the data.
 struct Node {
     enum class Kind { empty, run, strided, blocks, runs, mixed };

@@ -21,7 +21,7 @@ struct Options {
     bool overwrite = false;  ///< write over an existing file
     bool sync = false;       ///< include MPI_File_sync in the time
     bool cold = false;       ///< drop the file's cached pages before each read
-    /// Place the user's memory as malloc does, not at the begin of a page.
+    /// Place the user's memory as malloc does, not at the start of a page.
     bool malloc = false;
 };
 

@@ -16,7 +16,7 @@ namespace bench {
 /// Buffers, offsets and lengths of direct I/O must be multiples of this.
 constexpr std::size_t page_bytes = 4096;
 
-/// Allocates memory at the begin of a page, or `behind` bytes after it.
+/// Allocates memory at the start of a page, or `behind` bytes after it.
 template <typename T>
 struct PageAllocator {
     using value_type = T;
@@ -32,7 +32,7 @@ struct PageAllocator {
     }
     bool operator==(const PageAllocator&) const = default;
 };
-/// The distance from a page's begin at which glibc's malloc places long blocks.
+/// The distance from the start of a page at which glibc's malloc places long blocks.
 constexpr std::size_t malloc_behind = 16;
 using Buffer = std::vector<std::byte, PageAllocator<std::byte>>;
 

@@ -133,7 +133,7 @@ struct Placed {
     std::int64_t shift = 0;  ///< distance from the recorded offsets to those in the buffer
 };
 
-/// Assigns the parts places in the buffer, one after another, each at the begin of a page. Returns
+/// Assigns the parts places in the buffer, one after another, each at the start of a page. Returns
 /// the buffer's length.
 std::int64_t place_all(std::vector<Placed>& parts) {
     std::int64_t end = 0;

@@ -12,8 +12,8 @@ namespace oratorio::calibrate {
 /// Collective over `pair`, which has two ranks. Measures half of the round trip of a small message,
 /// and prints it as `name`.
 void measure_message(MPI_Comm pair, const char* name, int repeats);
-/// Collective over `pair`. Measures the cost of a byte by large messages, of which as many are
-/// under way as in an access, and prints it as `name`. Measures endpoint_message by small messages.
+/// Collective over `pair`. Measures the cost of a byte with large messages, as many at a time as in
+/// an access, and prints it as `name`. Measures endpoint_message with small messages.
 void measure_stream(MPI_Comm pair, const char* name, Bytes bytes, int repeats);
 /// Collective over `pair`. Returns true if one kernel runs both ranks.
 bool on_one_machine(MPI_Comm pair);

@@ -42,7 +42,7 @@ Extent share_of(Bytes bytes, int process) {
 using Memory = std::span<std::byte>;
 
 /// Moves a range in calls of `call` bytes that begin `step` bytes apart in the file. The calls use
-/// the memory from begin to end, and then again from its begin.
+/// the memory from start to end, and then again from its start.
 bool move(Store& store, Direction direction, Extent range, Memory memory, Bytes call, Bytes step) {
     Bytes place = 0;
     for (Offset at = range.begin; at < range.end; at += step) {

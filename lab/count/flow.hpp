@@ -8,7 +8,7 @@
 namespace oratorio::count {
 
 /// What the ranks of a node send to one place. In reads the messages are requests, and as many
-/// replies bring the data.
+/// replies carry the data.
 struct Flow {
     std::int64_t senders = 0;  ///< ranks that send at least one message
     std::int64_t messages = 0;

@@ -17,7 +17,7 @@ std::uint64_t mixed(std::uint64_t key) {
 }
 
 /// Returns block [ranges) of an array with these edges, whose last dimension is in bytes. Adds the
-/// block's begin to `origin`.
+/// offset of the block to `origin`.
 ShapePtr block_of(const std::vector<std::int64_t>& edges, const std::vector<Range>& ranges,
                   Bytes element, Offset& origin) {
     ShapePtr shape = Shape::run(ranges.back().count * element);

@@ -147,7 +147,7 @@ std::int64_t count_edges(const Plan& plan) {
         begins.push_back(plan.graph.participant(i).hull.begin);
         ends.push_back(plan.graph.participant(i).hull.end);
     }
-    std::ranges::sort(ends);  // the begins are sorted already
+    std::ranges::sort(ends);  // `begins` is sorted already
     std::int64_t edges = 0;
     for (int index = 0; index < static_cast<int>(plan.aggregators.size()); ++index) {
         for (std::int64_t round = 0; round < plan.rounds; ++round) {

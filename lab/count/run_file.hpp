@@ -26,7 +26,7 @@ class RunFile {
 
   private:
     struct Map {
-        Offset begin = 0;  ///< begin of the first variable in the file
+        Offset begin = 0;  ///< offset of the first variable in the file
         Bytes variable = 0;
         std::int64_t variables = 0;
         Bytes element = 0;

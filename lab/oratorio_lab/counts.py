@@ -45,7 +45,7 @@ class Fact:
 
     @property
     def holds(self) -> bool | None:
-        """Whether the claim holds; None if there is no claim."""
+        """True if the claim holds; None if there is no claim."""
         if not self.relation:
             return None
         return self.counted == self.claimed if self.relation == "=" else self.counted <= self.claimed

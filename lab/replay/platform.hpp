@@ -10,7 +10,7 @@ namespace oratorio::replay {
 struct Links {
     double rate = 0;  ///< rate into a node, and out of it
     double latency = 0;
-    double middle = 0;        ///< rate that all nodes share in the middle of the star
+    double middle = 0;        ///< rate of the middle of the star, which all nodes share
     double memory = 0;        ///< rate of each transfer inside a node
     double near_latency = 0;  ///< latency of transfers inside a node
     double target = 0;        ///< rate of a storage target

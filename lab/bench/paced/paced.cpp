@@ -39,8 +39,8 @@ namespace {
 
 constexpr std::uint32_t kRequestMax = 1 << 20;
 constexpr std::uint32_t kPagesMax = kRequestMax / 4096;
-// Seconds for which the kernel may cache attributes. It may cache them for ever, because files
-// never change without its knowledge.
+// Seconds for which the kernel may cache attributes. It may cache them forever, because files never
+// change without its knowledge.
 constexpr std::uint64_t kForEver = 1'000'000;
 
 std::int64_t nanoseconds() {
@@ -100,7 +100,7 @@ class Server {
         std::memcpy(&value, request_.data() + sizeof head_, sizeof value);
         return value;
     }
-    /// Returns the bytes behind a T at the begin of the request.
+    /// Returns the bytes behind a T at the start of the request.
     template <typename T>
     std::byte* after() {
         return request_.data() + sizeof head_ + sizeof(T);

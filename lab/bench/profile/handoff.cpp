@@ -124,7 +124,7 @@ class Process {
         _mm_sfence();
     }
 
-    /// Returns the seconds from the first process's begin to the last one's end.
+    /// Returns the seconds from the first process's start to the last one's end.
     double timed(const std::function<void(Process&)>& way) {
         meet();
         shared_.begin[number_] = now();

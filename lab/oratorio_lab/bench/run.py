@@ -55,7 +55,7 @@ class Settings:
 
     @property
     def accounts(self) -> bool:
-        """Whether the library reports on each pass."""
+        """True if the library reports on each pass."""
         return self.profile or self.predict
 
     @property

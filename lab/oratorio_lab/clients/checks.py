@@ -28,7 +28,7 @@ SHOWN = 5  # number of failures that a verdict names
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether a check passed, and its entry in the table."""
+    """The outcome of a check, and its entry in the table."""
 
     is_right: bool
     detail: str

@@ -43,7 +43,7 @@ class Kind:
 
     @property
     def has_kernel(self) -> bool:
-        """Whether Linux in user mode is booted."""
+        """True if Linux in user mode is booted."""
         return self.frame != "namespaces"
 
 

@@ -111,7 +111,7 @@ class Program:
     is_slow: bool = False  # takes minutes or gigabytes, so the tests that run with every change leave it out
 
     def is_in(self, part: str) -> bool:
-        """Whether that part of the suite, one of PARTS, includes the program."""
+        """Returns whether that part of the suite, one of PARTS, includes the program."""
         return part == ALL or self.is_slow == (part == SLOW)
 
 
@@ -146,6 +146,6 @@ class Suite:
     libraries: Callable[[Host], tuple[str, ...]] = lambda host: ()  # linker options
 
     def serves(self, host: Host) -> bool:
-        """Whether the host has what the suite needs."""
+        """Returns whether the host has what the suite needs."""
         has = {"c": True, "fortran": host.mpifort, "python": host.python}
         return bool(has[self.needs])

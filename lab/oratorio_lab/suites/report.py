@@ -39,7 +39,7 @@ class Note:
     text: str
 
     def covers(self, suite: str, test: str, host: str, arm: str) -> bool:
-        """Whether the note explains why that test does not pass there."""
+        """Returns whether the note explains why that test does not pass there."""
         return suite == self.suite and host in self.hosts and arm in self.arms and test in self.tests
 
 

@@ -39,7 +39,7 @@ def call(*words: str, cwd: Path | None = None) -> str:
 
 
 def debian_targets() -> list[tuple[str, str, str]]:
-    """Returns (address, release, component) of the machine's own lists of Debian's packages. Raises
+    """Returns (address, release, component) of each source of Debian packages that apt is set up with. Raises
     SourceError."""
     wanted = "$(ORIGIN)|$(REPO_URI)|$(RELEASE)|$(COMPONENT)"
     told = call("apt-get", "indextargets", "--format", wanted, "Created-By: Packages")

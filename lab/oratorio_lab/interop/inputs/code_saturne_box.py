@@ -5,7 +5,7 @@ import itertools
 import sys
 
 QUADRANGLE, HEXAHEDRON = 3, 5  # types of gmsh
-CORNERS = ((0, 0), (1, 0), (1, 1), (0, 1))  # of a face, counter-clockwise
+CORNERS = ((0, 0), (1, 0), (1, 1), (0, 1))  # corners of a face, counter-clockwise
 
 
 def main() -> None:
