@@ -57,7 +57,7 @@ class Mutation:
 
 @dataclass
 class Found:
-    """Whether a mutation was found, and how."""
+    """The outcome of looking for a mutation."""
 
     mutation: Mutation
     outcome: str  # killed, survived, doesn't apply, doesn't build, crashed, fails without it

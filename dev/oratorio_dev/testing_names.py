@@ -143,7 +143,8 @@ def groups_of(part: str, is_short: bool) -> list[Group]:
 
 
 def _in_expression(names: str, text: str) -> bool:
-    """Whether a text satisfies an expression of pytest's -k without `not`; false if pytest refuses it."""
+    """Returns whether a text satisfies an expression of pytest's -k without `not`; false if pytest refuses
+    it."""
     text = text.lower()
     truth = re.sub(
         r"[^\s()]+",

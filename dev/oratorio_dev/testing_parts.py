@@ -12,8 +12,8 @@ from pathlib import Path
 
 from oratorio.paths import BUILD, ROOT
 
-# time limit of one test under pytest, including what it builds or starts first; ctest has a limit for each of
-# its tests
+# Time limit of one test under pytest, including what it builds or starts first; ctest has a limit for each of
+# its tests.
 HANG_SECONDS = 900
 CORES = os.cpu_count() or 1
 # The number of files of tests/programs that run at the same time. It is small, because each test may start
