@@ -123,7 +123,7 @@ void a_split_collective_ends_as_it_began() {
     const MPI_Offset at = 4 * rank_of_world();
     CHECK(MPI_File_write_at_all_begin(file, at, &mine, 1, MPI_INT) == MPI_SUCCESS);
     CHECK(MPI_File_write_at_all_begin(file, at, &mine, 1, MPI_INT) != MPI_SUCCESS);
-    // An end routine that does not match the begin is an error and ends the access.
+    // An end routine of another kind than the begin routine is an error, and ends the access.
     CHECK(MPI_File_read_at_all_end(file, &mine, &status) != MPI_SUCCESS);
     CHECK(MPI_File_write_at_all_end(file, &mine, &status) != MPI_SUCCESS);
     CHECK(MPI_File_write_at_all_begin(file, at, &mine, 1, MPI_INT) == MPI_SUCCESS);

@@ -20,7 +20,7 @@ std::string in_folder(const char* name) {
     return std::string(std::getenv("ORATORIO_SMALL_DISK")) + "/" + name;
 }
 
-/// Returns the bytes that every file must hold, from its begin. They are computed once, as each
+/// Returns the bytes that every file must hold, from its start. They are computed once, as each
 /// case writes megabytes of them.
 const Bytes& whole_pattern() {
     static const Bytes made = [] {
@@ -58,7 +58,7 @@ MPI_File open_in_turn(const std::string& name, const Hints& hints) {
     return file;
 }
 
-/// Returns how many bytes from the file's begin are right.
+/// Returns how many bytes from the start of the file are right.
 long long right_bytes(const Bytes& bytes) {
     constexpr std::size_t kAtOnce = 4096;
     const Bytes& wanted = whole_pattern();

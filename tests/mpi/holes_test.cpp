@@ -69,7 +69,8 @@ constexpr Pattern kPatterns[] = {{"hpio", hpio},
                                  {"random blocks", random_blocks},
                                  {"tiny pieces", tiny_pieces}};
 
-constexpr long long kDense = 20000;  ///< length of the file's begin, which is written without gaps
+/// Length of the first part of the file, which is written without gaps.
+constexpr long long kDense = 20000;
 constexpr long long kTail = 777;  ///< length of what an existing file has behind the written part
 
 void write_dense(MPI_File file) {

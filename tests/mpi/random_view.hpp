@@ -38,7 +38,7 @@ struct RandomViews {
 RandomViews random_views(Random& random, int ranks, MPI_Offset base, bool for_reading);
 
 /// Returns a type of `units` pieces of `unit` in any order, at any places in memory, also before
-/// the begin of the buffer. The pieces don't overlap, also when the type is repeated.
+/// the start of the buffer. The pieces don't overlap, also when the type is repeated.
 MappedType random_memory(Random& random, int units, const MappedType& unit);
 
 }  // namespace oratorio::test

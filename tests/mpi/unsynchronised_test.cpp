@@ -221,7 +221,7 @@ void sieving_keeps_others_writes(const Hints& more) {
 }
 
 /// Starts an atomic write on one handle, which holds a lock while it is half done, and writes the
-/// same range through another handle of the process. The second write must not wait for ever.
+/// same range through another handle of the process. The second write must not wait forever.
 void a_process_does_not_wait_for_its_own_lock() {
     const ScratchFile scratch;
     MPI_File one = open_file(scratch.name(), kMode, {}, MPI_COMM_SELF);

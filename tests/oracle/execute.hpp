@@ -12,7 +12,7 @@ struct Verdict {
     /// Empty if everything was allowed; else begins with a word for the kind of fault.
     std::string wrong;
     long switches = 0;  ///< how often the running fiber changed
-    int overslept = 0;  ///< sleeps at a doorbell that nobody rang
+    int overslept = 0;  ///< sleeps at a doorbell that no rank rang
     int job_locks = 0;  ///< number of job locks that were granted
     [[nodiscard]] bool ok() const { return wrong.empty(); }
     /// Returns the first word of `wrong`: lost, stale, foreign, future, torn, count, size, error,

@@ -39,7 +39,7 @@ enum class Kind {
     close,
     view,
     access,  ///< a blocking access
-    start,   ///< a nonblocking access, or the begin of a split collective
+    start,   ///< a nonblocking access, or the start of a split collective
     finish,  ///< the end of an access begun by `start`
     sync,
     size,      ///< MPI_File_set_size

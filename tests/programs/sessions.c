@@ -131,7 +131,7 @@ static int threads_of_ours(void) {
 enum { LONG = 4 << 20 };
 
 /* Ends one session while a file of the other has a write under way. Both sessions begin before the
- * write, because the write starts our thread, and with a thread MPICH 5.0.2 often waits for ever
+ * write, because the write starts our thread, and with a thread MPICH 5.0.2 often waits forever
  * when a session begins. */
 static void end_one_beside_a_write(const char* folder) {
     char path[4096];
@@ -178,7 +178,7 @@ int main(int argc, char** argv) {
             const int before = threads_of_ours();
             if (strcmp(how, "bare") != 0) open_and_write(comm, argv[1]);
             close_session(&session, &comm);
-            /* If a thread is left, MPICH 5.0.2 often waits for ever in the next session. */
+            /* If a thread is left, MPICH 5.0.2 often waits forever in the next session. */
             const int after = threads_of_ours();
             if (after > before) fprintf(stderr, "threads: %d before, %d after\n", before, after);
             require(after <= before, "no thread left");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Failures of collectives between the first ranks of nodes. All ranks of a node learn of the
-// failure, no rank waits for ever, and none takes the data of one collective for that of another.
+// failure, no rank waits forever, and none takes the data of one collective for that of another.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -90,7 +90,7 @@ void expect_little_work(std::vector<Part> parts, const std::string& method, bool
     }
 }
 
-/// Returns parts of a few bytes of each rank at the file's begin, and a few more `far` bytes
+/// Returns parts of a few bytes of each rank at the start of the file, and a few more `far` bytes
 /// further on.
 std::vector<Part> clusters(Offset far) {
     std::vector<Part> parts(kRanks);

@@ -278,8 +278,8 @@ TEST(FileAccess, HolesNeedNoPermissionToReadWhateverTheHints) {
     }
 }
 
-// The ranks of one process take turns, so that a rank which waits for another's lock would wait for
-// ever. Therefore these collective accesses lock disjoint ranges.
+// The ranks of one process take turns, so a rank that waits for another's lock would wait forever.
+// Therefore these collective accesses lock disjoint ranges.
 TEST(FileAccess, AtomicModeWritesTheSameBytes) {
     for (const int ranks : kRankCounts) {
         for (const bool collective : {false, true}) {
@@ -318,7 +318,7 @@ TEST(FileAccess, OnePieceOfAViewWithHolesTakesNoPlan) {
         Buffer part = filled(2, 'b');
         EXPECT_EQ(access(file, at(call_for(Direction::write, part, false), 9)), moved(2));
         EXPECT_EQ(file.stats().plans, 0U);
-        Buffer two = filled(4, 'c');  // spans the end of one piece and the begin of the next
+        Buffer two = filled(4, 'c');  // spans the end of one piece and the start of the next
         EXPECT_EQ(access(file, at(call_for(Direction::write, two, false), 14)), moved(4));
         EXPECT_EQ(file.stats().plans, 1U);
         Buffer back = filled(4, 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A message of one rank fails in the middle of a collective access. The other ranks learn of it
-// while they wait, so that the access is an error on all ranks and none waits for ever.
+// while they wait, so that the access is an error on all ranks and none waits forever.
 #include "sim/file_ranks.hpp"
 #include "support/leader_ranks.hpp"
 

@@ -224,8 +224,8 @@ TEST(SplitCollectives, RejectedCallsInBetweenLoseNothing) {
     EXPECT_EQ(folder.read("data").substr(0, 16), std::string(16, 'x'));
 }
 
-/// Only the last rank's end does not match its begin. All ranks' data is written nevertheless, and
-/// the file can be used again.
+/// Only the last rank ends the access by another routine than it began it with. All ranks' data is
+/// written nevertheless, and the file can be used again.
 TEST(SplitCollectives, AnEndThatDoesNotMatchEndsTheAccess) {
     struct End {
         Direction direction;
@@ -255,7 +255,8 @@ TEST(SplitCollectives, AnEndThatDoesNotMatchEndsTheAccess) {
 }
 
 /// Rank 0 begins its second access without having ended the first. It still takes part in the
-/// second access, which is an error on all ranks: at the begin on rank 0, at the end on the others.
+/// second access, which is an error on all ranks: in the begin routine on rank 0, in the end
+/// routine on the others.
 TEST(SplitCollectives, AnEarlyBeginOnOneRankBlocksNoOther) {
     for (const Positioning at : {kAt, kShared}) {
         const Folder folder;

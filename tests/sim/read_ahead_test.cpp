@@ -73,8 +73,8 @@ Stats run(const Setting& setting, WatchedPrefetch& prefetch) {
     return stats;
 }
 
-/// Returns a layout with two pieces of 100 bytes in each block, 300 and 700 bytes from the block's
-/// begin.
+/// Returns a layout with two pieces of 100 bytes in each block, 300 and 700 bytes from the start of
+/// the block.
 Layout two_in_each_block() {
     return {Shape::runs({300, 700}, {100, 100}), kBlock, 0, Layout::unbounded};
 }

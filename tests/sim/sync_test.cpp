@@ -10,8 +10,8 @@
 namespace oratorio::test {
 namespace {
 
-/// If a sync were collective here, ranks would differ in their collectives or wait for ever, and
-/// the simulation would report that.
+/// If a sync were collective here, ranks would differ in their collectives or wait forever, and the
+/// simulation would report that.
 TEST(Sync, ByOneRankReturnsIfRanksShareAKernel) {
     const Folder folder;
     with_file(3, call_of(folder.file("data"), kCreate), [](File& file, Rank rank) {

@@ -81,7 +81,7 @@ struct TypemapFacts {
     Extent span;
     std::int64_t pieces = 0;  ///< number of maximal contiguous pieces
     bool strictly_increasing = true;
-    /// Neither the begins nor the ends of the maximal pieces ever decrease.
+    /// Neither the first nor the last bytes of the maximal pieces ever decrease.
     bool pieces_in_order = true;
     bool repeated = false;  ///< some byte occurs twice
 };

@@ -205,7 +205,7 @@ class OfRunFile : public ::testing::Test {
     }
 
     /// A file of two maps of 4 processes. A map holds the size of an element and the numbers of
-    /// elements and of variables; then, for each process, the number of its runs, their begins and
+    /// elements and of variables; then, for each process, the number of its runs, their offsets and
     /// their lengths.
     const std::vector<std::int64_t> whole_ = numbers(
         "3552870968014877509 4 2 "

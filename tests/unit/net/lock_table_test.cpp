@@ -17,7 +17,7 @@ using Owners = std::vector<LockTable::Owner>;
 
 /// The rules that a lock table must follow, checked by comparing all pairs of requests: a lock
 /// waits for any overlap with an earlier request unless both are shared, ranges that only touch and
-/// other files do not wait, and nobody overtakes a request that conflicts with his.
+/// other files do not wait, and no request overtakes an earlier one that conflicts with it.
 class Model {
   public:
     void request(LockTable::Owner owner, const LockTable::Request& wanted, bool granted) {
@@ -30,7 +30,7 @@ class Model {
         std::erase(order_, owner);
         wants_.erase(owner);
         holds_.erase(owner);
-        Owners expected;  // those whom the release lets pass, in the order of their requests
+        Owners expected;  // the owners whose requests the release lets pass, in order
         std::ranges::copy_if(order_, std::back_inserter(expected), [&](LockTable::Owner other) {
             return !holds_.contains(other) && std::ranges::count(granted, other) == 1;
         });

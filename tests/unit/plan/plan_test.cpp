@@ -134,7 +134,7 @@ TEST(Plan, AHintGivesEachSlotABufferOfItsOwn) {
     FlatTerms options;
     options.method = find_method("two_phase");
     options.cb_buffer_size = 1 << 20;
-    const Summaries summaries = interleaved(8, 1024, 4096);  // 32 MiB in all
+    const Summaries summaries = interleaved(8, 1024, 4096);  // 32 MiB in total
     const auto plan_with = [&](int slots) {
         options.slots = slots;
         return plan_of(summaries, options);
@@ -159,7 +159,7 @@ TEST(Plan, OneWriterHasOneAggregator) {
 TEST(Plan, TheBlockTargetIsOnePartOfTheFileForEachRankMovedInOneRound) {
     FlatTerms options;
     options.method = find_method("cb_block");
-    const Summaries summaries = interleaved(8, 8, 100000);  // 6 400 000 bytes in all
+    const Summaries summaries = interleaved(8, 8, 100000);  // 6 400 000 bytes in total
     for (const int nodes : {1, 4}) {
         const Plan plan = plan_of(summaries, options, 0, Direction::write, nodes);
         EXPECT_EQ(plan.aggregators, (std::vector<Rank>{0, 1, 2, 3, 4, 5, 6, 7})) << nodes;

@@ -94,7 +94,7 @@ TEST_F(Announced, the_kernel_holds_what_was_announced_last_until_nothing_is) {
 
 TEST_F(Announced, requests_from_anywhere_move_their_bytes) {
     const Pages from(1), into(100);
-    // The requests lie before the registered pages, across their begin, inside, and across their
+    // The requests lie before the registered pages, across their start, inside, and across their
     // end.
     const std::array<Bytes, 4> firsts{0, 3, 6, 10};
     store_->register_buffers(from.of(4, 8));

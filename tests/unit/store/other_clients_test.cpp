@@ -166,7 +166,7 @@ TEST_F(OtherClients, BytesThatSayAHandleIsThereAreSharedOnSmb) {
     auto two = opened();
     const Extent presence{Offset{1} << 62, (Offset{1} << 62) + 1};
     EXPECT_TRUE(one->lock(presence, true, false).ok());
-    // If the first lock were exclusive, this call would wait for ever.
+    // If the first lock were exclusive, this call would wait forever.
     EXPECT_TRUE(two->lock(presence, true, false).ok());
 }
 
