@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Library check: finds ranks with processes that have no Oratorio, so that an open fails on all
-// others instead of waiting for them for ever. docs/internals/decisions/opening.md describes the
+// others instead of waiting for them forever. docs/internals/decisions/opening.md describes the
 // messages.
 #pragma once
 
