@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rendezvous: a collective step in which each rank brings a block, one rank processes all blocks,
-// and each rank takes its own back. If the ranks share memory, the last rank to arrive processes
-// the blocks; else they travel to rank 0 and back.
+// Rendezvous: a collective step in which each rank contributes a block, one rank processes all
+// blocks, and each rank gets its own block back. If the ranks share memory, the last rank to arrive
+// processes the blocks; else they travel to rank 0 and back.
 #pragma once
 
 #include <cstddef>
