@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// LearnedFile: the file of a user in which learned times outlive the job, one for each machine.
+// LearnedFile: the user's file that keeps learned times for later jobs, one for each machine.
 #pragma once
 
 #include <mutex>

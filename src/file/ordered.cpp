@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ranks that share memory bring small data of a write along when they claim their places, and the
-// last rank to come writes all of it with one system call. That takes one meeting of the ranks
-// instead of two, and no rank waits for the inode's lock. The data is contiguous in the file,
-// because it follows in rank order.
+// Ranks that share memory pass the data of a small write along when they claim their places, and
+// the last rank to arrive writes all of it with one system call. That takes one rendezvous instead
+// of two, and no rank waits for the inode's lock. The data is contiguous in the file, because it
+// follows in rank order.
 #include "file/ordered.hpp"
 
 #include <algorithm>
