@@ -3,7 +3,7 @@
 // it works at any level of thread support and while its process computes.
 //
 // Behind the job listener (net/job_listener) a client sends requests of six words: the operation,
-// the key's two numbers, the begin and the end of the range, and a number of the client's choice.
+// the key's two numbers, the range's first byte and its end, and a number of the client's choice.
 // The server answers a granted lock with that number, one word; it does not answer a release. A
 // connection has at most one lock, held or waited for, and the lock ends with the connection, so
 // that the locks of a process that dies become free. All words have 8 bytes and are little-endian.
