@@ -2,7 +2,7 @@
 // RangeLock: a lock on a range of the file, held while this object lives. The lock is the file
 // system's, or the job's where other nodes don't see the file system's.
 // REQUIRES: a holder makes storage calls only. It waits neither for another rank nor for the
-// program, and takes no second lock, so waiting never forms a circle
+// program, and takes no second lock, so waits never form a cycle
 // (docs/internals/decisions/holes-and-locks.md).
 #pragma once
 
