@@ -240,7 +240,7 @@ TEST(JobLocks, AnOpenSendsTheSameMessagesForAllKindsOfLocks) {
             on_cluster(cluster, job, 1, [&](Process& process) {
                 auto file = process.open(false, kCreate, {{"oratorio_locks", hint}});
                 ASSERT_TRUE(file.ok());
-                EXPECT_EQ(process.collectives, 6);  // one of them sends the text of the hint
+                EXPECT_EQ(process.collectives, 6);  // a broadcast of the hint is one of them
                 EXPECT_EQ(process.messages, 0);
                 EXPECT_EQ(kind_of((*file)->close()), ErrorKind::none);
             });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How control words in node memory name a round, and where its control words lie.
+// Names rounds in node memory: the key of a round in control words, and the place of those words.
 #pragma once
 
 #include <cstdint>
