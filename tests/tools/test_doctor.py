@@ -281,7 +281,7 @@ def test_each_line_begins_with_its_state_and_the_exit_code_tells(tmp_path):
     assert done.returncode == 1, done.stderr
     *lines, last = done.stdout.splitlines()
     assert {line.split()[0] for line in lines} <= {OK, NOTE, BAD}
-    assert "to be mended" in last
+    assert "to fix" in last
     assert list(tmp_path.iterdir()) == []
 
 
@@ -293,5 +293,5 @@ def test_a_library_that_is_not_there_is_bad(call):  # noqa: F811
 
 def test_nothing_is_run_before_what_is_bad_is_mended(call, tmp_path):  # noqa: F811
     done = call("doctor", "touch", str(tmp_path / "ran"))
-    assert "not tried: first mend what is bad" in done.stdout
+    assert "not tried: first fix what is bad" in done.stdout
     assert not (tmp_path / "ran").exists()
