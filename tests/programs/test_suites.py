@@ -29,7 +29,7 @@ def test_programs_have_the_committed_outcome(suite_name, host_name, capsys):
     try:
         source = source_folder(suite)
     except SourceError as error:
-        pytest.fail(f"the source of {suite.title} can't be had: {error}")
+        pytest.fail(f"the source of {suite.title} is not available: {error}")
     builder = Builder(suite, host, source)
     wrong = []
     for program in suite.tests(source, host):

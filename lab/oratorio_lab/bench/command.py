@@ -95,7 +95,7 @@ def _add_common(parser: Parser, arms: str | None = None, repeats: int = 5) -> No
     add("--cold", action="store_true", help="Drop the file's cached pages before each read.")
     add("--malloc", action="store_true",
         help="Leave users' memory where malloc puts it, 16 bytes after the start of a page.")  # fmt: skip
-    add("--sync", action="store_true", help="Count the time in which written data reaches storage.")
+    add("--sync", action="store_true", help="Include the time until written data is on storage.")
     add("--profile", action="store_true",
         help="Print where Oratorio's time goes: storage, copying, the rest.")  # fmt: skip
     add("--predict", action="store_true", help="Print the cost model's estimate of each pass and its error.")
@@ -298,7 +298,7 @@ def _calls(options: argparse.Namespace) -> int:
 
 def _add_calls(parser: Parser) -> None:
     add = parser.add_argument
-    add("--mpi", action="append", metavar="NAME", help="A name of `oratorio info`; repeatable.")
+    add("--mpi", action="append", metavar="NAME", help="An MPI by its name in `oratorio info`; repeatable.")
     add("--ranks", type=within(1), default=8,
         help="Ranks that write records with the shared pointer; %(default)s if not given.")  # fmt: skip
     add("--records", type=within(1), default=10000, help="Records of each rank; %(default)s if not given.")

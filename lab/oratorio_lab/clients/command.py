@@ -156,7 +156,10 @@ def add_options(parser: Parser) -> None:
         "kinds", nargs="*", metavar="KIND", help="Kinds of clients, or `all`; prints a list if not given."
     )
     parser.add_argument(
-        "--mpi", default="mpich5", metavar="NAME", help="A name of `oratorio info`; %(default)s if not given."
+        "--mpi",
+        default="mpich5",
+        metavar="NAME",
+        help="An MPI by its name in `oratorio info`; %(default)s if not given.",
     )
     parser.add_argument(
         "--only", action="append", default=[], metavar="CHECK", help="Run this check; repeatable."

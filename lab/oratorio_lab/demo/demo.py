@@ -233,7 +233,7 @@ def add_options(parser: Parser) -> None:
         "--mpi",
         default=DEFAULT_HOST,
         metavar="NAME",
-        help="A name of `oratorio info`; %(default)s if not given.",
+        help="An MPI by its name in `oratorio info`; %(default)s if not given.",
     )
     parser.add_argument(
         "--cells",

@@ -71,7 +71,7 @@ def table_of(outcomes: Iterable[Outcome]) -> str:
     )  # fmt: skip
     tried = markdown.table(("neighbour", "version", "from", "MPI", "what ran", "with Oratorio"), rows)
     absent = ((one.name, one.why, one.instead) for one in ABSENT)
-    return tried + "\n" + markdown.table(("can't be had here", "why", "instead"), absent)
+    return tried + "\n" + markdown.table(("not available here", "why", "instead"), absent)
 
 
 def _mpis(outcomes: Sequence[Outcome]) -> str:
@@ -109,7 +109,7 @@ def run(match: str | None, with_fetch: bool, with_write: bool) -> bool:
         place = f"{neighbour.name} {one.version} on {neighbour.mpi}"
         color = COLORS[one.state]
         console.print(f"[{color}]{one.state:<7}[/] {escape(place)}: {escape(one.says)}", soft_wrap=True)
-    table = Table("can't be had here", "why", "instead")
+    table = Table("not available here", "why", "instead")
     for absent in ABSENT:
         table.add_row(absent.name, absent.why, escape(absent.instead))
     console.print(table)

@@ -73,7 +73,7 @@ def add_options(parser: Parser) -> None:
     """Adds the options of `conformance suites`."""
     parser.add_argument(
         "--mpi", action="append", default=[], metavar="NAME",
-        help="A name of `oratorio info`; repeatable. By default the MPIs that each suite lists.",
+        help="An MPI by its name in `oratorio info`; repeatable. By default those that each suite lists.",
     )  # fmt: skip
     names = ", ".join(suite.name for suite in SUITES)
     parser.add_argument("--suite", action="append", default=[], help=f"{names}; repeatable.")
