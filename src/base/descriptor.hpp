@@ -6,9 +6,10 @@
 
 namespace oratorio {
 
-/// Moves a new descriptor behind standard input, output and error, and returns its new number.
-/// Without this, a program that has closed one of these three could read or write the library's
-/// file by its number. Returns -1 with errno set if `number` is -1 or no other descriptor is free.
+/// Gives a new descriptor a number above those of standard input, output and error, and returns its
+/// new number. Without this, a program that has closed one of these three could read or write the
+/// library's file by its number. Returns -1 with errno set if `number` is -1 or no other descriptor
+/// is free.
 [[nodiscard]] int behind_standard(int number);
 
 /// Owns a file descriptor. Every descriptor that the library makes has such an owner (dev/tidy.py
