@@ -138,7 +138,7 @@ class Engine {
     std::atomic<std::size_t> busy_{0};  ///< how many files are in files_
     std::atomic<bool> full_{false};     ///< the helper thread may call MPI, too
     std::atomic<bool> shut_down_{false};
-    bool stopping_ = false;         ///< the helper thread is to end
+    bool stopping_ = false;         ///< the helper thread must end
     int attending_ = 0;             ///< number of waiting calls of the program
     bool looks_by_itself_ = false;  ///< the helper thread looks for work soon, without being woken
     std::thread thread_;

@@ -231,7 +231,7 @@ class Slot {
         __attribute__((alias(#name)));
 #define ORATORIO_STUB(name) ORATORIO_STUB_AND_ALIAS(find_routine, name)
 #define ORATORIO_BESIDE_STUB(name) ORATORIO_STUB_AND_ALIAS(find_own_or_host_routine, name)
-// A Fortran routine may have the length of a string behind its arguments, a seventh word.
+// A Fortran routine may have the length of a string after its arguments, a seventh word.
 #define ORATORIO_FORTRAN_STUB(name)                                                     \
     ORATORIO_EXPORT Word name(Word a, Word b, Word c, Word d, Word e, Word f, Word g) { \
         static constinit Slot<find_own_or_host_routine> slot(#name);                    \
