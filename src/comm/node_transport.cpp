@@ -12,7 +12,7 @@ namespace oratorio {
 
 namespace {
 
-// The least number of this transport's own tickets. Smaller numbers are the inner transport's.
+// The smallest number of this transport's own tickets. Smaller numbers are the inner transport's.
 constexpr std::int64_t kOurs = std::int64_t{1} << 62;
 constexpr std::size_t kOperandMax = NodeBoards::kOperandMax;
 constexpr std::uint64_t kBoards = NodeBoards::kBoards;

@@ -26,7 +26,7 @@ class MovedBlocks {
     std::vector<std::byte> kept_;
 };
 
-/// Closes the gaps behind the blocks of nodes with fewer ranks than the largest node. Returns where
+/// Closes the gaps after the blocks of nodes with fewer ranks than the largest node. Returns where
 /// the blocks of each node begin after that.
 std::vector<std::size_t> close_up(MovedBlocks& blocks, const Nodes& nodes) {
     const auto most = static_cast<std::size_t>(nodes.node_of.most());
