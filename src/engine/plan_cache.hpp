@@ -24,7 +24,7 @@ class PlanCache {
         AccessSummary mine;
     };
 
-    /// Returns true if the next collective access shall try the kept plan. Equal on all ranks.
+    /// Returns true if the next collective access should try the kept plan. Equal on all ranks.
     [[nodiscard]] bool trusted(Direction direction) const;
     /// Returns the kept plan for this access, or nothing if its shape differs. REQUIRES: trusted().
     [[nodiscard]] std::optional<Kept> recall(const Access& access) const;

@@ -95,7 +95,7 @@ std::vector<RegionWriter::Piece> RegionWriter::written_extents() const {
 }
 
 /// Returns the next written pieces of `whole` at or after `from`, at most `most`; moves `from`
-/// behind them.
+/// past them.
 std::vector<RegionWriter::Piece> RegionWriter::written_pieces(const Piece& whole, Bytes& from,
                                                               std::size_t most) const {
     const Mask mask = Mask(buffer_.mask)
