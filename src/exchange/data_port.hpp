@@ -29,7 +29,7 @@ struct Chunk {
     Bytes payload = 0;
     std::vector<Segment> segments;  ///< the payload's parts, in order
     int record = -1;  ///< replaces `segments` for a group's data: index of a record or a window
-    /// Where the payload already lies (writes) or is to be received (reads), with kChunkRoom bytes
+    /// Where the payload already lies (writes) or will be received (reads), with kChunkRoom bytes
     /// of room in front for a message's head and run table. Empty if the payload uses a message
     /// buffer.
     std::span<std::byte> place = {};

@@ -59,7 +59,7 @@ class Exchange {
     /// region of `round`; its write mask, if it has one, is clear. Reads: file bytes at or after
     /// `valid_until` are absent (end of file, or a failed read) and reach no rank.
     /// REQUIRES: the round is not open, some rank has data in it, and the aggregator's open rounds
-    /// are less than NodeMemory::rounds_max apart.
+    /// are fewer than NodeMemory::rounds_max apart.
     virtual void open(int aggregator, std::int64_t round, const RoundBuffer& buffer,
                       Offset valid_until) = 0;
     /// Returns true once every participant is served and the buffer is no longer touched. The round

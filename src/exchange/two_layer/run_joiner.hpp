@@ -11,8 +11,8 @@ namespace oratorio {
 
 class RunJoiner {
   public:
-    /// Upper bound of the table bytes that one batch (equally long pieces at equal distances) and
-    /// finish() may take, whatever was added before.
+    /// Upper bound of the table bytes that one batch (pieces of equal length at equal distances)
+    /// and finish() may take, whatever was added before.
     static constexpr std::size_t batch_bytes_max = 8 * RunTableWriter::run_bytes_max;
 
     RunJoiner(std::span<std::byte> into, const Region& region)
