@@ -75,7 +75,7 @@ void DevicePipe::begin_piece() {
     run_ = std::make_unique<Run>(context_.next_run(collective_), std::move(piece), collective_);
 }
 
-/// Ends a piece. A read first waits for the copies of the piece before, which are mostly over by
+/// Ends a piece. A read first waits for the copies of the piece before, which have usually ended by
 /// now, and then starts to copy this piece to the device.
 void DevicePipe::end_piece() {
     const Outcome piece = run_->outcome();

@@ -32,7 +32,7 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(LockReason::coun
     "it is unknown whether locks are visible on other nodes; this handle fills no holes"};
 static_assert(!kReasons.back().empty());
 
-/// Returns a byte far behind all data, for rank 0 to lock. Each call returns another byte, so that
+/// Returns a byte far beyond all data, for rank 0 to lock. Each call returns another byte, so that
 /// a lock that another program takes for the same test isn't taken for rank 0's.
 Offset probed_byte() {
     constexpr Offset kProbes = (Offset{1} << 62) + (Offset{1} << 20);

@@ -51,7 +51,7 @@ std::span<std::byte> WriteBehind::room() const {
     return memory_.span().subspan(sizeof(Head));
 }
 
-/// Takes the lock. Tries for a while before it sleeps, because another rank's turn is mostly
+/// Takes the lock. Tries for a while before it sleeps, because another rank's turn is usually
 /// shorter than a sleep.
 WriteBehind::Turn::Turn(WriteBehind& all) : all_(all) {
     constexpr int kTries = 100;
