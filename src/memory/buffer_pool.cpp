@@ -12,7 +12,7 @@ namespace oratorio {
 
 namespace {
 
-/// Maps memory with a protected page behind it, so that overrunning a buffer faults and does not
+/// Maps memory with a protected page after it, so that overrunning a buffer faults and does not
 /// damage another one. Returns null when there is no memory.
 std::byte* map(Bytes bytes) {
     const auto length = static_cast<std::size_t>(bytes);

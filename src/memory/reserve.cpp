@@ -47,7 +47,7 @@ Error ready_for_collective(Rank ranks) {
     return Error::make(ErrorKind::no_memory, "not enough memory to begin a collective call");
 }
 
-/// Takes the arena's first free block that is long enough. The part behind the first `bytes` stays
+/// Takes the arena's first free block that is long enough. The part after the first `bytes` stays
 /// free if it has room for a block.
 Reserve::Block* Reserve::take_from(Arena& arena, std::size_t bytes) {
     if (!arena.begun) {

@@ -21,7 +21,7 @@ namespace oratorio {
 
 namespace {
 
-/// Number of bytes behind the memory that hold its name, by which attach() recognises the right
+/// Number of bytes after the memory that hold its name, by which attach() recognises the right
 /// object. Only the creator and the ranks that received the name from it know the name. Another
 /// container may have processes with the same numbers, and so objects with similar names.
 constexpr Bytes kMark = 64;
