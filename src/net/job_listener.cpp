@@ -93,7 +93,7 @@ std::vector<Socket> JobListener::look(std::span<const pollfd> watched, std::size
 }
 
 /// Accepts waiting connections. A rank sends the token as soon as it is connected, so the token can
-/// mostly be read at once.
+/// usually be read at once.
 void JobListener::accept_some() {
     for (int i = 0; i < kAcceptAtOnce; ++i) {
         auto accepted = listener_.accept();

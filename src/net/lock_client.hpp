@@ -21,7 +21,7 @@ struct LockLimits {
 };
 
 /// Uses one connection for each lock that the process holds or waits for at the same time, which is
-/// mostly one lock. Connections are made when needed and kept for later locks.
+/// usually one lock. Connections are made when needed and kept for later locks.
 ///
 /// A waiting thread calls `while_locked`, which may itself need another lock. The thread then gives
 /// up its place in the queue and repeats its request afterwards. So no thread holds a lock while it
