@@ -44,9 +44,9 @@ class FileDomains {
     /// modulo `aggregators`, wherever the hull begins.
     static FileDomains stripes(Extent hull, int aggregators, Bytes stripe);
     /// Makes domains of a hull that consists of `parts` parts, `period` bytes apart. An aggregator
-    /// owns an even share of each part, and a round takes equally much of every part. So data that
-    /// is close in memory but far apart in the file (variables of a cell) is handled in one round,
-    /// while its cache lines are in the cache.
+    /// owns an even share of each part, and a round takes the same amount of every part. So data
+    /// that is close in memory but far apart in the file (variables of a cell) is handled in one
+    /// round, while its cache lines are in the cache.
     static FileDomains sliced(Extent hull, int aggregators, Bytes alignment, Bytes period,
                               std::int64_t parts);
     /// Returns the same domains, `by` bytes further on.

@@ -94,7 +94,7 @@ class Graph {
         return true;
     }
 
-    std::shared_ptr<const Tree> tree_;  ///< null if there are less than two participants
+    std::shared_ptr<const Tree> tree_;  ///< null if there are fewer than two participants
     Participant alone_;
     Offset moved_ = 0;
     std::shared_ptr<const Edges> edges_;
