@@ -25,7 +25,7 @@ Result<void> write_again(Store& store, const JobLocksOfFile* job, Extent range,
 
 Result<void> allocate_by_writing(Store& store, Bytes bytes, const Allocator& allocator) {
     constexpr Bytes kChunk = 256 << 10;
-    // Without read access, old bytes can't be rewritten, so only the part behind the file's end is
+    // Without read access, old bytes can't be rewritten, so only the part past the file's end is
     // allocated.
     Offset at = 0;
     if (!allocator.readable) {

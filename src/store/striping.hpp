@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Striping: how a file system distributes a file over its storage targets, and how a new file shall
-// be distributed. Lustre uses the attribute "lustre.lov", BeeGFS ioctl(2); GPFS has blocks. This
-// code has never run on any of these file systems: the tests simulate their answers.
+// Striping: how a file system distributes a file over its storage targets, and how a new file
+// should be distributed. Lustre uses the attribute "lustre.lov", BeeGFS ioctl(2); GPFS has blocks.
+// This code has never run on any of these file systems: the tests simulate their answers.
 #pragma once
 
 #include <string>

@@ -16,7 +16,7 @@ namespace {
 constexpr std::string_view kDenied =
     "denied, or another handle has locked these bytes (this file system's locks are mandatory)";
 
-// Returns true if a request is to be repeated. ECANCELED counts, because io_uring cancels what a
+// Returns true if a request should be repeated. ECANCELED counts, because io_uring cancels what a
 // thread has started when that thread ends.
 bool is_retriable(int system_errno) {
     return system_errno == EAGAIN || system_errno == ECANCELED;
@@ -296,7 +296,7 @@ bool Transfer::is_repeated(Part& part, int number) {
     return is_retriable(number) && ++part.retries <= kRetriesMax;
 }
 
-/// Returns true if a read that failed or met the end of the file is to be repeated, because the
+/// Returns true if a read that failed or met the end of the file should be repeated, because the
 /// file is longer than this machine knew. Asks for the size once.
 bool Transfer::has_more_to_read(Part& part, int number, Bytes moved) {
     const Request& request = *part.request;

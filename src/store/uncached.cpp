@@ -25,7 +25,7 @@ namespace {
 /// Scattered memory is gathered up to this size, because each piece would be a message to the
 /// server.
 constexpr Bytes kGatheredMax = 4 << 20;
-/// The byte that this store locks, behind all data and behind the locks of the engine. An NFS
+/// The byte that this store locks, beyond all data and beyond the locks of the engine. An NFS
 /// client that holds a lock on a file sends the bytes that were written, not the pages that contain
 /// them.
 constexpr Extent kPresence{kOffsetLimit + 64, kOffsetLimit + 65};
