@@ -176,7 +176,7 @@ def _in_parser(parser: argparse.ArgumentParser, words: Sequence[str], first: int
 
 
 def answer(words: Sequence[str]) -> list[str]:
-    """Returns the lines of the answer that completes the last of the words behind `oratorio`."""
+    """Returns the lines of the answer that completes the last of the words after `oratorio`."""
     commands: dict[str, Command] = {}
     for table in command_line.tables().values():
         commands |= table

@@ -151,7 +151,7 @@ def _split(records: Sequence[Record], collective: float, moved: float, accesses:
     """Returns the bytes of collective accesses among all bytes moved.
 
     Darshan counts bytes together. If one of the four most frequent sizes occurs as often as there are
-    collective calls, that is their size; otherwise all accesses count as equally large.
+    collective calls, that is their size; otherwise all accesses count as having the same size.
     """
     for record in records:
         for n in range(1, 5):

@@ -29,7 +29,7 @@ GIO_REMEDY = (
 )
 # Open MPI 5 passes the variables of -x on to spawned processes only with this setting of its launcher.
 SPAWN_INHERITS = "PRTE_MCA_rmaps_default_inherit"
-# Programs that run a script; words behind them are no command that they start.
+# Programs that run a script; words after them are no command that they start.
 INTERPRETER = re.compile(
     r"(python|pypy|sh|bash|dash|zsh|ksh|csh|tcsh|fish|perl|ruby|julia|node|java|octave|Rscript)[0-9.]*$"
 )
@@ -119,7 +119,7 @@ def _refuse_own_preload(command: Command) -> None:
 
 
 def _is_command(word: str) -> bool:
-    """Returns whether a word behind an unknown command names a program: it has a path, or needs an MPI."""
+    """Returns whether a word after an unknown command names a program: it has a path, or needs an MPI."""
     if not is_found(word):
         return False
     found = Path(shutil.which(word))

@@ -26,7 +26,7 @@ class LaunchError(OratorioError):
 
 @dataclass(frozen=True)
 class Wrapper:
-    """A command that starts the command behind its own options and operands."""
+    """A command that starts the command after its own options and operands."""
 
     valued: frozenset[str] = frozenset()  # options whose value is the next word
     operands: int = 0  # words between the options and the command

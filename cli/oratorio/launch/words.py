@@ -22,7 +22,7 @@ class Part:
     """One program of a command, as indices of words. A launcher has several programs in a `:` list."""
 
     begin: int  # the first word of this part
-    end: int  # the word behind its last one
+    end: int  # the word after its last one
     program: int | None  # None: there is no program that exists here
     wrappers: tuple[int, ...] = ()  # between the launcher and the program
 
@@ -112,7 +112,7 @@ def own_preload(command: Command) -> str | None:
 
 
 def _before_programs(command: Command, variables: Mapping[str, str]) -> list[str]:
-    """Sets the variables in front of each program, behind all wrappers."""
+    """Sets the variables in front of each program, after all wrappers."""
     assignments = ["env", *(f"{key}={value}" for key, value in variables.items())]
     words = list(command.words)
     for part in reversed(command.parts):
