@@ -34,7 +34,7 @@ struct Types {
 };
 
 /// A view, and `times` calls with it. Each call continues in the file where the previous one ended,
-/// and its memory begins `memory_step` bytes behind that of the previous one.
+/// and its memory begins `memory_step` bytes after that of the previous one.
 struct Call {
     MPI_Offset displacement = 0;
     std::function<Types()> make_types;

@@ -39,7 +39,7 @@ struct Data {
     Layout file;
 };
 
-/// Packs a message: descriptions of pieces of the file in its table, and behind them the pieces'
+/// Packs a message: descriptions of pieces of the file in its table, and after them the pieces'
 /// data, as much as fits. Returns the message's size in bytes.
 std::size_t pack(Cursor& file, Cursor& memory, const std::byte* user, std::span<std::byte> message,
                  Offset origin) {

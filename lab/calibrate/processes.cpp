@@ -32,7 +32,7 @@ constexpr std::size_t kIovecsMax = 1024;
 constexpr int kRanks = kSharedAggregators;
 
 /// Lists the next pieces of the cursor, at most `bytes`. Returns the bytes listed; the cursor may
-/// end behind them if the list is full.
+/// end past them if the list is full.
 Bytes list_pieces(std::vector<iovec>& list, Cursor& cursor, std::byte* base, Bytes bytes) {
     list.clear();
     Bytes listed = 0;

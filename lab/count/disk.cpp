@@ -16,7 +16,7 @@ constexpr Bytes kBlock = 64 << 10;         // size of a stripe of the paper's fi
 constexpr Bytes kFile = Bytes{128} << 20;  // size of the paper's file
 constexpr int kServers = 6;
 
-/// Returns the place of each block on the disk: `kStep` blocks behind the previous block's place,
+/// Returns the place of each block on the disk: `kStep` blocks after the previous block's place,
 /// modulo the disk's size. The step and the number of blocks have no common divisor, so each block
 /// has a place of its own.
 std::vector<DiskExtent> places() {

@@ -160,7 +160,7 @@ Facts count_sparse(int only) {
 }
 
 /// Counts tokens by the paper's rule "if (k < N - GroupSize) send GO": only a rank with another one
-/// GroupSize behind it sends a token.
+/// GroupSize after it sends a token.
 Facts count_tokens(int only) {
     Facts facts;
     for (const int ranks : or_only({128, 16384}, only)) {

@@ -13,11 +13,11 @@ namespace oratorio::count {
 
 class RunFile {
   public:
-    /// Reads the decomposition for `ranks` ranks. A rank has the data of equally many consecutive
-    /// processes. If there are more ranks than processes, equally many ranks share the data of a
-    /// process: the points of each of its maps, in the order of its list. Throws
-    /// std::runtime_error, with a sentence for the user, if the file isn't complete, or if neither
-    /// of the two numbers is a multiple of the other.
+    /// Reads the decomposition for `ranks` ranks. Each rank has the data of the same number
+    /// of consecutive processes. If there are more ranks than processes, the same number of ranks
+    /// share the data of each process: the points of each of its maps, in the order of its list.
+    /// Throws std::runtime_error, with a sentence for the user, if the file isn't complete, or if
+    /// neither of the two numbers is a multiple of the other.
     RunFile(const std::string& path, int ranks);
 
     /// Returns the layout of a rank. It is created on demand, because a million layouts take

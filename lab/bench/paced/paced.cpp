@@ -100,7 +100,7 @@ class Server {
         std::memcpy(&value, request_.data() + sizeof head_, sizeof value);
         return value;
     }
-    /// Returns the bytes behind a T at the start of the request.
+    /// Returns the bytes after a T at the start of the request.
     template <typename T>
     std::byte* after() {
         return request_.data() + sizeof head_ + sizeof(T);
