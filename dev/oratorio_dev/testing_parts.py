@@ -32,7 +32,7 @@ WHERE_THREADS_MEET = (
 NOT_BUILT = "_NOT_BUILT$"  # the name that ctest gives to the tests of a program that isn't built
 NOT_MADE_FOR_IT = rf"{NOT_BUILT}|^mpi\."
 
-# Files of tests that start virtual machines and network namespaces, which mostly wait.
+# Files of tests that start virtual machines and network namespaces, which wait most of the time.
 MACHINES = [f"tests/programs/test_{name}.py" for name in ("failing_disk", "clients", "several_nodes")]
 # This file of tests makes the whole site with Sphinx, which is not installed for the short command.
 SITE = "tests/tools/test_site.py"
