@@ -71,7 +71,7 @@ constexpr Pattern kPatterns[] = {{"hpio", hpio},
 
 /// Length of the first part of the file, which is written without gaps.
 constexpr long long kDense = 20000;
-constexpr long long kTail = 777;  ///< length of what an existing file has behind the written part
+constexpr long long kTail = 777;  ///< length of what an existing file has after the written part
 
 void write_dense(MPI_File file) {
     const long long each = kDense / size_of_world(), begin = each * rank_of_world();

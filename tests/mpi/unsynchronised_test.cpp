@@ -54,7 +54,7 @@ void a_rank_reads_its_own_bytes(const Hints& hints) {
     MPI_File_close(&file);
 }
 
-// In a collective write each rank has pieces of this length, and behind each piece a hole of the
+// In a collective write each rank has pieces of this length, and after each piece a hole of the
 // same length.
 constexpr int kPiece = 40;
 constexpr int kPieces = 100;
@@ -119,7 +119,7 @@ void make_long_enough(MPI_File file, const Hints& hints, long long bytes) {
 /// Writes collectively through `all` and independently through `own`, two handles of the same file.
 using Write = std::function<void(MPI_File all, MPI_File own, int time)>;
 
-/// Writes independently into the holes behind this rank's pieces.
+/// Writes independently into the holes after this rank's pieces.
 void write_holes(MPI_File own, int time) {
     for (int piece = 0; piece < kPieces; ++piece) {
         const Bytes hole = hole_at(rank_of_world(), time, piece);

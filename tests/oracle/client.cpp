@@ -96,7 +96,7 @@ int Client::send(Connection& by, Offset offset, std::span<std::byte> bytes) {
     return 0;
 }
 
-/// Reads all bytes from the server, with zeros for those behind the file's end. Returns 0 or an
+/// Reads all bytes from the server, with zeros for those past the file's end. Returns 0 or an
 /// errno.
 int Client::fetch(Connection& by, Offset offset, std::span<std::byte> into) {
     while (!into.empty()) {
@@ -195,7 +195,7 @@ int Client::find(Connection& by, Offset base, bool content, Page*& page) {
     auto found = pages_.find(base);
     if (found == pages_.end()) {
         std::vector<std::byte> bytes(kPage);
-        // A client does not request bytes behind the file's end as it knows it, even if the file
+        // A client does not request bytes past the file's end as it knows it, even if the file
         // has grown on the server.
         if (content && base < size_) {
             if (const int number = fetch(by, base, bytes); number != 0) return number;
@@ -223,7 +223,7 @@ ssize_t Client::read(Connection& by, Offset offset, std::span<const iovec> memor
     return done == 0 && number != 0 ? -number : done;
 }
 
-/// Reads as a client with coherent caches. On CephFS, a read behind the size that this node knows,
+/// Reads as a client with coherent caches. On CephFS, a read past the size that this node knows,
 /// of bytes that another node has appended, returns the size minus the offset: a fault of Linux's
 /// client.
 ssize_t Client::read_in_step(Connection& by, const IoRequest& request) {

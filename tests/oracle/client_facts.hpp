@@ -13,7 +13,7 @@ enum class ClientKind {
     nfs_refusing,  ///< an NFS client that refuses direct I/O of other than whole 512-byte units
     fuse,          ///< a FUSE client, with a daemon that delays direct writes until a flush
     ocfs2,         ///< coherent caches; a lock is visible on its own node only (o2cb)
-    /// Coherent caches; a read behind the file's size as the node knows it returns a wrong count.
+    /// Coherent caches; a read past the file's size as the node knows it returns a wrong count.
     ceph,
     /// Like nfs, but locks are mandatory, and the node still sees the old size after other nodes
     /// shrink the file.

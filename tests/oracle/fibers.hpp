@@ -23,7 +23,7 @@ enum class Pace {
     /// Some fibers are up to a hundred times slower than others, and the slow ones change over
     /// time.
     uneven,
-    bursts,  ///< mostly, one fiber runs until it has to wait
+    bursts,  ///< one fiber usually runs until it has to wait
 };
 
 /// Keeps the fibers' stacks for the next program, because mapping fresh pages costs more than

@@ -212,7 +212,7 @@ TEST_P(EngineOfMethod, AFullDiskIsTheSameErrorOnAllAffectedRanksWithTrueCounts) 
                              data.empty() ? ErrorKind::none : ErrorKind::no_space));
             for (std::size_t rank = 0; rank < outcomes.of.size(); ++rank) {
                 const Bytes there = bytes_on_disk(made.parts[rank], disk, static_cast<Rank>(rank));
-                // An asynchronous store may have written parts behind the one that failed.
+                // An asynchronous store may have written parts after the one that failed.
                 if (setting.store.asynchronous) {
                     ASSERT_LE(outcomes.of[rank].bytes, there);
                 } else {

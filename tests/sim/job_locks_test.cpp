@@ -10,7 +10,7 @@ constexpr Bytes kPiece = 4;
 constexpr Bytes kPieces = 1000;
 constexpr Bytes kTile = 2 * kPiece * kRanks;
 
-/// Returns the view of a rank's pieces, each with a hole of the same length behind it.
+/// Returns the view of a rank's pieces, each with a hole of the same length after it.
 View pieces_of(Rank rank) {
     View view = View::bytes();
     view.file = {Shape::run(kPiece), kTile, 2 * kPiece * rank, Layout::unbounded};

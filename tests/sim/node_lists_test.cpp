@@ -230,7 +230,7 @@ Bytes memory_of(const std::vector<int>& node_of, Rank rank, bool with_list) {
 }
 
 TEST(NodeListMemory, WithTooLittleMemoryOnOneNodeEachRankKeepsItsOwnList) {
-    constexpr Bytes kMark = 64;  // length of the mark that is written behind any shared memory
+    constexpr Bytes kMark = 64;  // length of the mark that is written after any shared memory
     // Node 0 has more ranks than node 1, so its shared memory is larger.
     const std::vector<int> node_of{0, 0, 0, 1, 1};
     const Planned expected = plan_all(node_of, "two_phase", Kept::by_rank);

@@ -51,7 +51,7 @@ Told write_and_read(const HintMap& hints, int ranks, bool collective) {
         std::vector<std::byte> back(mine.size());
         EXPECT_EQ(file.access(call_for(Direction::read, back, collective, kAt)).bytes, kMine);
         EXPECT_EQ(back, mine);
-        // The second half of this read is behind the end of the file.
+        // The second half of this read is past the end of the file.
         if (rank == ranks - 1) {
             const auto half =
                 file.access(call_for(Direction::read, back, false, kAt, kMine / 2 + 50));
@@ -140,7 +140,7 @@ TEST(Shipping, ALayoutTakesFewerBytesThanItsPieces) {
     EXPECT_LT(bytes[1], bytes[0] / 2);
 }
 
-/// Makes writes behind the first `bytes` bytes of a file fail (RLIMIT_FSIZE), without the signal.
+/// Makes writes past the first `bytes` bytes of a file fail (RLIMIT_FSIZE), without the signal.
 class ShortFiles {
   public:
     explicit ShortFiles(rlim_t bytes) {

@@ -193,7 +193,7 @@ TEST(SparseEnd, RanksWithoutAnEdgeReturnWhileAnAggregatorIsDelayed) {
     }
 }
 
-/// On this disk half of rank 3's piece fits, and nothing behind it.
+/// On this disk half of rank 3's piece fits, and nothing after it.
 TEST(SparseEnd, AFailureReachesRanksWithAnEdgeAndOthersHaveTrueCounts) {
     for (std::uint64_t seed = 1; seed <= 10; ++seed) {
         MemoryDisk disk(kPart + 16500);

@@ -10,7 +10,7 @@ namespace {
 constexpr Bytes kPieces = 2000;
 constexpr Bytes kPiece = 4;
 
-/// Writes all ranks' pieces, with a hole of the same length behind each.
+/// Writes all ranks' pieces, with a hole of the same length after each.
 void write_with_holes(File& file, Rank rank, int ranks) {
     const Bytes stride = 2 * kPiece * ranks;
     View view = View::bytes();

@@ -46,7 +46,7 @@ class MemoryDisk {
     }
     [[nodiscard]] Bytes capacity() const { return capacity_; }
     void resize(Bytes bytes);
-    /// Reads bytes; those that were never written, also behind the file's end, are zeros.
+    /// Reads bytes; those that were never written, also past the file's end, are zeros.
     void read(Offset offset, std::span<std::byte> into) const;
     void write(Offset offset, std::span<const std::byte> from);
     /// Returns the whole file, or a range of it, without counting as a read.

@@ -47,7 +47,7 @@ class StandInDevice {
         return static_cast<std::byte*>(reinterpret_cast<Allocate>(call("stand_in_allocate"))(
             bytes, static_cast<int>(kind), home));
     }
-    /// Allocates two blocks of device memory, the second `gap` bytes behind the end of the first.
+    /// Allocates two blocks of device memory, the second `gap` bytes after the end of the first.
     /// REQUIRES: both numbers are whole pages.
     [[nodiscard]] std::byte* allocate_two(std::size_t bytes, std::size_t gap) const {
         using Allocate = void* (*)(std::size_t, std::size_t);

@@ -104,7 +104,7 @@ Bytes TypemapGenerator::stride_for(const TypedMap& child) {
 }
 
 /// Returns an offset at which to place `part` after data that ends at `end`. It is sometimes
-/// directly behind the data, and with Style::any it may overlap.
+/// directly after the data, and with Style::any it may overlap.
 Offset TypemapGenerator::place_after(Offset end, const TypedMap& part) {
     const Offset touching = end - span_of(part.bytes).begin;
     if (style_ == Style::any && between(0, 3) == 0) return touching + between(-60, 60);

@@ -72,7 +72,7 @@ EXPORT void* stand_in_allocate(size_t bytes, enum stand_in_kind kind, int home) 
     return begin;
 }
 
-/* Allocates two blocks of memory of one device. The second block begins `gap` bytes behind the end
+/* Allocates two blocks of memory of one device. The second block begins `gap` bytes after the end
  * of the first. `bytes` and `gap` must be whole pages. */
 EXPORT void* stand_in_allocate_two(size_t bytes, size_t gap) {
     char* const begin = map_for(2 * bytes + gap, of_device);

@@ -134,7 +134,7 @@ TEST(Learning, direct_writes_never_try_a_method_that_reports_errors_later) {
 }
 
 /// A made-up machine and a kind of access there: each constant of the cost model is off by a factor
-/// of its own, two thirds of them by less than two times.
+/// of its own, two thirds of them by a factor below two.
 struct Setting {
     explicit Setting(int seed) : random(static_cast<std::uint64_t>(seed)) {
         const int nodes = one_of({1, 1, 4, 16, 256});

@@ -74,7 +74,7 @@ TEST(Order, BlocksWithoutAPlaceComeLastAsInTheFile) {
 
 TEST(Order, AnExtentThatBeginsBeforeABlockTellsThePlaceOfTheBlock) {
     const Plan plan = plan_of_blocks();
-    // On the device, blocks 0 to 9 lie together behind blocks 10 to 15.
+    // On the device, blocks 0 to 9 lie together after blocks 10 to 15.
     const std::vector<DiskExtent> places{{{0, 10 * kBlock}, 50 * kBlock},
                                          {{10 * kBlock, 16 * kBlock}, 10 * kBlock}};
     const RoundOrder order = by_place(plan, places);

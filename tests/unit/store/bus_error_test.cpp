@@ -15,7 +15,7 @@
 namespace oratorio {
 namespace {
 
-// Mapped pages behind the end of a file; touching one is a bus error.
+// Mapped pages past the end of a file; touching one is a bus error.
 class BadPages {
   public:
     BadPages() {

@@ -264,7 +264,7 @@ TEST(Threaded, what_it_says_was_moved_was_moved_under_faults_of_all_kinds) {
         const auto done = transfer(*store, Direction::write, offset, bytes);
         EXPECT_EQ(done.error.kind != ErrorKind::none, stop < end);
         EXPECT_EQ(done.bytes, stop - offset);
-        // Parts behind the one that failed may have been written.
+        // Parts after the one that failed may have been written.
         EXPECT_GE(*store->size(), stop > offset ? stop : 0);
         EXPECT_EQ(disk.contents({offset, stop}),
                   std::vector(bytes.begin(), bytes.begin() + done.bytes));

@@ -79,7 +79,7 @@ TEST(ShapeMemory, AListOfRunsIsKeptAndNotCopied) {
     }
     const std::size_t before = allocated_bytes;
     const ShapePtr shape = Shape::runs(std::move(offsets), std::move(lengths));
-    // At most one of the two lists is moved, to make space for the total behind it.
+    // At most one of the two lists is moved, to make space for the total after it.
     EXPECT_LE(allocated_bytes - before, (4U * kMillion + 1) * sizeof(Bytes) + 1000);
     EXPECT_EQ(shape->count(), 4 * kMillion);
 }

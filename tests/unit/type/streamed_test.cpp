@@ -113,7 +113,7 @@ TEST(CopyBetweenStreamed, LongPiecesOfAnyLayoutEqualReused) {
     }
 }
 
-/// Returns places `stride` apart in one row. The first is `offset` bytes behind a line boundary.
+/// Returns places `stride` apart in one row. The first is `offset` bytes after a line boundary.
 Places<std::byte> spaced(Buffer& memory, std::size_t offset, Bytes stride) {
     return {aligned(memory) + offset, nullptr, stride, 0};
 }
