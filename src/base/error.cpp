@@ -16,7 +16,7 @@ struct ErrnoRow {
     int number;
     const char* name;
     ErrorKind kind;
-    const char* advice = "";  // if not empty, replaces the advice of the ErrorKind
+    const char* advice = "";  // replaces the advice of the ErrorKind if it isn't empty
 };
 
 // EBADF maps to io and not to access: the library has checked that the file's mode allows the
