@@ -122,7 +122,7 @@ int some_of(int count, MPI_Request* requests, int* completed, int* indices, MPI_
         [&](bool& done) {
             const int tested =
                 ORATORIO_HOST(MPI_Testsome)(count, requests, completed, indices, statuses);
-            done = *completed != 0;  // or MPI_UNDEFINED: there is nothing to wait for
+            done = *completed != 0;  // MPI_UNDEFINED counts, too: there is nothing to wait for
             return tested;
         },
         block);

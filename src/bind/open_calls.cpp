@@ -143,7 +143,7 @@ Error no_host(const std::string& routine) {
 }
 
 Result<Lending> lend(MPI_Comm comm) {
-    const ErrorsReturned of_none;  // for a handle that is no communicator
+    const ErrorsReturned of_none;  // returns the error of a handle that is no communicator
     const ErrorsReturned of_program(comm);
     return process().workspaces.lend(comm, process().settings.ranks_per_node);
 }

@@ -90,7 +90,7 @@ struct OpenFile {
     }
 
     FileMutex mutex;   ///< guards all below but path; not held while a user's error handler runs
-    std::string path;  ///< as the program gave it; never changes
+    std::string path;  ///< the path as the program gave it; never changes
     /// Number of threads that wait for a doorbell of the file without the mutex. The close waits
     /// until it is 0; the decrement comes after the thread's last access to the doorbell.
     std::atomic<int> resting{0};

@@ -32,7 +32,7 @@ struct Settings {
     bool explain = false;   ///< ORATORIO_EXPLAIN=1, all or a path: explains every access
     /// All, or a path: every plan in full, not only the short explanations.
     bool explain_all = false;
-    std::string explain_path;   ///< where explanations go; "": stderr
+    std::string explain_path;   ///< file that explanations go to; "": stderr
     bool explain_json = false;  ///< explanations are JSON lines: the path ends with .json
     std::string trace_path;     ///< ORATORIO_TRACE: file for the trace of accesses; "": no trace
     bool print_hints = false;   ///< ROMIO_PRINT_HINTS=1: each open prints the hints in force

@@ -45,7 +45,7 @@ struct LentWorkspace {
 
 struct Lending {
     LentWorkspace workspace;  ///< empty if the library is off, or missing, on some rank
-    std::string remark;       ///< for the user; set on one rank
+    std::string remark;       ///< a message for the user; set on one rank
     Error refused;            ///< some rank has no library; the same on all that have it
 };
 

@@ -33,7 +33,7 @@ enum class Flavour { none, mpich, ompi, abi };
 struct Host {
     Flavour flavour = Flavour::none;
     const char* library = "";  ///< file of the library made for this host
-    Word error_other = 1;      ///< its MPI_ERR_OTHER, the answer when that file can't be loaded
+    Word error_other = 1;      ///< the host's MPI_ERR_OTHER, returned if that file can't be loaded
 };
 
 constexpr Host kHosts[] = {
