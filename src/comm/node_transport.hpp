@@ -74,7 +74,7 @@ class NodeTransport final : public Transport, private NodeServices {
         Rank root = 0;
         std::span<const std::byte> mine = {};
         std::span<std::byte> result = {};
-        const RendezvousAction* action = nullptr;  ///< only for a rendezvous
+        const RendezvousAction* action = nullptr;  ///< used by a rendezvous only
         bool posted = false;
         Ticket across = {};  ///< the exchange between the nodes' first ranks
     };
@@ -117,7 +117,7 @@ class NodeTransport final : public Transport, private NodeServices {
 
     std::unique_ptr<Transport> inner_;
     NodeBoards boards_;
-    std::unique_ptr<Transport> leaders_;  ///< only on the first ranks of several nodes, else null
+    std::unique_ptr<Transport> leaders_;  ///< null except on the first ranks of several nodes
     MemoryCounter counter_;               ///< used if there is one node
     ErrorKind lost_ = ErrorKind::none;  ///< why this rank can't exchange with other nodes any more
     std::uint64_t started_ = 0;
