@@ -83,7 +83,7 @@ class AgentHost {
     Descriptor end_;      ///< an eventfd, raised when the threads must end
     Descriptor changed_;  ///< an eventfd, raised when there is something new to wait for
     std::mutex serving_;  ///< guards served_ and next_service_
-    std::map<std::uint64_t, Served> served_;  ///< by service number
+    std::map<std::uint64_t, Served> served_;  ///< key: service number
     std::uint64_t next_service_ = 0;
     std::condition_variable worked_;  ///< notified when a thread has finished a request
     std::mutex leading_;

@@ -52,7 +52,7 @@ struct ReplyHead {
     std::int64_t end = 0;       ///< reads: end of file as seen; INT64_MAX if it wasn't reached
     std::uint64_t calls = 0;    ///< storage calls made
     std::uint64_t storage = 0;  ///< bytes that the storage calls moved
-    Error error = {};           ///< if set in a read, no data follows
+    Error error = {};           ///< no data follows a read whose reply has an error
 };
 
 static_assert(std::is_trivially_copyable_v<RequestHead> && std::is_trivially_copyable_v<ReplyHead>);

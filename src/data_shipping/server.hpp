@@ -12,7 +12,7 @@ namespace oratorio {
 class AgentServer {
   public:
     struct Options {
-        ServedFile file;  ///< its stores are closed at the end
+        ServedFile file;  ///< the file to serve; its stores are closed at the end
         Bytes shipment_max = 0;
         std::chrono::milliseconds patience{60'000};
         AgentHosts* hosts = nullptr;  ///< the process's hosts; null: a host for this file alone
