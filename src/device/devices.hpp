@@ -33,7 +33,8 @@ class Devices {
     /// that a thread that has nothing to look for sees all drivers.
     std::atomic<unsigned long long> libraries_{0};
     std::array<bool, kKinds> taken_{};
-    std::array<std::unique_ptr<DeviceDriver>, kKinds> drivers_;  ///< in the order they were found
+    /// The drivers in the order in which they were found.
+    std::array<std::unique_ptr<DeviceDriver>, kKinds> drivers_;
     /// Number of drivers; none is ever removed. The release store in look() publishes the drivers
     /// to the acquire load in owner_of(). any() is relaxed, because it touches no driver.
     std::atomic<std::size_t> count_{0};
