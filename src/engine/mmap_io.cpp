@@ -13,7 +13,8 @@ namespace oratorio {
 
 namespace {
 
-constexpr Bytes kSliceBytes = 512 << 10;  // for all parts together: half of a core's private cache
+// Bytes of all parts together: half of a core's private cache.
+constexpr Bytes kSliceBytes = 512 << 10;
 
 class MappedWork final : public Work {
   public:

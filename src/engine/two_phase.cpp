@@ -90,7 +90,7 @@ class TwoPhaseWork final : public Work {
     void note(const Error& error, std::int64_t round);
     void register_buffers(std::span<std::byte> memory);
 
-    std::unique_ptr<Store> own_store_;  ///< if set, context_.store is this store
+    std::unique_ptr<Store> own_store_;  ///< context_.store refers to this store if it isn't null
     WorkContext context_;
     const Plan& plan_;
     const Access& access_;

@@ -58,7 +58,7 @@ struct WorkBuffers {
     std::span<std::byte> scratch;     ///< the buffer for filling holes: RegionWriter::scratch_bytes
     std::span<std::byte> messages;
     std::span<std::byte> group;        ///< a local aggregator's memory for its group's data
-    const NodeMemory* node = nullptr;  ///< with methods on a node, holds `collective`
+    const NodeMemory* node = nullptr;  ///< memory that holds `collective`, for methods on a node
 };
 
 /// Makes the work through collective buffers: two-phase, and data sieving as the case of a single
