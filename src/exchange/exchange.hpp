@@ -83,9 +83,9 @@ struct ExchangeContext {
     const Access& access;
     Stats& stats;
     unsigned sequence = 0;             ///< separates successive accesses; equal on all ranks
-    std::span<std::byte> messages;     ///< for peer and gathered: MessageBuffers::bytes_needed
-    std::span<std::byte> group;        ///< for local aggregators: GroupData::bytes_needed
-    const NodeMemory* node = nullptr;  ///< for shared, cross_memory and windows
+    std::span<std::byte> messages;     ///< MessageBuffers::bytes_needed, for peer and gathered
+    std::span<std::byte> group;        ///< GroupData::bytes_needed, for local aggregators
+    const NodeMemory* node = nullptr;  ///< used by shared, cross_memory and windows
 };
 
 /// Makes the exchange that the plan's method names.

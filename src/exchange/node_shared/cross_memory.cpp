@@ -50,7 +50,7 @@ class CrossMemoryExchange final : public Exchange {
     std::vector<std::byte> layouts_;
     std::int64_t rounds_left_ = 0;  ///< rounds of this aggregator that aren't closed yet
     std::map<std::int64_t, Open> open_;
-    mutable std::map<std::size_t, RemoteData> data_;  ///< by participant; fetched on first use
+    mutable std::map<std::size_t, RemoteData> data_;  ///< key: participant; fetched on first use
     mutable Error failed_;
     mutable bool differs_ = false;
 };

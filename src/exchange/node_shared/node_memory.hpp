@@ -68,7 +68,7 @@ struct RankMailbox {
     Bytes file_layout_bytes = 0;
     Bytes memory_layout_bytes = 0;
     std::uint64_t buffer = 0;  ///< address of the user's buffer
-    Bytes from = 0;            ///< as in Access
+    Bytes from = 0;            ///< first data position, as Access::from
     Bytes bytes = 0;
     Offset plan_begin = 0;                  ///< begin of the hull of the rank's plan
     std::atomic<std::int64_t> received{0};  ///< reads: bytes written to the rank's memory
@@ -130,7 +130,7 @@ class NodeMemory {
     bool cross_memory_refused_ = false;
     Error refusal_;               ///< agreed by all ranks
     std::vector<int> processes_;  ///< process numbers, by index on the node
-    RankMap rank_map_;            ///< of all ranks
+    RankMap rank_map_;            ///< the rank map of all ranks
     Awake* awake_ = nullptr;
     RankMailbox* mailboxes_ = nullptr;
     SlotControl* slots_ = nullptr;

@@ -80,7 +80,7 @@ class SharedExchange final : public Exchange {
     std::unique_ptr<DataPort> runs_;
     const Waking waking_;
     int apart_;                       ///< distance between successive rounds of one Progress
-    std::vector<Progress> progress_;  ///< in the order in which this rank visits them
+    std::vector<Progress> progress_;  ///< entries in the order in which this rank visits them
     Bytes received_ = 0;
     bool differs_ = false;
 };
