@@ -21,7 +21,7 @@ struct Explanation {
     std::string full{};         ///< text with everything, heading included
     std::string brief{};        ///< text without a heading
     std::string advice{};       ///< what would make it faster; "" if unknown
-    JsonMembers members{};      ///< as plan_members() and unplanned_members() return them
+    JsonMembers members{};      ///< the result of plan_members() or unplanned_members()
 };
 
 /// Returns one line: an object with the kind, the text and the other members. The kind says what

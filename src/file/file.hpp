@@ -48,7 +48,7 @@ struct AccessCall {
     Direction direction = Direction::read;
     bool collective = false;  ///< an access with the shared file pointer is then ordered by rank
     Positioning at = Positioning::individual;
-    Offset offset = 0;  ///< in etypes, relative to the view; for explicit offsets only
+    Offset offset = 0;  ///< an explicit offset, in etypes relative to the view
     std::byte* buffer = nullptr;
     Layout memory;  ///< the user's buffer: datatype x count, offsets relative to `buffer`
     std::shared_ptr<Conversion> conversion;  ///< null: native data
@@ -63,7 +63,7 @@ enum class Mover { program, helper };
 /// The state of a file's operations.
 struct Progress {
     bool pending = false;          ///< there are operations that this mover may move on
-    bool any = false;              ///< there are operations at all
+    bool any = false;              ///< there are operations under way
     std::optional<WaitHint> rest;  ///< what to wait for; empty: more can be done at once
 };
 
@@ -94,7 +94,7 @@ struct OpenCall {
     Error refused;  ///< an argument error found by the caller on this rank
     bool explain = false;
     bool explain_all = false;  ///< everything about an access, not only the short explanation
-    bool summary = false;      ///< at close, if all ranks have this or `explain`
+    bool summary = false;      ///< print a summary at close, if all ranks have this or `explain`
     Narrator narrate;          ///< may be empty
     /// Receives JSON lines (file/explain_lines.hpp) in place of what `narrate` would; may be empty.
     Narrator record;

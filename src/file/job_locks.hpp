@@ -33,7 +33,7 @@ enum class LockReason {
     mandatory,        ///< locks are mandatory and also block their owner's accesses
     slow,             ///< a wait for a lock takes tens of seconds
     filled_by_other,  ///< another handle of the job fills holes under the job's locks
-    untested,         ///< this handle reaches one node of several
+    untested,         ///< the handle's ranks are on one node of several
     count
 };
 

@@ -62,7 +62,7 @@ Result<void> agree_to_open(Transport& ranks, const Error& mine, std::uint64_t wa
 
 /// What rank 0 reports to all ranks about the file that it has opened.
 struct FileFacts {
-    Sighting seen;  ///< has the error if rank 0 failed
+    Sighting seen;  ///< the file as rank 0 found it; has the error if rank 0 failed
     FileNumber number;
     Bytes size = 0;
     long file_system = 0;
@@ -180,7 +180,7 @@ enum Question {
     silent,
     untraced,
     uncached,
-    has_others,  ///< its process has other writable handles on the file, see LockSight
+    has_others,  ///< the rank's process has other writable handles on the file, see LockSight
     has_filler,
     looked,
     saw,

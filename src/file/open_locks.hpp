@@ -21,7 +21,7 @@ namespace oratorio {
 
 /// What one rank found out about a file's locks when it opened the file.
 struct LockSight {
-    bool others = false;  ///< its process has other writable handles on the file
+    bool others = false;  ///< the rank's process has other writable handles on the file
     bool filler = false;  ///< one of those may fill holes under the job's locks
     /// This rank, on another node than rank 0, looked for the byte that rank 0 holds locked.
     bool looked = false;
@@ -37,8 +37,8 @@ struct LockAnswers {
     bool filler = false;
     bool tested = false;         ///< another node has looked for the byte that rank 0 held locked
     bool seen = false;           ///< each node that has looked saw it locked
-    bool holes_readable = true;  ///< as in FileFindings
-    bool deferred = false;       ///< as in FileFindings
+    bool holes_readable = true;  ///< the value of FileFindings::holes_readable
+    bool deferred = false;       ///< the value of FileFindings::deferred
 };
 
 class OpenLocks {

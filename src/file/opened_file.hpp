@@ -22,7 +22,7 @@ struct FileFindings {
     bool account = false;        ///< the accesses' costs are reported at close
     bool traced = false;         ///< a trace of the accesses is written at close
     long file_system = 0;        ///< f_type
-    Striping striping;           ///< as the file system reports it
+    Striping striping;           ///< the striping that the file system reports
     Costs costs;
     /// True if the first rank of each node holds a lock (kPresence) for all of the node's ranks,
     /// which shows other handles that this handle is open. The lock goes when that rank closes the
@@ -36,7 +36,7 @@ struct FileFindings {
 };
 
 struct OpenedFile {
-    std::string path;    ///< as the program gave it, without a prefix: for messages
+    std::string path;    ///< the path as the program gave it, without a prefix: for messages
     FixedPath location;  ///< the same file as an absolute path: for the system
     AccessMode mode;
     OpenStoreOf open_store;  ///< opens stores in place of src/store; may be empty

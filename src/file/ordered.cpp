@@ -20,7 +20,7 @@ namespace {
 /// What a rank contributes to the rendezvous, and what it gets back. The rank's data follows in
 /// memory.
 struct Part {
-    Reservation reservation;  ///< in etypes
+    Reservation reservation;  ///< the addition to the shared file pointer, in etypes
     Bytes etype_bytes = 0;
     Offset view_begins = 0;  ///< the view's displacement in bytes
     Bytes bytes = -1;        ///< length of the data that follows; -1: none follows

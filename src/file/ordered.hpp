@@ -14,7 +14,7 @@ namespace oratorio {
 
 /// Where a rank's data begins in an ordered access.
 struct OrderedPlace {
-    Offset start = 0;              ///< in etypes
+    Offset start = 0;              ///< where the data begins, in etypes
     std::optional<Outcome> moved;  ///< set if the data is written already
 };
 
