@@ -18,8 +18,8 @@ enum class HintSyntax { number, octal, toggle, boolean, choice, method, config_l
 /// How the text of a value is parsed, and which values are valid.
 struct HintKind {
     HintSyntax syntax;
-    std::int64_t low = 0;           ///< for number and octal: the least valid value
-    std::int64_t high = 0;          ///< for number and octal: the greatest valid value
+    std::int64_t low = 0;           ///< smallest valid value, for number and octal
+    std::int64_t high = 0;          ///< largest valid value, for number and octal
     std::string_view choices = "";  ///< choice: names, separated by blanks, in the order of the
                                     ///< enum
     bool memory = false;            ///< number: bytes that a rank will allocate

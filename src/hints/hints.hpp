@@ -19,7 +19,7 @@
 
 namespace oratorio {
 
-using HintMap = std::map<std::string, std::string>;  ///< as given: key -> value text
+using HintMap = std::map<std::string, std::string>;  ///< key -> text of the value as given
 
 // The choices: enums with values in the order of their names in hints.def.
 

@@ -38,8 +38,8 @@ enum class SiteRule {
     off_switch,    ///< false disables the hint `ours`
     file_system,   ///< "nfs" and "ufs" choose the store
     collective,    ///< a component of Open MPI's collective I/O
-    prints_hints,  ///< on or off
-    summarizes     ///< on or off
+    prints_hints,  ///< turns the printing of hints on or off
+    summarizes     ///< turns the summary at close on or off
 };
 
 struct SiteVariable {
@@ -47,7 +47,7 @@ struct SiteVariable {
     std::string_view from;  ///< the implementation that defines it
     SiteRule rule;
     std::string_view ours;    ///< the hints or variables of Oratorio for this purpose; may be ""
-    std::string_view effect;  ///< for users; if unused, the reason
+    std::string_view effect;  ///< text for users: the effect, or why the variable is unused
 };
 
 /// Returns all variables of other implementations that Oratorio knows. Of several rows that match a
