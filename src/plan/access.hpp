@@ -53,7 +53,7 @@ struct AccessSummary {
     static constexpr std::int64_t kPiecesMost = UINT32_MAX;  ///< largest number of pieces reported
     static constexpr Bytes kPeriodMost = (Bytes{1} << 47) - 1;
 
-    Extent hull;  ///< from the first to the last file byte; empty without data
+    Extent hull;  ///< extent from the first to the last file byte; empty without data
     Bytes bytes = 0;
     std::uint64_t coverage = 0;  ///< writes: sum of the coverage hash over its pieces
     std::uint32_t pieces = 0;    ///< contiguous file pieces; estimated for a part of a layout

@@ -48,7 +48,7 @@ int quarter_log(double value) {
     constexpr std::array<double, 3> kQuarters{0.5946035575, 0.7071067812, 0.8408964153};
     if (value <= 1) return 0;
     int exponent = 0;
-    const double mantissa = std::frexp(value, &exponent);  // from 0.5 to 1
+    const double mantissa = std::frexp(value, &exponent);  // lies between 0.5 and 1
     const auto passed =
         std::ranges::count_if(kQuarters, [&](double one) { return mantissa >= one; });
     return 4 * (exponent - 1) + static_cast<int>(passed);

@@ -48,7 +48,7 @@ struct AccessKind {
     int ranks = 0;
     int ranks_with_data = 0;
     int nodes = 0;
-    std::uint64_t file_system = 0;  ///< as statfs(2) numbers the types of file systems
+    std::uint64_t file_system = 0;  ///< type of the file system, as statfs(2) numbers it
     int quarters = 0;               ///< four times the logarithm (base 2) of the bytes
     int piece = 0;                  ///< logarithm of the mean bytes of a piece in the file
     int memory_piece = 0;           ///< logarithm of the mean bytes of a piece in memory

@@ -130,7 +130,8 @@ Region FileDomains::region(int aggregator, std::int64_t round, Bytes buffer) con
         region.count = region.length > 0 ? parts_ : 0;
         return region;
     }
-    const Bytes deal = block_ * aggregators_;  // from one block of an aggregator to its next
+    // Distance between successive blocks of an aggregator.
+    const Bytes deal = block_ * aggregators_;
     if (aggregators_ == 1) {
         region.begin = origin_ + round * buffer;
         region.length = buffer;

@@ -19,7 +19,7 @@ struct ArmTimes {
     static constexpr std::size_t kKept = 8;
 
     ArmEstimate of;
-    std::vector<double> seconds;  ///< at most kKept
+    std::vector<double> seconds;  ///< the latest times, at most kKept
     std::size_t unsaved = 0;      ///< how many of the latest times no file has yet
 
     [[nodiscard]] bool measured() const { return !seconds.empty(); }

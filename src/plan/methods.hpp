@@ -16,14 +16,15 @@ namespace oratorio {
 
 /// The order in which the parts of a method work, and what runs in parallel.
 struct Schedule {
-    static constexpr int of_node = 0;  ///< as many slots as give kSharedSlots on the node
-    int slots = 1;                     ///< sub-buffers of an aggregator
-    int aggregators_max = 0;           ///< limit; 0 = the number from plan/aggregators
-    bool all_aggregate = false;        ///< every rank is an aggregator, unless hints say otherwise
-    bool slot_is_block = false;        ///< a slot holds at most one block of the file domain
-    OrderMaker order = nullptr;        ///< makes the order of rounds; null: ascending
-    bool asks_places = false;          ///< the order depends on where the file lies on the device
-    bool in_turns = false;             ///< ranks wait until others have finished at the storage
+    /// Stands for as many slots as give kSharedSlots on the node.
+    static constexpr int of_node = 0;
+    int slots = 1;               ///< sub-buffers of an aggregator
+    int aggregators_max = 0;     ///< limit; 0 = the number from plan/aggregators
+    bool all_aggregate = false;  ///< every rank is an aggregator, unless hints say otherwise
+    bool slot_is_block = false;  ///< a slot holds at most one block of the file domain
+    OrderMaker order = nullptr;  ///< makes the order of rounds; null: ascending
+    bool asks_places = false;    ///< the order depends on where the file lies on the device
+    bool in_turns = false;       ///< ranks wait until others have finished at the storage
 };
 
 struct Method {

@@ -79,7 +79,7 @@ enum class ExchangeKind {
 struct ExchangePart {
     ExchangeKind kind;
     std::string_view what = {};   ///< text in `explain`; "" if it prints the messages instead
-    bool aggregated = true;       ///< has aggregators
+    bool aggregated = true;       ///< aggregators make the storage calls
     bool on_node = false;         ///< works in memory that a node shares
     bool sends_messages = false;  ///< sends messages through the host MPI between rounds
     bool in_pieces = false;       ///< data isn't packed in messages

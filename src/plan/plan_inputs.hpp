@@ -37,7 +37,8 @@ struct PlanInputs {
     /// to go to all nodes alike.
     std::optional<Locality> locality;
     bool large_layout = false;  ///< some rank has flag_large_layout
-    Bytes period = 0;           ///< as in AccessSummary if all ranks agree; else there is one part
+    /// Distance of the parts, as AccessSummary::period; unused with one part.
+    Bytes period = 0;
     std::int64_t parts = 1;
     const PlanOptions* options = nullptr;
     const PlanFacts* facts = nullptr;

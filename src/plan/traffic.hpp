@@ -14,7 +14,7 @@ struct Traffic {
     double senders = 1;        ///< ranks that exchange messages with aggregators
     double slots = 1;          ///< sub-buffers of an aggregator that have a round to work on
     double slot_bytes = 0;     ///< data bytes of a slot
-    double rounds = 1;         ///< at least 1; may be fractional
+    double rounds = 1;         ///< number of rounds, at least 1; may be fractional
     double near_messages = 0;  ///< messages between ranks of a node, without replies
     double far_messages = 0;   ///< messages between nodes, without replies
     double far_bytes = 0;      ///< bytes of data between nodes
