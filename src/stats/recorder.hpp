@@ -34,7 +34,7 @@ struct Pattern {
         Bytes stride = 0;
     };
     Offset displacement = 0;   ///< where the first tile begins
-    Bytes extent = 0;          ///< from one tile to the next
+    Bytes extent = 0;          ///< distance from one tile to the next
     std::int64_t tiles = 0;    ///< -1: unbounded
     Bytes tile_bytes = 0;      ///< data bytes of a tile
     std::int64_t pieces = 0;   ///< contiguous pieces of a tile
