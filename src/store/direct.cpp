@@ -14,7 +14,7 @@ namespace oratorio {
 namespace {
 
 constexpr Bytes kMemoryAlignmentMin = 512;
-constexpr Bytes kMemoryAlignmentMax = 4096;  // also if the system doesn't report one
+constexpr Bytes kMemoryAlignmentMax = 4096;  // also assumed where the system reports none
 
 // Returns the alignment that the system reports for the file; 0 if it allows no direct I/O.
 DirectAlignment alignment_of(int descriptor) {

@@ -48,7 +48,7 @@ struct GpfsMultipleAccessRange {
     int reserved = 0;
     int length = sizeof(GpfsMultipleAccessRange) - 4 * sizeof(int);
     int type = 1003;
-    int wanted_count = 0;  ///< on return: number of these ranges that were accepted
+    int wanted_count = 0;  ///< number of wanted ranges that were accepted, on return
     int released_count = 0;
     std::array<GpfsRange, kRangesMost> wanted;
     std::array<GpfsRange, kRangesMost> released;

@@ -97,7 +97,7 @@ struct FileKind {
 
 /// Identifies a file; zeros if unknown. The number is the file system's.
 struct FileNumber {
-    std::uint64_t device = 0;  ///< as this machine numbers it
+    std::uint64_t device = 0;  ///< device number on this machine
     std::uint64_t number = 0;
     bool operator==(const FileNumber&) const = default;
 };
@@ -191,7 +191,7 @@ class Store {
     void forget_size() { known_size_ = 0; }
 
   private:
-    Bytes known_size_ = 0;  ///< as expect_size last found it
+    Bytes known_size_ = 0;  ///< size that expect_size last found
 };
 
 inline const StoreFacts& Store::facts() const {
@@ -201,7 +201,8 @@ inline const StoreFacts& Store::facts() const {
 
 inline void Store::expect_size(Offset end) {
     if (!limits().size_may_be_old || end <= known_size_) return;
-    if (const auto now = size(); now) known_size_ = *now;  // on failure, the read itself reports it
+    // If size() fails, the read itself reports the error.
+    if (const auto now = size(); now) known_size_ = *now;
 }
 
 inline Result<std::unique_ptr<Store>> Store::duplicate() {

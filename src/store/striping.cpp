@@ -36,7 +36,7 @@ struct LustreLayout {
     std::array<std::uint64_t, 2> object = {};
     std::uint32_t stripe_size = 0;
     std::uint16_t stripe_count = 0;
-    std::uint16_t stripe_offset = 0xffff;  ///< of a new file: any target
+    std::uint16_t stripe_offset = 0xffff;  ///< first target; this value lets the server choose
 };
 static_assert(sizeof(LustreLayout) == 32);
 /// Lustre's lov_comp_md_v1, the header of a layout of several parts, which follow it.
@@ -135,7 +135,7 @@ Error unstriped(int number) {
 StripedFile make_on_lustre(const std::string& path, int permissions, const Striping& wanted) {
     constexpr int kOwned = S_IRUSR | S_IWUSR;
     StripedFile file;
-    if ((permissions & kOwned) != kOwned) {  // it must be opened a second time
+    if ((permissions & kOwned) != kOwned) {  // the file must be opened a second time
         file.refused = Error::make(ErrorKind::access, kUnstriped);
         return file;
     }

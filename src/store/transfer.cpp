@@ -60,7 +60,7 @@ struct Transfer::Request {
     Bytes stop = 0;    // leading bytes that can still succeed; each part before it moves completely
     Error error = {};  // why it stopped there; none at end of file
     int open_parts = 0;   // parts cut and not closed
-    std::size_t iov = 0;  // where the next part begins in memory
+    std::size_t iov = 0;  // index of the iovec where the next part begins
     std::size_t iov_used = 0;
 
     [[nodiscard]] bool fully_cut() const { return cut == total || stop < total; }
@@ -86,7 +86,7 @@ struct Transfer::Part {
     std::size_t first = 0;  // iovecs before this one are done
     int retries = 0;
     int interruptions = 0;
-    bool size_asked = false;  // since bytes last moved
+    bool size_asked = false;  // the size was asked for since bytes last moved
 
     void advance(Bytes bytes) {
         moved += bytes;

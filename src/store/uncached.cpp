@@ -216,7 +216,7 @@ class UncachedStore final : public DescriptorStore {
     const bool sends_at_once_;
     bool direct_ = true;
     std::unique_ptr<std::byte[]> gathered_;
-    IoCompletion completion_;  // of the one request that may be outstanding
+    IoCompletion completion_;  // completion of the one request that may be outstanding
     bool waiting_ = false;
 };
 
