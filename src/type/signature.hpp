@@ -23,7 +23,8 @@ struct Element {
     ScalarKind kind = ScalarKind::none;  ///< kind of the element's scalars
     int scalars = 1;                     ///< number of scalars; 2 for complex numbers
     Bytes memory = 0;
-    Bytes file = 0;  ///< in external32 unless with_file_sizes() changed it; 0: no form in the file
+    /// Size in external32, unless with_file_sizes() changed it; 0: no form in the file.
+    Bytes file = 0;
     std::uintptr_t name = 0;  ///< identifies the datatype to the code that made the signature
 
     bool operator==(const Element&) const = default;
