@@ -10,7 +10,7 @@ from contextlib import suppress
 FAILED = 1  # the work is done, and found a failure
 REFUSED = 2  # exit code of a command that could not do its work
 TIMED_OUT = 124  # a program was ended at its time limit, as timeout(1) reports it
-NOT_EXECUTABLE, NOT_FOUND = 126, 127  # as a shell reports a command that can't be started
+NOT_EXECUTABLE, NOT_FOUND = 126, 127  # the exit codes of a shell for a command that can't be started
 KILLED_BY = 128  # plus the number of the signal, as a shell reports it
 INTERRUPTED = KILLED_BY + signal.SIGINT
 CLOSED_PIPE = KILLED_BY + signal.SIGPIPE

@@ -34,7 +34,7 @@ class Wrapper:
     # Words after the wrapper's name that set variables for the command alone; without them `env` is put
     # before the command. {command} is an `env` with its assignments, quoted for a shell.
     sets: tuple[str, ...] = ()
-    preloads: bool = False  # it sets LD_PRELOAD itself
+    preloads: bool = False  # the wrapper sets LD_PRELOAD itself
 
 
 def _options(words: str) -> frozenset[str]:

@@ -34,7 +34,7 @@ class Command:
     words: tuple[str, ...]
     launcher: Launcher | None
     launcher_at: int
-    wrappers: tuple[int, ...]  # in front of the launcher
+    wrappers: tuple[int, ...]  # indices of the wrappers in front of the launcher
     parts: tuple[Part, ...]
 
     @property
