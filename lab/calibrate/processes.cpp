@@ -130,7 +130,7 @@ Result<Nanoseconds> wake(int turns) {
         Forked::start([&] { (void)answer(doorbells->child, doorbells->parent, turns + 1); });
     if (!child) return child.error();
     ring(doorbells->child);
-    while (doorbells->parent.rings.load() == 0) {  // until the child has started
+    while (doorbells->parent.rings.load() == 0) {  // waits until the child has started
         if (sleep_until_rung(doorbells->parent, 0, 5s); doorbells->parent.rings.load() == 0)
             return silent();
     }

@@ -22,7 +22,7 @@ namespace {
 constexpr int kProcesses = 4;
 // Each writer writes stretches of this length of a mapping, in turn with the other writers.
 constexpr Bytes kStretch = 64 << 10;
-constexpr Bytes kReadPiece = 1024;  // so small that a page has several pieces
+constexpr Bytes kReadPiece = 1024;  // short enough that a page has several pieces
 
 /// Lets the processes begin at the same time, and counts those that are done.
 struct Gate {

@@ -39,7 +39,7 @@ class Fact:
 
     what: str
     counted: int
-    relation: str  # of `counted` to `claimed`: "=" or "<="; empty if nothing is claimed
+    relation: str  # relation of `counted` to `claimed`: "=" or "<="; empty if nothing is claimed
     claimed: int
     whose: str
 

@@ -63,7 +63,7 @@ class Release:
 
     name: str
     title: str
-    suite: str  # its name in the archive
+    suite: str  # name of the release in the archive
 
     @property
     def root(self) -> Path:

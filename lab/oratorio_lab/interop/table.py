@@ -40,7 +40,7 @@ def _python_version(place: str, distribution: str) -> Callable[[], str]:
     return version
 
 
-Trial = Callable[[str], Callable[[Path], str]]  # from an MPI's name to Neighbour.run
+Trial = Callable[[str], Callable[[Path], str]]  # maps an MPI's name to Neighbour.run
 
 
 def _c(source: str, library: str, **options) -> Trial:
