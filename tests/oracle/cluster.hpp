@@ -45,10 +45,10 @@ class Cluster {
     Fibers& fibers_;
     const Program& program_;
     Server server_{storage};
-    std::vector<std::unique_ptr<Client>> clients_;      ///< by node
+    std::vector<std::unique_ptr<Client>> clients_;      ///< one client per node
     std::unique_ptr<System> system_;                    ///< null if the ranks' stores are on the
                                                         ///< file itself
-    std::vector<std::unique_ptr<RankLocks>> locks_of_;  ///< by rank
+    std::vector<std::unique_ptr<RankLocks>> locks_of_;  ///< one entry per rank
     std::vector<Fault> faults_;                         ///< storage fault of each rank, by rank
 };
 

@@ -94,7 +94,7 @@ class Machine {
     Fibers fibers_;
     std::vector<Rank> helped_;  ///< rank of each helper thread, in the order of the helpers' fibers
     Cluster cluster_;
-    std::vector<std::array<Opened, kRanksMax>> opened_;  ///< by handle and rank
+    std::vector<std::array<Opened, kRanksMax>> opened_;  ///< index: handle, then rank
     Ways ways_;
     std::vector<std::size_t> at_;  ///< the step that each rank is in; the number of steps if it is
                                    ///< done
@@ -210,7 +210,7 @@ void Machine::take(Rank rank, const Step& step, std::size_t part) {
     if (step.kind == Kind::poll) return poll(rank);
     if (step.kind == Kind::open) return open(rank, step);
     Opened& one = opened(rank, step.handle);
-    if (one.file == nullptr) return;  // its open failed on all ranks
+    if (one.file == nullptr) return;  // the open of this handle failed on all ranks
     if (one.lost && step.kind != Kind::close) return;
     enter(one);
     std::optional<EmptyReserve> empty;

@@ -20,7 +20,7 @@ class Generator {
   private:
     /// What the generator knows about a handle at the current end of the program.
     struct State {
-        std::vector<Tiles> views;  ///< by member
+        std::vector<Tiles> views;  ///< index: member of the handle
         std::vector<Part> shape;   ///< shares of the last collective access, by member
         std::vector<int> starts;   ///< ids of the accesses that have not finished
         bool split = false;

@@ -45,7 +45,7 @@ class Outcomes {
 
     const Program& program_;
     Rules& rules_;
-    std::vector<Done> done_;  ///< by access
+    std::vector<Done> done_;  ///< index: access
     Notes notes_;
     std::map<int, std::map<std::size_t, Bytes>> sizes_;  ///< sizes reported to ranks, by step of
                                                          ///< Kind::get_size, and part

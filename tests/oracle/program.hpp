@@ -146,7 +146,7 @@ struct Features {
     /// All programs run over clients of this kind.
     ClientKind client = ClientKind::none;
     std::string locks;         ///< "" or the hint oratorio_locks of every handle
-    bool atomic = false;       ///< mostly atomic mode, and views that overlap
+    bool atomic = false;       ///< most accesses are atomic, and views overlap
     bool deaths = false;       ///< a rank dies while it holds a lock of the job
     bool fresh_views = false;  ///< a view is set before each collective access, so no plan is kept
     /// Every program has handles of some of the ranks, and they may be opened first.

@@ -53,7 +53,7 @@ class Rules {
   public:
     explicit Rules(const Program& program);
 
-    std::vector<Access> accesses;  ///< in the program's order
+    std::vector<Access> accesses;  ///< accesses in the program's order
 
     /// Returns the index of the access in `accesses`; -1 if there is none.
     [[nodiscard]] int find(int step, std::size_t part) const;

@@ -64,8 +64,8 @@ class SimulatedStore final : public Store {
     Extent wanted_;
     test::MemoryStore store_;
     StoreFacts facts_;
-    std::vector<IoCompletion> ended_;  ///< of failed requests and of jobs
-    std::deque<IoRequest> jobs_;       ///< in the order in which they are performed
+    std::vector<IoCompletion> ended_;  ///< completions of failed requests and of jobs
+    std::deque<IoRequest> jobs_;       ///< jobs in the order in which they are performed
     bool in_job_ = false;
     bool was_late_ = false;  ///< the last reap left a job for the next one
 };

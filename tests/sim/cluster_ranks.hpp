@@ -123,7 +123,8 @@ class Process {
         return File::open(std::make_shared<Workspace>(std::move(transport)), call);
     }
 
-    int collectives = 0;  ///< in the files that all ranks have opened together
+    /// Number of collectives in the files that all ranks have opened together.
+    int collectives = 0;
     int messages = 0;
     bool covers_job = true;  ///< the ranks of the test are all processes of the job
 

@@ -60,8 +60,8 @@ class Watching final : public Lent {
 
 /// The collectives that one rank started on its transports.
 struct Ways {
-    Asked all;            ///< on the transport of all ranks
-    Asked leaders;        ///< on the transport of the nodes' first ranks
+    Asked all;            ///< counts on the transport of all ranks
+    Asked leaders;        ///< counts on the transport of the nodes' first ranks
     bool listed = false;  ///< the rank's node has a shared list for summaries
 };
 

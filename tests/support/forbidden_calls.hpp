@@ -18,7 +18,7 @@ namespace oratorio::test {
 /// A condition on an argument of a call: the argument equals `value` (BPF_JEQ), or has one of its
 /// bits (BPF_JSET).
 struct ArgumentTest {
-    unsigned argument = 0;  ///< from 0
+    unsigned argument = 0;  ///< index of the argument, from 0
     unsigned short compare = BPF_JEQ;
     unsigned value = 0;
 };

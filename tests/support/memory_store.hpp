@@ -67,7 +67,7 @@ class MemoryDisk {
     // Locked even though ranks run one at a time, because their I/O threads run concurrently.
     std::unique_ptr<std::recursive_mutex> mutex_ = std::make_unique<std::recursive_mutex>();
     Bytes size_ = 0;
-    std::map<Offset, std::vector<std::byte>> pages_;  // by page number
+    std::map<Offset, std::vector<std::byte>> pages_;  // key: page number
     std::vector<Lock> locks_;
     bool mapped_writes_ = false;  ///< data was written through a mapping
     DiskCounters counters_;
@@ -153,7 +153,8 @@ class MemoryStore : public Store {
     GivenPlaces places_;
     StoreFacts facts_;
     std::function<void()> while_locked_;
-    std::shared_ptr<char> owner_ = std::make_shared<char>();  ///< of locks; its address names it
+    /// Owner of the locks; its address identifies it.
+    std::shared_ptr<char> owner_ = std::make_shared<char>();
     Random random_;
     std::vector<IoRequest> queued_;
     std::deque<IoCompletion> done_;

@@ -45,7 +45,7 @@ struct SimCounters {
 };
 
 struct SimReport {
-    std::vector<SimCounters> counters;  ///< by rank
+    std::vector<SimCounters> counters;  ///< index: rank
     std::uint64_t trace = 0;            ///< hash of all events in their order
 };
 

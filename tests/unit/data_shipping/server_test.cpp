@@ -285,7 +285,8 @@ ReplyHead reply_of_liar(std::span<const std::byte> said) {
         (void)client->receive(std::as_writable_bytes(std::span(&head, 1)),
                               Socket::Clock::now() + kSoon);
         (void)client->send(said, Socket::Clock::now() + kSoon);
-        (void)client->receive(token, Socket::Clock::now() + kSoon);  // until the client closes
+        // Waits until the client closes.
+        (void)client->receive(token, Socket::Clock::now() + kSoon);
     });
     auto agents = RemoteAgents::connect(std::span(&place, 1), kBlock, kMost);
     EXPECT_TRUE(agents.ok());

@@ -25,7 +25,7 @@ struct Named {
     Summaries summaries;
     Direction direction;
     int nodes;           ///< 0: an independent access
-    Change change = {};  ///< of the options
+    Change change = {};  ///< changes the options
 
     [[nodiscard]] Plan plan() const {
         FlatTerms options = all_allowed();
