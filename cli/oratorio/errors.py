@@ -21,7 +21,7 @@ EXIT_CODES = {
     "0": ("the program's own", "no run failed", "success"),
     str(FAILED): (
         "the program's own",
-        "the program's own",
+        "the program's own, or output files differ",
         "a failure was found: `doctor` has a `bad` line, a rule is broken, a test failed",
     ),
     str(REFUSED): (

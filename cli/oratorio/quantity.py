@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Writes numbers of things and of bytes for people."""
+"""Writes numbers of things, bytes and remaining times for people."""
 
 from __future__ import annotations
 
@@ -19,3 +19,12 @@ def amount(count: float) -> str:
         count /= 1024
     text = f"{count:.0f}" if unit == "bytes" or count >= 100 else f"{count:.1f}"
     return f"{text} {unit}"
+
+
+def left_text(share: float, seconds: float) -> str:
+    """Returns an estimate of the remaining time after a share of the work took `seconds`, to append to a
+    line; empty at the beginning and in the last second."""
+    rest = seconds / share - seconds if share > 0 else 0
+    if rest < 1:
+        return ""
+    return f", about {rest / 60:.0f} min left" if rest >= 90 else f", about {rest:.0f} s left"

@@ -8,21 +8,11 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
+from oratorio.quantity import left_text
+
 QUIET_SECONDS = 20  # seconds between two lines
 
 Tell = Callable[[float, str], None]  # share done, current step
-
-
-def _left(share: float, seconds: float) -> str:
-    """Estimates the remaining time from the average so far; empty at the beginning."""
-    rest = seconds / share - seconds if share > 0 else 0
-    return (
-        ""
-        if rest < 1
-        else f", about {rest / 60:.0f} min left"
-        if rest >= 90
-        else f", about {rest:.0f} s left"
-    )
 
 
 @contextmanager
@@ -35,7 +25,7 @@ def shown(console: Console, title: str = "") -> Iterator[Tell]:
         now = time.monotonic()
         if now - last >= QUIET_SECONDS:
             last = now
-            line = f"{title + ': ' if title else ''}{share:.0%}, {what}{_left(share, now - start)}"
+            line = f"{title + ': ' if title else ''}{share:.0%}, {what}{left_text(share, now - start)}"
             console.print(line, markup=False, soft_wrap=True)
 
     if not console.is_terminal:
@@ -49,7 +39,7 @@ def shown(console: Console, title: str = "") -> Iterator[Tell]:
         task = bar.add_task("", total=1.0, title=title)
 
         def update(share: float, what: str) -> None:
-            description = f"{what}{_left(share, time.monotonic() - start)}"
+            description = f"{what}{left_text(share, time.monotonic() - start)}"
             bar.update(task, completed=share, description=description)
 
         yield update

@@ -8,6 +8,8 @@ from test_report import command, read_page
 from oratorio.compare import compare
 from oratorio.compare import page as compare_report
 from oratorio.compare.compare import Arm, Rules
+from oratorio.compare.interval import STUDENT, are_apart, interval_of
+from oratorio.compare.outputs import Outputs
 from oratorio.library import method_table
 
 MIB = 1 << 20
@@ -32,10 +34,11 @@ def arm_of(name, *runs, said=""):
 
 
 class Pretended:
-    """A recorder that returns runs from a table and keeps the order in which arms ran."""
+    """A recorder that returns runs from a table and keeps the order in which arms ran. A list in the table
+    has the runs one after another. Each run writes the file `out` with the text of `writes`, if given."""
 
-    def __init__(self, **runs):
-        self.runs, self.order = runs, []
+    def __init__(self, out=None, writes=lambda name: "", **runs):
+        self.runs, self.order, self.out, self.writes = runs, [], out, writes
 
     def apart(self, words, variables, seconds_max):
         self.hints = {} if variables is None else dict(
@@ -43,7 +46,11 @@ class Pretended:
         )  # fmt: skip
         name = self.hints.get("oratorio_method", "host")
         self.order.append(name)
-        return self.runs.get(name) or ran(1.0, name), f"{name} says\n"
+        if self.out and (said := self.writes(name)) is not None:
+            self.out.unlink(missing_ok=True)
+            self.out.write_text(said)
+        found = self.runs.get(name) or ran(1.0, name)
+        return found.pop(0) if isinstance(found, list) else found, f"{name} says\n"
 
 
 def test_the_host_and_auto_are_always_compared():
@@ -80,19 +87,98 @@ def test_hints_are_for_all_runs_with_oratorio():
     assert recorder.order == ["host", "auto", "sieve"] and recorder.hints == expected
 
 
-def test_a_row_has_the_median_and_the_spread():
+def test_a_row_has_the_median():
     arm = arm_of("two_phase", ran(3.0, seconds=0.3), ran(1.0, seconds=0.1), ran(2.0, seconds=0.2))
-    assert (arm.wall, arm.spread) == (2.0, (1.0, 3.0))
+    assert arm.wall == 2.0 and arm.moved == 4 * MIB
     assert arm.io_seconds == pytest.approx(0.4), "two accesses of the slowest rank"
     assert arm.typical.total == pytest.approx(0.4)
 
 
-def test_overlapping_times_are_not_ranked():
-    host = Arm("host", walls=[2.0, 2.2])
-    assert compare.against(Arm("auto", walls=[1.0, 1.0]), host) == "2.10 x"
-    assert compare.against(Arm("auto", walls=[1.9, 2.1]), host) == "1.05 x, within the spread"
-    assert compare.against(Arm("auto", walls=[1.05]), host) == "2.00 x", "of one run no spread is known"
+def test_an_interval_has_the_typical_time_in_it_and_needs_three_runs():
+    assert interval_of([1.0, 2.0]) is None and are_apart([1.0, 2.0], [5.0] * 9) is None
+    low, high = interval_of([0.9, 1.0, 1.1])
+    assert 0.7 < low < 0.9 and 1.1 < high < 1.4
+    narrow = interval_of([0.9, 1.0, 1.1] * 4)
+    assert low < narrow[0] < 1 < narrow[1] < high
+    assert interval_of([2.0] * 40) == pytest.approx((2.0, 2.0)), "more runs than the table has rows"
+    assert list(STUDENT) == sorted(STUDENT, reverse=True) and len(STUDENT) == 29
+
+
+def test_times_differ_if_the_intervals_separate():
+    host = Arm("host", walls=[2.0, 2.1, 2.2])
+    assert compare.against(Arm("auto", walls=[1.0, 1.0, 1.0]), host) == "2.10 x"
+    assert compare.difference(Arm("auto", walls=[1.0, 1.0, 1.0]), host) == "faster"
+    assert compare.difference(Arm("auto", walls=[4.0, 4.0, 4.1]), host) == "slower"
+    assert compare.against(Arm("auto", walls=[1.9, 2.0, 2.2]), host) == "1.05 x, no difference"
+    assert compare.against(Arm("auto", walls=[1.05, 1.05]), host) == "2.00 x", (
+        "of two runs no interval is known"
+    )
     assert compare.against(host, host) == ""
+
+
+def test_a_method_runs_until_its_interval_separates():
+    host = [ran(wall) for wall in (1.0, 1.01, 1.02, 1.0, 1.01, 1.02)]
+    auto = [ran(wall, "auto") for wall in (1.0, 1.02, 1.01, 1.0, 1.01, 1.02)]
+    recorder = Pretended(host=host, auto=auto, sieve=ran(0.5, "sieve"))
+    arms = compare.arms_of("sieve", False)
+    compare.compare(arms, ["app"], recorder, Rules(6, 60), {})
+    assert [len(arm.walls) for arm in arms] == [6, 6, 3]
+    assert [compare.difference(arm, arms[0]) for arm in arms] == [None, "none", "faster"]
+    (line,) = compare_report.differences_of(arms)
+    assert line.startswith("No difference between auto (") and line.endswith("in 6 runs.")
+
+
+def test_no_turn_begins_after_the_budget():
+    recorder, said = Pretended(), []
+    compare.compare(
+        compare.arms_of("sieve", False), ["app"], recorder, Rules(9, 60, budget=1e-9), {}, said.append
+    )
+    assert recorder.order == ["host", "auto", "sieve"] and said[3:] == ["1e-09 s are over: no more turns"]
+
+
+def test_the_host_has_the_rate_of_the_recorded_bytes():
+    arms = [arm_of("host", ran(2.0)), arm_of("auto", ran(1.0))]
+    assert [compare_report.cells_of(arm, arms)[4] for arm in arms] == ["2", "4"]
+    partly = ran(1.0)
+    partly.files[0].dropped_accesses = 1
+    arms[1] = arm_of("auto", partly)
+    assert [compare_report.cells_of(arm, arms)[4] for arm in arms] == ["", ""]
+
+
+def outputs_of(tmp_path, writes, repeat=2):
+    out, arms = tmp_path / "out.h5", compare.arms_of("sieve", False)
+    rules = Rules(repeat, 60, outputs=(str(tmp_path / "*.h5"),))
+    return arms, compare.compare(arms, ["app"], Pretended(out, writes), rules, {})
+
+
+def test_output_files_are_compared_with_those_of_the_host(tmp_path):
+    arms, outputs = outputs_of(tmp_path, lambda name: "same")
+    assert compare_report.files_of(arms, outputs) == ["1 output file equal byte for byte after all runs."]
+    assert compare.exit_code_of(arms, outputs) == 0
+    arms, outputs = outputs_of(tmp_path, lambda name: "lost" if name == "sieve" else "same")
+    (line,) = compare_report.files_of(arms, outputs)
+    assert line.startswith("Output files with sieve differ") and line.endswith("out.h5 (other bytes).")
+    assert compare.exit_code_of(arms, outputs) == 1
+    rows = compare.document_of(arms, outputs)["methods"]
+    assert [list(row["differing_files"].values()) for row in rows] == [[], [], ["other bytes"]]
+
+
+def test_a_file_that_a_run_leaves_alone_is_not_equal(tmp_path):
+    arms, outputs = outputs_of(tmp_path, lambda name: None if name == "sieve" else "same")
+    assert compare_report.files_of(arms, outputs)[0].endswith("out.h5 (not written).")
+
+
+def test_files_in_which_the_host_itself_differs_are_not_compared(tmp_path):
+    seen = []
+    arms, outputs = outputs_of(tmp_path, lambda name: seen.append(name) or str(len(seen)))
+    (line,) = compare_report.files_of(arms, outputs)
+    assert line.startswith("Not compared, because the host's own runs differ:")
+    assert compare.exit_code_of(arms, outputs) == 0
+
+
+def test_a_pattern_without_files_is_an_error(tmp_path):
+    with pytest.raises(compare.CompareError, match=r"wrote no file .*\*.h5 without Oratorio"):
+        outputs_of(tmp_path, lambda name: None)
 
 
 @pytest.mark.parametrize(
@@ -122,8 +208,8 @@ def test_a_method_that_did_not_run_is_a_row_with_the_reason(made, problem, faile
     arm = arm_of("sieve", made, said="first\nthe last word\n\n")
     assert problem in arm.problem
     assert (arm.failed, arm.walls) == (failed, [])
-    cells = compare_report.cells_of(arm, Arm("host", walls=[1.0]))
-    assert cells == ["sieve", "", "", "", "", arm.problem]
+    cells = compare_report.cells_of(arm, [Arm("host", walls=[1.0]), arm])
+    assert cells == ["sieve", "", "", "", "", "", "", arm.problem]
 
 
 def test_failed_runs_are_not_repeated():
@@ -152,24 +238,25 @@ def made_arms():
 
 
 def test_the_table_says_all_of_it():
-    lines = compare_report.table_of(made_arms()).splitlines()
+    lines = compare_report.table_of(made_arms(), Outputs()).splitlines()
     assert lines[0].split() == " ".join(compare_report.HEADS).split()
     assert [line.split()[0] for line in lines[1:5]] == ["host", "auto", "two_phase", "naive"]
     assert "not recorded" in lines[1] and "2.00 x" in lines[2] and "4.00 x" in lines[3]
     assert lines[4].split() == ["naive", "ended", "with", "5:", "<no>", "room"]
-    assert lines[5] == "Least time in accesses: two_phase, 200.0 ms."
+    assert lines[5].startswith("Too few runs")
+    assert lines[6] == "Least time in accesses: two_phase, 200.0 ms."
 
 
 def test_the_page_is_whole():
     page = compare_report.html_of(
-        made_arms(), "mpiexec ./<app>", Rules(2, 60, "rm <x>", ["cb_nodes=<2>"]), "here"
+        made_arms(), Outputs(), "mpiexec ./<app>", Rules(2, 60, "rm <x>", ["cb_nodes=<2>"]), "here"
     )
     text = "".join(read_page(page).text)
     for said in (
         "mpiexec ./<app>",
         "rm <x>",
         "cb_nodes=<2>",
-        "2 times, in turns",
+        "at most 2 times, in turns",
         "<no> room",
         "two_phase",
         "4.00 x",
@@ -182,7 +269,7 @@ def test_the_page_is_whole():
     ("words", "code", "said"),
     [
         (["--method", "sive", "true"], 2, "Did you mean sieve?"),
-        (["--repeat", "0", "true"], 2, "--repeat and --timeout are more than 0"),
+        (["--repeat", "0", "true"], 2, "--repeat, --timeout and --budget are more than 0"),
         (["--hint", "cb_nodes", "true"], 2, "a hint is key=value, without ';': cb_nodes"),
         (["no-such-program"], 127, "no-such-program can't be started: No such file"),
         (["false"], 1, "the program fails without Oratorio: ended with 1: no output"),

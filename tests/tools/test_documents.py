@@ -93,13 +93,17 @@ def test_compare(tmp_path, monkeypatch, capsys):
             return made, ""
 
     monkeypatch.setattr(compare_command, "Recorder", Pretended)
-    told = document(["compare", "-q", "--json", "--method", "two_phase,sieve", "./app", "1"], capsys)
-    assert (told["job"], told["repeat"]) == (["./app", "1"], 1)
+    words = ["compare", "-q", "--json", "--repeat", "3", "--method", "two_phase,sieve", "./app", "1"]
+    told = document(words, capsys)
+    assert (told["job"], told["repeat"], told["files"]) == (["./app", "1"], 3, [])
     rows = {row.pop("name"): row for row in told["methods"]}
     assert list(rows) == ["host", "auto", "two_phase", "sieve"] and told["best"] in rows
-    assert rows["two_phase"]["wall_seconds"] == [2.0]
-    assert rows["two_phase"]["access_seconds"] == [pytest.approx(1.0)]
-    assert rows["two_phase"]["used"] == {"two_phase": 4}
+    assert rows["two_phase"]["wall_seconds"] == [2.0] * 3
+    assert rows["two_phase"]["interval"] == pytest.approx([2.0, 2.0])
+    assert rows["two_phase"]["difference"] == "none" and rows["host"]["difference"] is None
+    assert rows["two_phase"]["access_seconds"] == pytest.approx([1.0] * 3)
+    assert rows["host"]["bytes"] == rows["two_phase"]["bytes"] == 4 << 20
+    assert rows["two_phase"]["used"] == {"two_phase": 12}
     assert rows["sieve"]["wall_seconds"] == [] and rows["sieve"]["problem"]
 
 

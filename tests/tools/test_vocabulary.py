@@ -21,7 +21,7 @@ OWN = {
     "bench": "cold direct disk figures full link malloc modes new overwrite param predict profile rate "
     "records smoke sync workloads",
     "calibrate": "mpicxx show",
-    "compare": "before",
+    "compare": "before budget output-files",
     "conformance": "broken long mpicc quick rule section slow suite with-oratorio",
     "demo": "cells steps",
     "doctor": "no-run",

@@ -27,8 +27,13 @@ def add_options(parser: Parser) -> None:
     )  # fmt: skip
     parser.add_argument("--all", action="store_true", help="Compare all methods of docs/user/methods.md.")
     parser.add_argument(
-        "--repeat", type=int, default=1, metavar="N",
-        help="Number of runs of each method, in turns; %(default)s if not given.",
+        "--repeat", type=int, default=10, metavar="N",
+        help="At most this many runs of each method, in turns with the host's; fewer where the confidence "
+        "intervals of their times separate before. %(default)s if not given.",
+    )  # fmt: skip
+    parser.add_argument(
+        "--budget", type=float, metavar="SECONDS",
+        help="Begin no further turn after this time; by default only --repeat ends the comparison.",
     )  # fmt: skip
     parser.add_argument(
         "--timeout", type=float, default=600.0, metavar="SECONDS",
@@ -38,6 +43,11 @@ def add_options(parser: Parser) -> None:
         "--before", metavar="COMMAND",
         help="A shell command to run before each run, not timed, such as rm -f out.h5. Without it, a run "
         "finds the files of the runs before it. Caches are never emptied.",
+    )  # fmt: skip
+    parser.add_argument(
+        "--output-files", metavar="PATTERN", action="append", default=[],
+        help="Compare the bytes of these files after each run, such as 'out*.h5', quoted; ** is any folders. "
+        "Repeatable.",
     )  # fmt: skip
     parser.add_argument(
         "-o", "--output", type=Path, metavar="FILE.html", help="Also write the table to this page."
@@ -50,25 +60,31 @@ def add_options(parser: Parser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Runs the comparison. Returns the program's exit code of the first method with which it failed,
-    TIMED_OUT if it ran out of time, else 0. Raises OratorioError if nothing could be compared or written."""
-    if options.repeat < 1 or options.timeout <= 0:
-        raise compare.CompareError("--repeat and --timeout are more than 0")
+    TIMED_OUT if it ran out of time, FAILED if output files differ, else 0. Raises OratorioError if nothing
+    could be compared or written."""
+    if options.repeat < 1 or options.timeout <= 0 or (options.budget is not None and options.budget <= 0):
+        raise compare.CompareError("--repeat, --timeout and --budget are more than 0")
     signal.signal(signal.SIGTERM, leave)
     place = options.output.absolute().parent if options.output else Path.cwd()
-    rules = compare.Rules(options.repeat, options.timeout, options.before, tuple(options.hint))
+    rules = compare.Rules(
+        options.repeat, options.timeout, options.before, tuple(options.hint), options.budget,
+        tuple(options.output_files),
+    )  # fmt: skip
     arms = compare.arms_of(options.method, options.all)
     say = (lambda text: None) if options.quiet else tell
-    compare.compare(arms, options.command, Recorder(place, os.environ), rules, os.environ, say)
+    outputs = compare.compare(arms, options.command, Recorder(place, os.environ), rules, os.environ, say)
     if options.json:
         print_document(
             "compare",
             job=options.command,
             repeat=options.repeat,
             hints=options.hint,
-            **compare.document_of(arms),
+            **compare.document_of(arms, outputs),
         )
     else:
-        print(page.table_of(arms))
+        print(page.table_of(arms, outputs))
     if options.output:
-        write(page.html_of(arms, shlex.join(options.command), rules, platform.node()), options.output)
-    return next((arm.exit_code for arm in arms if arm.failed), 0)
+        write(
+            page.html_of(arms, outputs, shlex.join(options.command), rules, platform.node()), options.output
+        )
+    return compare.exit_code_of(arms, outputs)

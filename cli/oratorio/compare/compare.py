@@ -1,18 +1,22 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`oratorio compare`: runs a program with the host's own MPI-IO, and once with each method
-(docs/user/compare.md)."""
+"""`oratorio compare`: runs a program in turns with the host's own MPI-IO and with each method, until their
+times separate (docs/user/compare.md)."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from oratorio.errors import TIMED_OUT, OratorioError
+from oratorio.compare.interval import Interval, are_apart, interval_of
+from oratorio.compare.outputs import Outputs, State
+from oratorio.errors import FAILED, TIMED_OUT, OratorioError
 from oratorio.launch import launch
 from oratorio.library import method_table
+from oratorio.quantity import left_text
 from oratorio.report.facts import Run, Spent, median
 from oratorio.report.outcome import last_words, why_nothing
 from oratorio.report.run_recorder import Recorder
@@ -36,6 +40,8 @@ class Arm:
     # for each run, the times of the rank that spent most in accesses
     spent: list[Spent] = field(default_factory=list)
     used: dict[str, int] = field(default_factory=dict)  # method -> number of accesses
+    moved: int | None = None  # bytes that all ranks moved in a run; None if the recording is incomplete
+    differing: dict[str, str] = field(default_factory=dict)  # output file -> how it differs from the host's
     problem: str = ""  # why no further runs are made: a run failed, or the method served no access
     exit_code: int = 0  # of the first run that failed, TIMED_OUT if it took too long
 
@@ -58,8 +64,9 @@ class Arm:
         return sorted(self.spent, key=lambda spent: spent.total)[(len(self.spent) - 1) // 2]
 
     @property
-    def spread(self) -> tuple[float, float]:
-        return min(self.walls), max(self.walls)
+    def interval(self) -> Interval | None:
+        """The confidence interval of the wall clock time; None after too few runs."""
+        return interval_of(self.walls)
 
 
 def arms_of(asked: str | None, all_methods: bool) -> list[Arm]:
@@ -75,11 +82,11 @@ def arms_of(asked: str | None, all_methods: bool) -> list[Arm]:
     return [Arm(name) for name in dict.fromkeys([HOST, AUTO, *names])]
 
 
-def turns(arms: Sequence[Arm], repeat: int) -> list[list[Arm]]:
-    """Returns the order of the arms in each turn. Each turn begins with a different arm; the host is the
-    very first."""
-    count = len(arms)
-    return [[arms[(turn + place) % count] for place in range(count)] for turn in range(repeat)]
+def order_of(arms: Sequence[Arm], turn: int) -> list[Arm]:
+    """Returns the order of the arms in a turn, counted from 0. Each turn begins with a different arm; the
+    host is the very first."""
+    first = turn % len(arms)
+    return [*arms[first:], *arms[:first]]
 
 
 def _why_not(name: str, run: Run) -> str:
@@ -110,6 +117,7 @@ def take(arm: Arm, run: Run, said: str, seconds_max: float) -> None:
     if arm.name == HOST:
         return
     arm.spent.append(max(run.processes.values(), key=lambda spent: spent.total))
+    arm.moved = None if run.dropped else run.moved
     for file in run.files:
         for access in file.accesses:
             method = access.args.get("method", "at once")
@@ -118,16 +126,34 @@ def take(arm: Arm, run: Run, said: str, seconds_max: float) -> None:
         arm.problem, arm.walls, arm.spent = why, [], []
 
 
+def difference(arm: Arm, host: Arm) -> str | None:
+    """Returns `faster`, `slower` or `none`, by the confidence intervals of the wall clock times of an arm
+    and of the host; None after too few runs."""
+    apart = are_apart(arm.walls, host.walls)
+    if arm is host or apart is None:
+        return None
+    return ("faster" if arm.wall < host.wall else "slower") if apart else "none"
+
+
 def against(arm: Arm, host: Arm) -> str:
     """Returns a text that says how many times as fast as the host an arm is by the wall clock, and whether
-    their times overlap."""
+    there is a difference."""
     if arm is host or not arm.walls or not host.walls:
         return ""
-    ratio = f"{host.wall / arm.wall:.2f} x"
-    if len(arm.walls) < 2 or len(host.walls) < 2:
-        return ratio
-    apart = arm.spread[1] < host.spread[0] or host.spread[1] < arm.spread[0]
-    return ratio if apart else f"{ratio}, within the spread"
+    return f"{host.wall / arm.wall:.2f} x" + (", no difference" if difference(arm, host) == "none" else "")
+
+
+def host_of(arms: Sequence[Arm]) -> Arm:
+    """Returns the arm of the host's own MPI-IO."""
+    return next(arm for arm in arms if arm.name == HOST)
+
+
+def moved_by(arm: Arm, arms: Sequence[Arm]) -> int | None:
+    """Returns the bytes that a run of the arm moved; None if unknown. The host's runs are not recorded: they
+    move the same bytes as the others."""
+    if arm.name != HOST:
+        return arm.moved
+    return next((other.moved for other in arms if other.moved is not None), None)
 
 
 def best_of(arms: Sequence[Arm]) -> Arm | None:
@@ -136,21 +162,43 @@ def best_of(arms: Sequence[Arm]) -> Arm | None:
     return min(known, key=lambda arm: arm.io_seconds) if known else None
 
 
-def document_of(arms: Sequence[Arm]) -> dict[str, Any]:
+def document_of(arms: Sequence[Arm], outputs: Outputs) -> dict[str, Any]:
     """Returns the members of the JSON document that are about the arms."""
-    best = best_of(arms)
+    best, host = best_of(arms), host_of(arms)
     rows = [
         {
             "name": arm.name,
             "wall_seconds": arm.walls,
+            "interval": arm.interval,
+            "difference": difference(arm, host),
             "access_seconds": [spent.total for spent in arm.spent],
+            "bytes": moved_by(arm, arms),
             "used": arm.used,
+            "differing_files": unequal_of(arm, outputs),
             "problem": arm.problem or None,
             "exit_code": arm.exit_code,
         }
         for arm in arms
     ]
-    return {"best": best.name if best else None, "methods": rows}
+    return {
+        "best": best.name if best else None,
+        "files": sorted(outputs.reference or ()),
+        "unsteady_files": sorted(outputs.unsteady),
+        "methods": rows,
+    }
+
+
+def unequal_of(arm: Arm, outputs: Outputs) -> dict[str, str]:
+    """Returns name -> how an output file of the arm differs from the host's, without those in which the
+    host's own runs differ."""
+    return {name: how for name, how in arm.differing.items() if name not in outputs.unsteady}
+
+
+def exit_code_of(arms: Sequence[Arm], outputs: Outputs) -> int:
+    """Returns the exit code of the first arm of which a run failed; else FAILED if output files differ, or
+    0."""
+    failed = next((arm.exit_code for arm in arms if arm.failed), 0)
+    return failed or (FAILED if any(unequal_of(arm, outputs) for arm in arms) else 0)
 
 
 def _prepare(before: str | None) -> None:
@@ -163,41 +211,93 @@ def _prepare(before: str | None) -> None:
 
 @dataclass(frozen=True)
 class Rules:
-    """The number of runs of each arm, their time limit, a shell command to run before each, and the hints of
-    the runs with Oratorio."""
+    """The largest number of runs of each arm, the time limit of a run, a shell command to run before each,
+    the hints of the runs with Oratorio, the time after which no turn is begun, and patterns of output
+    files."""
 
     repeat: int
     seconds_max: float
     before: str | None = None
     hints: Sequence[str] = ()
+    budget: float | None = None
+    outputs: Sequence[str] = ()
 
 
-def _run(
-    arm: Arm, words: Sequence[str], recorder: Recorder, rules: Rules, variables: Mapping[str, str] | None
-) -> str:
-    run, said = recorder.apart(words, variables, rules.seconds_max)
-    take(arm, run, said, rules.seconds_max)
-    return said
+@dataclass
+class _Comparison:
+    """The state of a comparison while its runs are made."""
+
+    arms: Sequence[Arm]
+    recorder: Recorder
+    rules: Rules
+    outputs: Outputs
+    begun: float = field(default_factory=time.monotonic)
+    runs: int = 0
+
+    def still_open(self) -> list[Arm]:
+        """Returns the arms that are to run in the next turn: those whose difference from the host is not yet
+        known, and the host if there is one."""
+        host = host_of(self.arms)
+        others = [
+            arm
+            for arm in self.arms
+            if arm is not host and not arm.problem and difference(arm, host) in (None, "none")
+        ]
+        return [host, *others] if others else []
+
+    def progress(self, turn: int, arm: Arm) -> str:
+        """Returns a line about the next run, with an estimate of the remaining time."""
+        most = self.runs + len(self.still_open()) * (self.rules.repeat - turn)
+        left = left_text(self.runs / max(most, 1), time.monotonic() - self.begun)
+        return f"turn {turn + 1} of at most {self.rules.repeat}: {arm.name}{left}"
+
+    def run(self, arm: Arm, words: Sequence[str], variables: Mapping[str, str] | None) -> None:
+        """Runs an arm once. Raises CompareError, with the program's exit code, if the program fails without
+        Oratorio."""
+        _prepare(self.rules.before)
+        before = self.outputs.state()
+        run, said = self.recorder.apart(words, variables, self.rules.seconds_max)
+        take(arm, run, said, self.rules.seconds_max)
+        self.runs += 1
+        if arm.name == HOST and arm.failed:
+            sys.stderr.write(said)
+            raise CompareError(f"the program fails without Oratorio: {arm.problem}", arm.exit_code)
+        if not arm.problem and self.rules.outputs:
+            self._compare_files(arm, before)
+
+    def _compare_files(self, arm: Arm, before: State) -> None:
+        try:
+            arm.differing |= self.outputs.differing(before, arm.name == HOST)
+        except OSError as error:
+            raise CompareError(f"{error.filename} can't be read: {error.strerror}") from None
+        if not self.outputs.reference:
+            names = " ".join(self.rules.outputs)
+            raise CompareError(f"the program wrote no file {names} without Oratorio; quote the pattern")
 
 
 def compare(
     arms: Sequence[Arm], words: Sequence[str], recorder: Recorder, rules: Rules, environ: Mapping[str, str],
     tell: Callable[[str], None] = lambda text: None,
-) -> None:  # fmt: skip
-    """Runs the arms in turns. Raises CompareError, with the program's exit code, if the program fails without
-    Oratorio, and LaunchError before the first run if a hint is not key=value."""
+) -> Outputs:  # fmt: skip
+    """Runs the arms in turns, each until its confidence interval and the host's separate, or the limits of
+    `rules` are reached. Returns what is known about output files.
+
+    Raises CompareError, with the program's exit code, if the program fails without Oratorio, and LaunchError
+    before the first run if a hint is not key=value.
+    """
     variables = {
         arm.name: launch.oratorio_variables(arm.name, rules.hints, False, environ)
         for arm in arms
         if arm.name != HOST
     }
-    for number, order in enumerate(turns(arms, rules.repeat)):
-        for arm in order:
-            if arm.problem:
-                continue
-            tell(f"{number + 1} of {rules.repeat}: {arm.name}")
-            _prepare(rules.before)
-            said = _run(arm, words, recorder, rules, variables.get(arm.name))
-            if arm.name == HOST and arm.failed:
-                sys.stderr.write(said)
-                raise CompareError(f"the program fails without Oratorio: {arm.problem}", arm.exit_code)
+    state = _Comparison(arms, recorder, rules, Outputs(rules.outputs))
+    for turn in range(rules.repeat):
+        if turn and rules.budget is not None and time.monotonic() - state.begun >= rules.budget:
+            tell(f"{rules.budget:g} s are over: no more turns")
+            break
+        taking_part = state.still_open()
+        for arm in order_of(arms, turn):
+            if arm in taking_part:
+                tell(state.progress(turn, arm))
+                state.run(arm, words, variables.get(arm.name))
+    return state.outputs

@@ -7,15 +7,32 @@ import time
 from collections.abc import Sequence
 
 from oratorio import __version__
-from oratorio.compare.compare import HOST, Arm, Rules, against, best_of
+from oratorio.compare.compare import (
+    HOST,
+    Arm,
+    Rules,
+    against,
+    best_of,
+    difference,
+    host_of,
+    moved_by,
+    unequal_of,
+)
+from oratorio.compare.interval import RUNS_LEAST
+from oratorio.compare.outputs import Outputs
+from oratorio.quantity import counted
 from oratorio.report.facts import PARTS
 from oratorio.report.html_page import bar, legend, page, stack, table, text
-from oratorio.report.page import MEANS, seconds_text
+from oratorio.report.page import MEANS, rate_text, seconds_text
 
-HEADS = ("method", "wall clock", "least to most", "in accesses", "as fast as the host", "done by")
+HEADS = (
+    "method", "runs", "wall clock", "95 % interval", "MiB/s", "in accesses", "as fast as the host", "done by",
+)  # fmt: skip
 NOTE = (
-    "Wall clock: the median time from the launcher's start to its end. In accesses: the recorded "
-    "time of the slowest rank. The host's own MPI-IO is not recorded: compare with it by the wall clock."
+    "Wall clock: the median time from the launcher's start to its end. 95 % interval: of the typical wall "
+    f"clock, known from {RUNS_LEAST} runs on. MiB/s: the bytes that the program's accesses moved, by wall "
+    "clock. In accesses: the recorded time of the slowest rank. The host's own MPI-IO is not recorded: "
+    "compare with it by wall clock."
 )
 
 
@@ -25,22 +42,61 @@ def _used(arm: Arm) -> str:
     return "the MPI's own MPI-IO" if arm.name == HOST else ", ".join(arm.used)
 
 
-def cells_of(arm: Arm, host: Arm) -> list[str]:
+def _interval_text(arm: Arm) -> str:
+    return " to ".join(map(seconds_text, arm.interval)) if arm.interval else ""
+
+
+def cells_of(arm: Arm, arms: Sequence[Arm]) -> list[str]:
     """Returns the cells of one arm's row."""
     if not arm.walls:
-        return [arm.name, "", "", "", "", _used(arm)]
-    spread = " to ".join(seconds_text(seconds) for seconds in arm.spread) if len(arm.walls) > 1 else ""
+        return [arm.name, *[""] * (len(HEADS) - 2), _used(arm)]
+    moved = moved_by(arm, arms)
+    rate = rate_text(moved, arm.wall) if moved is not None else ""
     inside = seconds_text(arm.io_seconds) if arm.spent else "not recorded"
-    return [arm.name, seconds_text(arm.wall), spread, inside, against(arm, host), _used(arm)]
+    return [
+        arm.name, str(len(arm.walls)), seconds_text(arm.wall), _interval_text(arm), rate, inside,
+        against(arm, host_of(arms)), _used(arm),
+    ]  # fmt: skip
 
 
-def _host_of(arms: Sequence[Arm]) -> Arm:
-    return next(arm for arm in arms if arm.name == HOST)
+def differences_of(arms: Sequence[Arm]) -> list[str]:
+    """Returns a sentence for each arm whose runs show no difference from the host's, with both intervals, or
+    one that there were too few runs."""
+    host = host_of(arms)
+    if len(host.walls) < RUNS_LEAST:
+        return [f"Too few runs for confidence intervals: {RUNS_LEAST} of each method are the least."]
+    return [
+        f"No difference between {arm.name} ({_interval_text(arm)}) and the host ({_interval_text(host)}) "
+        f"in {counted(len(arm.walls), 'run')}."
+        for arm in arms
+        if difference(arm, host) == "none"
+    ]
 
 
-def table_of(arms: Sequence[Arm]) -> str:
+def files_of(arms: Sequence[Arm], outputs: Outputs) -> list[str]:
+    """Returns sentences about the output files; none if no patterns were given."""
+    if not outputs.reference:
+        return []
+    lines = [
+        f"Output files with {arm.name} differ from the host's: "
+        + ", ".join(f"{name} ({how})" for name, how in sorted(unequal_of(arm, outputs).items()))
+        + "."
+        for arm in arms
+        if unequal_of(arm, outputs)
+    ]
+    steady = len(outputs.reference.keys() - outputs.unsteady)
+    if steady and not lines:
+        lines.append(f"{counted(steady, 'output file')} equal byte for byte after all runs.")
+    if outputs.unsteady:
+        lines.append(
+            f"Not compared, because the host's own runs differ: {', '.join(sorted(outputs.unsteady))}."
+        )
+    return lines
+
+
+def table_of(arms: Sequence[Arm], outputs: Outputs) -> str:
     """Returns the table as text for a terminal."""
-    rows = [list(HEADS), *(cells_of(arm, _host_of(arms)) for arm in arms)]
+    rows = [list(HEADS), *(cells_of(arm, arms) for arm in arms)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(HEADS))]
     lines = []
     for row in rows:
@@ -49,16 +105,17 @@ def table_of(arms: Sequence[Arm]) -> str:
             for column, (cell, width) in enumerate(zip(row, widths))  # noqa: B905  Python 3.9
         ]
         lines.append("  ".join(cells).rstrip())
+    lines += differences_of(arms)
     best = best_of(arms)
     if best:
         lines.append(f"Least time in accesses: {best.name}, {seconds_text(best.io_seconds)}.")
-    return "\n".join(lines)
+    return "\n".join([*lines, *files_of(arms, outputs)])
 
 
-def html_of(arms: Sequence[Arm], command: str, rules: Rules, machine: str) -> str:
+def html_of(arms: Sequence[Arm], outputs: Outputs, command: str, rules: Rules, machine: str) -> str:
     """Returns the comparison as a page."""
-    host, best = _host_of(arms), best_of(arms)
-    most = max((arm.spread[1] for arm in arms if arm.walls), default=0.0) or 1.0
+    host, best = host_of(arms), best_of(arms)
+    most = max((max(arm.walls) for arm in arms if arm.walls), default=0.0) or 1.0
     walls = [
         bar(arm.name, [("host" if arm is host else "ours", 0.0, arm.wall / most, seconds_text(arm.wall))],
             seconds_text(arm.wall))
@@ -72,7 +129,8 @@ def html_of(arms: Sequence[Arm], command: str, rules: Rules, machine: str) -> st
         for arm in recorded
     ]  # fmt: skip
     made = time.strftime("%Y-%m-%d %H:%M:%S")
-    again = "once" if rules.repeat == 1 else f"{rules.repeat} times, in turns"
+    again = "once" if rules.repeat == 1 else f"at most {rules.repeat} times, in turns"
+    told = "".join(f"<p>{text(line)}</p>" for line in (*differences_of(arms), *files_of(arms, outputs)))
     before = f" Before each run: <code>{text(rules.before)}</code>." if rules.before else ""
     hints = f" Hints: <code>{text(' '.join(rules.hints))}</code>." if rules.hints else ""
     return page(
@@ -81,8 +139,9 @@ def html_of(arms: Sequence[Arm], command: str, rules: Rules, machine: str) -> st
         f'<p class="soft">{made}, on {text(machine)}, Oratorio {__version__}; each {again}.{before}'
         f"{hints}</p>",
         f"<p>{text(NOTE)}</p>",
-        table(HEADS, [cells_of(arm, host) for arm in arms], words=(len(HEADS) - 1,),
+        table(HEADS, [cells_of(arm, arms) for arm in arms], words=(len(HEADS) - 1,),
               best=arms.index(best) if best else None),
+        told,
         "<h2>Wall clock</h2>", f'<div class="names">{"".join(walls)}</div>',
         "<h2>In accesses</h2><p>Times of the slowest rank, in the median run.</p>",
         legend([(part, MEANS[part]) for part in PARTS]), f'<div class="names">{"".join(inside)}</div>',
