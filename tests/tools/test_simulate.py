@@ -296,6 +296,36 @@ def test_impossible_requests_are_reported_before_building(words, complaint, monk
     assert complaint in capfd.readouterr().err
 
 
+def script(tmp_path, text):
+    """Returns a program that stands for oratorio_schedules."""
+    program = tmp_path / "schedules"
+    program.write_text(f"#!/bin/sh\n{text}")
+    program.chmod(0o755)
+    return str(program)
+
+
+def test_each_plan_is_a_step_with_its_share(tmp_path, monkeypatch):
+    told = []
+    monkeypatch.setattr(
+        sim_schedule, "program", lambda: script(tmp_path, f"cat <<'END'\n{LINES}\n{LINES}\nEND\n")
+    )
+    step = command.steps_of(lambda share, what: told.append((share, what)), 4)
+    with sim_schedule.Planner() as planner:
+        workload = sim_schedule.workload_of("btio", None)
+        plans = planner.schedules(workload, (8, 2), [("one", {}), ("two", {})], 1, step=step)
+    assert [plan.arm for plan in plans] == ["one", "two"] and plans[0].text == plans[1].text
+    assert told == [(0.0, "the data of btio"), (0.25, "the plan of one"), (0.5, "the plan of two")]
+    for _ in range(3):
+        step("more")
+    assert told[-1] == (1.0, "more"), "never more than everything"
+
+
+def test_a_plan_that_fails_is_reported(tmp_path, monkeypatch):
+    monkeypatch.setattr(sim_schedule, "program", lambda: script(tmp_path, "echo no room >&2; exit 1"))
+    with sim_schedule.Planner() as planner, pytest.raises(SimulateError, match="no plan of btio: no room"):
+        planner.schedules(sim_schedule.workload_of("btio", None), (8, 2), [("one", {})], 1)
+
+
 def plan_of(workload, ranks, nodes, arm=(("oratorio_method", "two_phase"), ("cb_nodes", "4"))):
     with sim_schedule.Planner() as planner:
         return planner.schedules(workload, (ranks, nodes), [("arm", dict(arm))], 1)[0]

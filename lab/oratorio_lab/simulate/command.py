@@ -13,6 +13,7 @@ from rich.table import Table
 
 from oratorio.command_line import Parser, within
 from oratorio.library import method_table
+from oratorio_lab import progress
 from oratorio_lab.simulate import report, s4u, smpi
 from oratorio_lab.simulate import search as sim_search
 from oratorio_lab.simulate import trace as sim_trace
@@ -25,7 +26,9 @@ from oratorio_lab.simulate.schedule import (
     Arm,
     Planner,
     Schedule,
+    Step,
     Workload,
+    hint_words,
     workload_of,
 )
 
@@ -98,33 +101,53 @@ class Ask:
     direction: str = DIRECTIONS[0]
 
 
-def answer(planner: Planner, ask: Ask, job: tuple[int, int], arms: list[Arm]) -> Answer:
+def steps_of(told: progress.Tell, whole: int) -> Step:
+    """Returns a function to call when one of at most `whole` steps begins; it reports the progress."""
+    begun = itertools.count()
+    return lambda what: told(min(next(begun) / whole, 1.0), what)
+
+
+def answer(planner: Planner, ask: Ask, job: tuple[int, int], arms: list[Arm], told: progress.Tell) -> Answer:
     """Returns the answer for a job of (ranks, nodes). Raises SimulateError."""
-    schedules = planner.schedules(ask.workload, job, arms, ask.rounds, ask.direction)
+    # A step for the data, one for the estimates, and for each arm the plan and the replays.
+    step = steps_of(told, 2 + len(arms) * (1 + tuple(ENGINES).index(ask.engine)))
+    schedules = planner.schedules(ask.workload, job, arms, ask.rounds, ask.direction, step)
+    step("the times of the plans")
     predictions = [predict(schedule, ask.machine) for schedule in schedules]
+    changed = sensitivities(schedules, ask.machine)
     replayed, written = [], []
     if ask.engine != "closed":
-        replayed = [s4u.replay(schedule, ask.machine) for schedule in schedules]
+        for schedule in schedules:
+            step(f"SimGrid's replay of {schedule.arm}")
+            replayed.append(s4u.replay(schedule, ask.machine))
     if ask.engine == "smpi":
         given = planner.given(ask.workload)
-        written = [
-            smpi.write(given, hints, schedule, ask.machine)
-            for (_, hints), schedule in zip(arms, schedules, strict=True)
-        ]
-    changed = sensitivities(schedules, ask.machine)
+        for (arm, hints), schedule in zip(arms, schedules, strict=True):
+            step(f"the library itself with {arm}")
+            written.append(smpi.write(given, hints, schedule, ask.machine))
     return Answer(ask.machine, ask.workload.name, schedules, predictions, changed, replayed, written)
 
 
-def seek(planner: Planner, ask: Ask, job: tuple[int, int], hints: Sequence[str], file: Path) -> Table:
+def seek(
+    planner: Planner,
+    ask: Ask,
+    job: tuple[int, int],
+    hints: Sequence[str],
+    file: Path,
+    told: progress.Tell,
+) -> Table:
     """Searches for the best hints, writes them to `file`, and returns a table of the search. Raises
     SimulateError, OSError."""
+    choices = sim_search.choices(ask.machine, *job)
+    # Each call for plans has a step for the data and one for each plan.
+    step = steps_of(told, 2 + sim_search.TURNS_MAX * sum(1 + len(values) for values in choices))
 
     def plan(tried: Sequence[Mapping[str, str]]) -> list[Schedule]:
-        arms = [(str(number), one) for number, one in enumerate(tried)]
-        return planner.schedules(ask.workload, job, arms, ask.rounds, ask.direction)
+        arms = [(hint_words(one), one) for one in tried]
+        return planner.schedules(ask.workload, job, arms, ask.rounds, ask.direction, step)
 
     start = own_hints(ask.machine, hints) | {"oratorio_method": "two_phase"}
-    steps = sim_search.search(plan, ask.machine, start, sim_search.choices(ask.machine, *job))
+    steps = sim_search.search(plan, ask.machine, start, choices)
     title = f"{ask.workload.name}, {job[0]} ranks on {job[1]} nodes of {ask.machine.name}"
     sim_search.write(file, title, steps[-1])
     return report.search_table(title, steps)
@@ -224,23 +247,30 @@ def _asks(options: argparse.Namespace, machine: Machine) -> tuple[sim_trace.Job 
 def _answers(options: argparse.Namespace) -> None:
     """Answers all questions and writes the requested files. Raises OratorioError, OSError."""
     console = Console(width=None if os.isatty(1) else 160, highlight=False)
+    stderr = Console(stderr=True, highlight=False)
     machine = _given(load(options.machine), options.set)
     recorded, asks = _asks(options, machine)
     counts = [recorded.file.ranks] if recorded else options.ranks or [16384]
     nodes = options.nodes or (recorded.nodes if recorded else None)
     jobs = [(count, nodes_of(machine, count, nodes)) for count in counts]
+    questions = list(itertools.product(jobs, asks))
     answers = []
     with Planner() as planner:
-        for job, ask in itertools.product(jobs, asks):
+        for number, (job, ask) in enumerate(questions):
             named = fitting(options.method.split(","), *job) if options.method else default_methods(*job)
             arms = [(arm, arm_hints(arm, machine, options.hint)) for arm in named]
-            answers.append(answer(planner, ask, job, arms))
+            title = f"{ask.workload.name}, {job[0]} ranks"
+            title += f" ({number + 1} of {len(questions)})" if len(questions) > 1 else ""
+            with progress.shown(stderr, title) as told:
+                answers.append(answer(planner, ask, job, arms, told))
             report.show(console, answers[-1])
         if recorded:
             sim_trace.show(console, recorded, answers)
         if options.search:
             ask = asks[recorded.most if recorded else 0]
-            console.print(seek(planner, ask, jobs[-1], options.hint, options.search))
+            with progress.shown(stderr, "search") as told:
+                found = seek(planner, ask, jobs[-1], options.hint, options.search, told)
+            console.print(found)
     if options.output:
         pages = [report.page(one) for one in answers]
         pages += [sim_trace.page(recorded, answers)] if recorded else []

@@ -4,7 +4,7 @@
 
 import subprocess
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -32,6 +32,7 @@ SMALL_PROCESSES = 1024
 SMALL_E3SM = {"e3sm_f": 12, "e3sm_g": 24}  # columns of the mesh for each process
 SMALL_POINTS = {"btio": 64, "s3d": 128}
 Arm = tuple[str, Mapping[str, str]]  # a name, and hints
+Step = Callable[[str], None]  # is called with what begins next
 WORKLOADS = ("e3sm_f", "e3sm_g", "btio", "s3d")
 DIRECTIONS = ("write", "read")
 # The bytes of a message before its pieces, or of an answer before its data (exchange/messages/rounds.hpp).
@@ -242,17 +243,31 @@ class Planner:
         arms: Sequence[Arm],
         rounds: int,
         direction: str = "write",
+        step: Step = lambda what: None,
     ) -> list[Schedule]:
-        """Returns a schedule for each arm; `job` is (ranks, nodes). Raises SimulateError."""
+        """Returns a schedule for each arm; `job` is (ranks, nodes). Calls `step` before the data of the
+        workload are made, before the first plan, and after each plan but the last. Raises SimulateError."""
         ranks, nodes = job
+        step(f"the data of {workload.name}")
         words = [self.given(workload), direction, str(ranks), str(nodes), str(rounds)]
         words += [hint_words(hints) for _, hints in arms]
-        told = subprocess.run([self._program, *words], capture_output=True, text=True)
-        if told.returncode != 0:
-            raise SimulateError(f"no plan of {workload.name}: {told.stderr.strip() or told.returncode}")
         plans: list[list[str]] = []
-        for line in told.stdout.splitlines():
-            if line.startswith("plan "):
-                plans.append([])
-            plans[-1].append(line)
+        with (
+            tempfile.TemporaryFile("w+") as errors,
+            subprocess.Popen(
+                [self._program, *words], stdout=subprocess.PIPE, stderr=errors, text=True
+            ) as planning,
+        ):
+            for first, _ in arms[:1]:
+                step(f"the plan of {first}")
+            for line in planning.stdout:
+                if line.startswith("plan "):
+                    plans.append([])
+                    if len(plans) < len(arms):
+                        step(f"the plan of {arms[len(plans)][0]}")
+                plans[-1].append(line.rstrip("\n"))
+            if planning.wait() != 0:
+                errors.seek(0)
+                told = errors.read().strip() or planning.returncode
+                raise SimulateError(f"no plan of {workload.name}: {told}")
         return [parse(lines, arm, ranks, nodes) for (arm, _), lines in zip(arms, plans, strict=True)]
