@@ -67,10 +67,20 @@ COMMANDS = {
         "Write an HTML page about a trace: where the time of a run went, and what would make it faster.",
         "oratorio.report.command:add_options",
     ),
+    "trace": Command(
+        "inspect",
+        "Print a trace: a table for each file, a row for each access, a column for each phase.",
+        "oratorio.trace.command:add_options",
+    ),
     "advise": Command(
         "inspect",
         "Say from a job's Darshan log what would make it faster, and what Oratorio would have done.",
         "oratorio.advise.command:add_options",
+    ),
+    "methods": Command(
+        "inspect",
+        "List the methods by which files are accessed, and those among which `auto` chooses.",
+        "oratorio.methods.command:add_options",
     ),
     "learned": Command(
         "inspect",
@@ -101,8 +111,17 @@ Oratorio: the MPI I/O chapter as a library of its own, over any MPI.
 {commands}
 `oratorio COMMAND --help` shows the options of a command, `oratorio --version` the version.
 """
-NEEDS_CHECKOUT = "A checkout has more: bench, calibrate, demo, simulate, trace, and what tests Oratorio.\n"
-
+NEEDS_CHECKOUT = "A checkout has more: bench, calibrate, demo, simulate, and what tests Oratorio.\n"
+# Commands that an installation lacks although pages and messages name them -> why, and what to do.
+ONLY_IN_CHECKOUT = {
+    "bench": "it measures with C++ programs that it builds for each MPI; `oratorio compare` measures a "
+    "program of yours",
+    "calibrate": "it measures with C++ programs that it builds for this machine and its MPI; the costs that "
+    "it writes to ~/.cache/oratorio are used by this installation, too",
+    "demo": "it builds a C program with parallel HDF5; `oratorio compare` runs a program of yours with and "
+    "without Oratorio",
+    "simulate": "it plans with a C++ program that it builds",
+}
 
 # Option -> its names in release 0.2, which release 0.3 still accepts. docs/user/stability.md has the
 # vocabulary.
@@ -243,6 +262,11 @@ def _find(words: Sequence[str]) -> tuple[str, Command]:
     for name in (" ".join(words[:2]), words[0]):
         if name in commands:
             return name, commands[name]
+    if words[0] in ONLY_IN_CHECKOUT:
+        raise OratorioError(
+            f"{words[0]} needs a checkout of Oratorio and a compiler: {ONLY_IN_CHECKOUT[words[0]]}. In a "
+            f"checkout (git clone), run ./oratorio {words[0]}"
+        )
     raise OratorioError(f"{words[0]}: no such command here; see oratorio --help")
 
 

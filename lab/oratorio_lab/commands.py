@@ -29,11 +29,6 @@ COMMANDS = {
         "Count pieces, messages, edges, tokens and storage calls of the papers' cases, without data or MPI.",
         "oratorio_lab.counts:add_options",
     ),
-    "trace": Command(
-        "inspect",
-        "Print a trace: a table for each file, a row for each access, a column for each phase.",
-        "oratorio_lab.trace.command:add_options",
-    ),
     "clients": Command(
         "develop",
         "Check that nothing is lost on real clients of network and cluster file systems on this machine.",

@@ -114,7 +114,16 @@ def test_a_method_that_does_not_exist_is_refused_without_a_checkout(prefix):
     assert done.returncode == 2
     assert "Did you mean two_phase?" in done.stderr
     done = call(prefix / "bin/oratorio", "bench")
+    assert done.returncode == 2 and "bench needs a checkout of Oratorio and a compiler" in done.stderr
+    done = call(prefix / "bin/oratorio", "no-such-command")
     assert done.returncode == 2 and "no such command here" in done.stderr
+
+
+def test_methods_and_traces_are_shown_without_a_checkout(prefix, tmp_path):
+    done = call(prefix / "bin/oratorio", "methods")
+    assert done.returncode == 0 and "two_phase" in done.stdout
+    done = call(prefix / "bin/oratorio", "trace", tmp_path / "none.json")
+    assert done.returncode == 2 and "none.json" in done.stderr and "Traceback" not in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -175,3 +175,18 @@ def test_the_manual_page_is_current():
         [sys.executable, ROOT / "dev/generate/man.py", "--check"], capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("name", command_line.ONLY_IN_CHECKOUT)
+def test_an_installation_says_why_it_lacks_a_command(name, call, tmp_path):
+    (tmp_path / "cli/oratorio/installed").mkdir()
+    (tmp_path / "cli/oratorio/installed/libraries").write_text("lib\n")
+    done = call(name)
+    assert (done.returncode, done.stdout) == (REFUSED, "")
+    assert done.stderr.startswith(f"oratorio: {name} needs a checkout of Oratorio and a compiler: it ")
+    assert done.stderr.endswith(f"run ./oratorio {name}\n")
+
+
+def test_every_command_that_the_overview_says_a_checkout_has_is_there():
+    assert set(command_line.ONLY_IN_CHECKOUT) < set(COMMANDS)
+    assert all(f" {name}," in command_line.NEEDS_CHECKOUT for name in command_line.ONLY_IN_CHECKOUT)

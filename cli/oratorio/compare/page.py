@@ -24,6 +24,7 @@ from oratorio.quantity import counted
 from oratorio.report.facts import PARTS
 from oratorio.report.html_page import bar, legend, page, stack, table, text
 from oratorio.report.page import MEANS, rate_text, seconds_text
+from oratorio.text_table import aligned
 
 HEADS = (
     "method", "runs", "wall clock", "95 % interval", "MiB/s", "in accesses", "as fast as the host", "done by",
@@ -97,14 +98,7 @@ def files_of(arms: Sequence[Arm], outputs: Outputs) -> list[str]:
 def table_of(arms: Sequence[Arm], outputs: Outputs) -> str:
     """Returns the table as text for a terminal."""
     rows = [list(HEADS), *(cells_of(arm, arms) for arm in arms)]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(HEADS))]
-    lines = []
-    for row in rows:
-        cells = [
-            cell.ljust(width) if column in (0, len(HEADS) - 1) else cell.rjust(width)
-            for column, (cell, width) in enumerate(zip(row, widths))  # noqa: B905  Python 3.9
-        ]
-        lines.append("  ".join(cells).rstrip())
+    lines = aligned(rows, left=(0, len(HEADS) - 1))
     lines += differences_of(arms)
     best = best_of(arms)
     if best:

@@ -6,13 +6,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from rich.console import Console
+from typing import Any
 
 from oratorio.markdown import table as table_of
 from oratorio.quantity import counted
+from oratorio.text_table import aligned
 from oratorio.trace.trace import Access, File
 
 MIB = 1 << 20
@@ -134,22 +132,18 @@ def document_of(file: File) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def show(files: Sequence[File], console: Console) -> None:
-    """Prints the tables to a terminal."""
-    from rich.table import Table  # noqa: PLC0415  Markdown is also made where rich is not installed
-
+def text(files: Sequence[File]) -> str:
+    """Returns the tables as text for a terminal."""
+    lines = []
     for file in files:
         rows = rows_of(file)
-        table = Table(title=title_of(file), title_justify="left")
-        for index, head in enumerate(heads_of(rows)):
-            table.add_column(head, justify="left" if index < 2 else "right")
-        for row in rows:
-            table.add_row(*cells_of(row, columns_of(rows)))
-        console.print(table)
+        cells = [heads_of(rows), *(cells_of(row, columns_of(rows)) for row in rows)]
+        lines.append("\n".join([title_of(file), *aligned(cells, left=(0, 1))]))
+    return "\n\n".join(lines)
 
 
 def markdown(files: Sequence[File]) -> str:
-    """Returns the tables that show() prints, as Markdown."""
+    """Returns the tables as Markdown."""
     lines = []
     for file in files:
         rows = rows_of(file)

@@ -4,11 +4,10 @@
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING
 
+from oratorio.trace.plot import pyplot
 from oratorio_lab.bench import report, styles
 from oratorio_lab.bench.arms import RAW
 from oratorio_lab.bench.report import Summary
@@ -33,17 +32,6 @@ STYLE = {
     "grid.color": "#E5E7EA",
     "axes.axisbelow": True,
 }
-
-
-@cache
-def pyplot() -> ModuleType:
-    """Imports matplotlib only when something is drawn, because the import takes longer than a small run."""
-    import matplotlib as mpl  # noqa: PLC0415
-
-    mpl.use("Agg")
-    from matplotlib import pyplot as module  # noqa: PLC0415
-
-    return module
 
 
 def _rate(mib_per_s: float | None) -> str:

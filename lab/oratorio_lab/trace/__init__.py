@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`oratorio trace`: draws a trace, and extracts its accesses."""
+"""Extracts the accesses of a trace, to replay them."""

@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Draws a trace: a band for each rank, with its phases above and the details of each phase below."""
 
-from collections.abc import Sequence
-from pathlib import Path
+from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+
+from oratorio.errors import OratorioError
 from oratorio.trace.trace import File, Span, TraceError
-from oratorio_lab.bench.plot import pyplot
 
 COLORS = {
     "planning": "#8E6BBF",
@@ -25,6 +29,21 @@ PHASE = (0.1, 0.4)  # a phase's offset in the band of its rank, and its height
 DETAIL = (0.55, 0.3)
 RANKS_MOST = 64  # at most this many ranks are drawn, because more bands could not be distinguished
 BARS_MOST = 20_000
+
+
+@cache
+def pyplot() -> ModuleType:
+    """Imports matplotlib only when something is drawn, because the import takes longer than a small run.
+    Raises OratorioError where it is not installed."""
+    try:
+        import matplotlib as mpl  # noqa: PLC0415
+    except ImportError:
+        raise OratorioError("a picture needs matplotlib: pip install matplotlib") from None
+
+    mpl.use("Agg")
+    from matplotlib import pyplot as module  # noqa: PLC0415
+
+    return module
 
 
 def _bars(spans: Sequence[Span], name: str, begin: float) -> list[tuple[float, float]]:

@@ -1,17 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`oratorio trace`: shows the accesses of a run from the trace that ORATORIO_TRACE wrote."""
 
+from __future__ import annotations
+
 import argparse
 from pathlib import Path
 
-from rich.console import Console
-
 from oratorio.command_line import Parser
 from oratorio.document import add_json, print_document
-from oratorio.trace import table, trace
-from oratorio_lab.trace import plot as trace_plot
-
-WIDTH = 180  # columns if the output is no terminal
+from oratorio.trace import plot, table, trace
 
 
 def _chosen(files: list[trace.File], name: str | None) -> list[trace.File]:
@@ -38,13 +35,9 @@ def add_options(parser: Parser) -> None:
 def _trace(options: argparse.Namespace) -> int:
     files = _chosen(trace.read(options.path), options.file)
     if options.plot:
-        trace_plot.draw(files[0], options.plot)
+        plot.draw(files[0], options.plot)
     if options.json:
         print_document("trace", files=[table.document_of(file) for file in files])
         return 0
-    if options.markdown:
-        print(table.markdown(files))
-        return 0
-    console = Console(highlight=False)
-    table.show(files, console if console.is_terminal else Console(highlight=False, width=WIDTH))
+    print(table.markdown(files) if options.markdown else table.text(files))
     return 0
