@@ -63,6 +63,9 @@ def test_report(trace, capsys):
     assert told["page"] == str(trace.with_suffix(".html")) and Path(told["page"]).exists()
     assert (told["ranks"], told["accesses"], told["bytes"]) == (2, 5, 5 << 20)
     assert told["files"] == ["/scratch/out.h5"] and set(told["access_seconds"]) == {"0", "1"}
+    assert told["rates"]["write"]["bytes"] == 5 << 20 and told["rates"]["write"]["seconds"] > 0
+    for rank in told["waited_for"]:
+        assert set(rank) == {"rank", "late_calls", "late_seconds", "busy_seconds"}
     for advice in told["advice"]:
         assert set(advice) == {"rule", "sees", "tries", "page", "seconds", "changes"}
 

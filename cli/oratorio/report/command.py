@@ -19,6 +19,7 @@ from oratorio.report import page, run_recorder
 from oratorio.report.advice import advise
 from oratorio.report.facts import Run
 from oratorio.report.outcome import why_nothing
+from oratorio.report.waits import rates_of, waited_for
 from oratorio.trace.trace import TraceError
 
 ADVICE_MOST = 3  # at most this many pieces of advice are printed in the terminal
@@ -96,6 +97,8 @@ def _print_document(run: Run, out: Path) -> None:
     print_document(
         "report", page=str(out), ranks=run.ranks, files=sorted({file.path for file in run.files}),
         accesses=run.accesses, dropped_accesses=run.dropped, bytes=run.moved,
+        rates={direction: asdict(rate) for direction, rate in rates_of(run).items()},
+        waited_for=[asdict(one) for one in waited_for(run)],
         access_seconds={str(process): asdict(spent) for process, spent in run.processes.items()},
         advice=[asdict(advice) for advice in advise(run)],
     )  # fmt: skip

@@ -31,10 +31,12 @@ from oratorio.report.finding import Advice
 from oratorio.report.html_page import bar, facts, legend, page, stack, table, text
 from oratorio.report.html_page import write as write_page
 from oratorio.report.outcome import why_nothing
+from oratorio.report.waits import busy_seconds, rates_of, waited_for
 
 MIB = 1 << 20
 BARS_MOST = 64  # ranks that are drawn; the page states how many are not
 FILES_MOST = 20
+WAITED_MOST = 10  # ranks that others waited for longest
 DECISIONS_MOST = 40
 SPANS_MOST = 400  # spans of one colour that are closer than 1 / SPANS_MOST of a line's width are joined
 MEANS = {
@@ -87,12 +89,20 @@ def _figures(run: Run) -> str:
     names = dict.fromkeys(library_name(file) for file in run.files)
     kinds = dict.fromkeys(mount.kind for file in run.files if (mount := file_system_of(file)))
     nodes = max((file.nodes for file in run.files), default=1)
+    busy = busy_seconds(access for file in run.files for access in file.accesses)
+    is_whole = run.wall_seconds and not run.dropped
+    rates = [
+        (f"{direction} rate", f"{rate_text(rate.bytes, rate.seconds)} MiB/s")
+        for direction, rate in rates_of(run).items()
+    ]
     return facts([
         ("ranks", f"{run.ranks} on {counted(nodes, 'node')}"),
         ("in accesses, slowest rank", seconds_text(run.io_seconds)),
         ("the command took", seconds_text(run.wall_seconds) if run.wall_seconds else ""),
         ("share of accesses in it", of_wall),
+        ("outside of accesses", seconds_text(max(0.0, run.wall_seconds - busy)) if is_whole else ""),
         ("moved", amount(run.moved)),
+        *rates,
         ("accesses", str(run.accesses)),
         ("files", str(len({file.location for file in run.files}))),
         ("file system", ", ".join(kinds or names)),
@@ -132,9 +142,32 @@ def _spending(run: Run) -> str:
     spread = table(["time in accesses", "least", "median", "most", "of"], rows)
     return (
         "<h2>Where the time went</h2><p>Totals of all accesses of each rank of MPI_COMM_WORLD. A "
-        "nonblocking access counts only the time spent working on it.</p>"
+        "nonblocking access counts only the time spent working on it. Opening and closing files is not "
+        "recorded: it is part of the time outside of accesses, as are the launcher's start and the program's "
+        "own work. Rates are the bytes of all ranks by the time during which any rank was in such an "
+        "access.</p>"
         + legend([(part, MEANS[part]) for part in PARTS]) + "".join(lines) + note + spread
     )  # fmt: skip
+
+
+def _waits(run: Run) -> str:
+    found = waited_for(run)
+    if not found:
+        return ""
+    rows = [
+        [f"rank {one.rank}", str(one.late_calls or ""), seconds_text(one.late_seconds),
+         seconds_text(one.busy_seconds), seconds_text(one.seconds)]
+        for one in found[:WAITED_MOST]
+    ]  # fmt: skip
+    heads = ["waited for", "calls it entered last", "until it entered", "while it worked", "together"]
+    more = len(found) - WAITED_MOST
+    note = f'<p class="soft">{counted(more, "rank")} more, for less time.</p>' if more > 0 else ""
+    return (
+        "<h2>Ranks that others waited for</h2><p>In blocking collective calls; times are sums over the ranks "
+        "that waited. A rank that worked stored, loaded or copied data; the idle time of the others is "
+        "divided among such ranks by the time that each worked. Waits until a rank entered come from the "
+        "program, not from the storage.</p>" + table(heads, rows) + note
+    )
 
 
 def _when(run: Run) -> str:
@@ -295,7 +328,7 @@ def html_of(run: Run, environ: dict[str, str]) -> str:
     limits = limits_of(run, environ)
     return page(
         "Oratorio: report", _head(run), _figures(run), _advice(advise(run, limits)), _spending(run),
-        _when(run), _files(run), _why(run), _limits(limits), _remarks(run), _foot(run),
+        _waits(run), _when(run), _files(run), _why(run), _limits(limits), _remarks(run), _foot(run),
     )  # fmt: skip
 
 
