@@ -2,6 +2,7 @@
 """Tests the command line: help, errors and exit codes of all commands. Those that start jobs load little, and
 read programs without the tools of a compiler."""
 
+import ast
 import os
 import shutil
 import subprocess
@@ -190,3 +191,19 @@ def test_an_installation_says_why_it_lacks_a_command(name, call, tmp_path):
 def test_every_command_that_the_overview_says_a_checkout_has_is_there():
     assert set(command_line.ONLY_IN_CHECKOUT) < set(COMMANDS)
     assert all(f" {name}," in command_line.NEEDS_CHECKOUT for name in command_line.ONLY_IN_CHECKOUT)
+
+
+def aliases_of_types(source):
+    """Yields the lines that Python evaluates and that join types by |, which Python 3.9 can't."""
+    for node in ast.walk(ast.parse(source)):
+        value = getattr(node, "value", None)
+        if isinstance(node, ast.Assign) and isinstance(value, ast.BinOp) and isinstance(value.op, ast.BitOr):
+            ends = (value.left, value.right)
+            if any(isinstance(end, ast.Constant) and end.value is None for end in ends):
+                yield ast.unparse(node)
+
+
+def test_installed_modules_can_be_imported_by_python_3_9():
+    assert list(aliases_of_types("Kind = int | None")) == ["Kind = int | None"]
+    files = (ROOT / "cli/oratorio").rglob("*.py")
+    assert {str(file): found for file in files if (found := list(aliases_of_types(file.read_text())))} == {}

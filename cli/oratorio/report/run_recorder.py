@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Union
 
 from oratorio.errors import OratorioError, tell
 from oratorio.launch import launch
@@ -26,7 +26,8 @@ from oratorio.trace import trace
 EXPLAIN = "explain.json"
 RECORDING = ("ORATORIO_TRACE", "ORATORIO_EXPLAIN")
 GRACE_SECONDS = 10  # seconds from SIGTERM to SIGKILL
-Handler = Callable[[int, object], object] | int | None  # a handler as signal.signal takes it
+# A handler as signal.signal takes it; Python 3.9 has no | of types.
+Handler = Union[Callable[[int, object], object], int, None]  # noqa: UP007
 PASSED_ON = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 
 
