@@ -70,3 +70,19 @@ def test_tables_sort_by_section_number_and_counts_add_up():
         "14.6.10 File size: 1 of 1 ok",
     ]
     assert command.summary(report) == "3 rules: 1 ok, 1 wrong, 1 not available"
+
+
+def test_progress_has_the_remaining_time(monkeypatch, capsys):
+    clock = iter([0.0, 0.0, 5.0, 25.0, 30.0, 31.0])
+    monkeypatch.setattr(command.time, "monotonic", lambda: next(clock))
+    progress = command.Progress()
+    progress.start(4)
+    for _ in range(2):
+        progress.advance(None)
+    assert capsys.readouterr().err == "2 of 4 rules, about 25 s left\n", "a line every 20 s in a log"
+    monkeypatch.setattr(command.sys.stderr, "isatty", lambda: True)
+    progress.advance(None)
+    progress.advance(None)
+    first, second = capsys.readouterr().err.split("\r")
+    assert first.rstrip() == "3 of 4 rules, about 10 s left"
+    assert second.rstrip() == "4 of 4 rules" and len(second.strip("\n")) == len(first)

@@ -14,8 +14,11 @@ from pathlib import Path
 from oratorio.command_line import Parser, add_job, within
 from oratorio.conformance import conformance
 from oratorio.conformance.conformance import BROKEN, OK, Outcome, Report
+from oratorio.quantity import left_text
 
 WIDTH = 110  # columns of the printed report
+LINE_WIDTH = 50  # columns of the line of progress, which covers a longer line before it
+QUIET_SECONDS = 20  # seconds between two lines of progress that go to no terminal
 
 TITLES = {
     "7.7": "Attribute callbacks",
@@ -141,26 +144,36 @@ def as_json(report: Report, with_oratorio: bool) -> str:
     return json.dumps(told, indent=1) + "\n"
 
 
-class _Progress:
-    """Shows the number of finished rules in one line of a terminal."""
+class Progress:
+    """Shows the number of finished rules and the remaining time in one line of a terminal, elsewhere in a
+    line from time to time."""
 
     def __init__(self) -> None:
         self._done = self._total = 0
+        self._begun = self._last = time.monotonic()
 
     def start(self, total: int) -> None:
+        """Takes the number of rules, when the first begins."""
         self._total = total
+        self._begun = self._last = time.monotonic()
 
     def advance(self, outcome: Outcome) -> None:
+        """Counts a rule that has ended."""
         del outcome
         self._done += 1
+        now = time.monotonic()
+        text = f"{self._done} of {self._total} rules{left_text(self._done / self._total, now - self._begun)}"
         if sys.stderr.isatty():
             end = "\r" if self._done < self._total else "\n"
-            print(f"{self._done} of {self._total} rules", end=end, file=sys.stderr, flush=True)
+            print(f"{text:<{LINE_WIDTH}}", end=end, file=sys.stderr, flush=True)
+        elif now - self._last >= QUIET_SECONDS:
+            self._last = now
+            print(text, file=sys.stderr, flush=True)
 
 
 def run(options: argparse.Namespace) -> int:
     """Runs the rules and prints the report; returns 1 if any rule is broken. Raises OratorioError."""
-    progress = _Progress()
+    progress = Progress()
     report = conformance.run_rules(
         options.launcher, mpicc=options.mpicc, sections=options.section, ids=options.rule,
         with_long=options.long, with_oratorio=options.with_oratorio, seconds=options.timeout,
