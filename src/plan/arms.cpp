@@ -14,13 +14,8 @@ namespace oratorio {
 
 namespace {
 
-int waiting_of(const Method& method) {
-    if (!method.aggregated()) return 0;
-    return method.on_node() ? 1 : 2;
-}
-
 ArmEstimate estimate_of(const Arm& arm, const PlanInputs& inputs) {
-    return {arm, arm.method->seconds(inputs), waiting_of(*arm.method)};
+    return {arm, arm.method->seconds(inputs), arm.method->waiting()};
 }
 
 /// Adds arms with other parameters of a method by messages. Within a node the parameters follow

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "plan/estimate.hpp"
 #include "plan/traffic.hpp"
@@ -178,6 +179,39 @@ std::string_view refuses_thin(const Method& method, const PlanInputs& s) {
                : "";
 }
 
+/// Returns true if `auto` may choose the candidate.
+bool is_open(const Candidate& one) {
+    return one.applies && one.reason.empty();
+}
+
+/// Returns the least estimate, in seconds, of the candidates that `auto` may choose.
+double least_of(std::span<const Candidate> candidates) {
+    double least = INFINITY;
+    for (const Candidate& one : candidates)
+        if (is_open(one)) least = std::min(least, one.seconds);
+    return least;
+}
+
+/// Returns, of the methods whose estimates the model can't tell from the least, the cheapest of
+/// those in which ranks wait least for each other; null if `auto` may choose none. REQUIRES: the
+/// candidates are in the order of kMethods.
+const Method* best_of(std::span<const Candidate> candidates, double least) {
+    constexpr double kUncertainty = 1.1;
+    const Method* best = nullptr;
+    double seconds = 0;
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+        const Candidate& one = candidates[i];
+        if (!is_open(one) || one.seconds > kUncertainty * least) continue;
+        const int waiting = kMethods[i].waiting();
+        const bool better = best == nullptr || waiting < best->waiting() ||
+                            (waiting == best->waiting() && one.seconds < seconds);
+        if (!better) continue;
+        best = &kMethods[i];
+        seconds = one.seconds;
+    }
+    return best;
+}
+
 }  // namespace
 
 const DomainsPart& Method::domains_part(const PlanOptions& options) const {
@@ -199,6 +233,11 @@ std::string_view Method::refuses(const PlanInputs& s) const {
         if (!refusal.empty()) return refusal;
     }
     return refuses_thin(*this, s);
+}
+
+int Method::waiting() const {
+    if (!aggregated()) return 0;
+    return on_node() ? 1 : 2;
 }
 
 /// Returns the estimate of the plan's method. The candidates are in the order of kMethods.
@@ -266,8 +305,6 @@ bool may_choose(const Method& method, const PlanInputs& inputs) {
 Choice choose_method(const PlanInputs& inputs) {
     Choice choice;
     choice.candidates.reserve(kMethods.size());
-    const Method* best = nullptr;
-    double least = 0;
     for (const Method& method : kMethods) {
         const std::string_view refusal = method.refuses(inputs);
         // Methods that don't apply are not estimated, to save time: independent accesses are
@@ -280,17 +317,16 @@ Choice choose_method(const PlanInputs& inputs) {
             choice.method = &method;
             choice.why = "requested by name";
         }
-        if (!reason.empty()) continue;
-        if (best == nullptr || seconds < least) {
-            best = &method;
-            least = seconds;
-        }
     }
     if (choice.method == nullptr) {
+        const double least = least_of(choice.candidates);
+        const Method* const best = best_of(choice.candidates, least);
         choice.method = best != nullptr ? best : find_method("list_io");
+        const bool tied = best != nullptr && best->seconds(inputs) > least;
         choice.why = inputs.options->method != nullptr
                          ? "cheapest, because the requested method does not apply"
-                         : "cheapest of those that auto considers";
+                     : tied ? "about as cheap as the cheapest, and ranks wait less"
+                            : "cheapest of those that auto considers";
     }
     choice.terms = estimate_terms(*choice.method, inputs);
     return choice;

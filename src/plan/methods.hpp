@@ -54,6 +54,9 @@ struct Method {
     [[nodiscard]] std::string_view refuses(const PlanInputs& inputs) const;
     /// Returns the estimated time in seconds, from the constants in costs.def.
     [[nodiscard]] double seconds(const PlanInputs& inputs) const;
+    /// Returns how much ranks wait for each other: 0 not at all, 1 within their node, 2 for
+    /// messages.
+    [[nodiscard]] int waiting() const;
 };
 
 /// The size of a slot of a shared collective buffer, unless hints say otherwise. It fits a core's
