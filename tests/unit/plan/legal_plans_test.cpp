@@ -99,6 +99,41 @@ TEST(PlanInvariants, HoldForAllPlansThatCanBeMade) {
     }
 }
 
+/// Expects that no method in which ranks wait less was about as cheap as the chosen one, and that
+/// the chosen one is about as cheap as the cheapest. Returns true if it isn't the cheapest itself.
+bool expect_least_waiting(const Plan& plan) {
+    const double least = [&] {
+        double seconds = plan.seconds();
+        for (const Candidate& one : plan.candidates)
+            if (one.applies && one.reason.empty()) seconds = std::min(seconds, one.seconds);
+        return seconds;
+    }();
+    EXPECT_LE(plan.seconds(), 1.1 * least) << explain(plan);
+    for (const Candidate& one : plan.candidates) {
+        const bool tied = one.applies && one.reason.empty() && one.seconds <= 1.1 * least;
+        if (tied) {
+            EXPECT_GE(find_method(one.name)->waiting(), plan.method->waiting()) << explain(plan);
+        }
+    }
+    return plan.seconds() > least;
+}
+
+TEST(ChoiceOfMethod, OfTiedEstimatesIsTheOneInWhichRanksWaitLess) {
+    int ties = 0;
+    for (std::uint64_t seed = 1; seed <= 3000; ++seed) {
+        Random random(seed);
+        const int nodes = static_cast<int>(random.between(1, 4));
+        const int ranks = nodes * static_cast<int>(random.between(2, 6));
+        const auto direction = random.chance(50) ? Direction::read : Direction::write;
+        const Summaries summaries = draw_summaries(random, ranks, direction);
+        FlatTerms terms = draw_terms(random, ranks);
+        terms.cb_read = terms.cb_write = Toggle::automatic;
+        const Plan plan = plan_of(summaries, terms, 0, direction, nodes);
+        if (plan.bytes > 0) ties += expect_least_waiting(plan) ? 1 : 0;
+    }
+    EXPECT_GT(ties, 0);
+}
+
 /// Returns the plan of a sparse graph in which the aggregators report the end.
 Plan sparse_plan() {
     FlatTerms terms = all_allowed();
