@@ -121,8 +121,14 @@ Result<Step> ListWork::write_batch() {
             held = std::move(*shared);
         }
     }
+    WriteSeries series(context_.store);
+    const Bytes moved_before = moved_;
     start_batch();
     while (transfer_.outstanding() > 0) (void)reap();
+    if (const auto flushed = series.end(); !flushed) {
+        moved_ = moved_before;
+        note(flushed.error().at(plan_.hull.begin, plan_.hull.length()));
+    }
     if (const auto unlocked = held.give_back(); !unlocked) note(unlocked.error());
     return Step::progressed;
 }

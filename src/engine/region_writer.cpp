@@ -157,12 +157,17 @@ RegionWriter::Stored RegionWriter::write_pieces(const std::vector<Piece>& pieces
         if (!shared) return {range.begin, shared.error()};
         held = std::move(*shared);
     }
+    WriteSeries series(*store_);
+    Stored stored;
     for (const Piece& piece : pieces) {
-        const Stored stored = move(piece);
-        if (stored.error.kind != ErrorKind::none) return stored;
+        stored = move(piece);
+        if (stored.error.kind != ErrorKind::none) break;
     }
+    if (const auto flushed = series.end(); !flushed)
+        stored = {range.begin, flushed.error().at(range.begin, range.length())};
     const auto unlocked = held.give_back();
-    return unlocked ? Stored{} : Stored{range.begin, unlocked.error()};
+    if (stored.error.kind != ErrorKind::none || unlocked) return stored;
+    return {range.begin, unlocked.error()};
 }
 
 RegionWriter::Stored RegionWriter::fill_and_write(const Piece& whole) {

@@ -47,6 +47,13 @@ class LazyStore final : public Store {
         return count > 0 || store_ == nullptr ? count : store_->reap(out, wait);
     }
 
+    void begin_series() override {
+        if (store_ != nullptr) store_->begin_series();
+    }
+    Result<void> end_series() override {
+        return store_ != nullptr ? store_->end_series() : Result<void>();
+    }
+
     Result<Bytes> size() override {
         if (auto ready = prepare(); !ready) return ready.error();
         return store_->size();

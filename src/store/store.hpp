@@ -11,6 +11,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "base/direction.hpp"
 #include "base/result.hpp"
@@ -152,6 +153,11 @@ class Store {
     virtual std::size_t reap(std::span<IoCompletion> out, bool wait) = 0;
     /// Waits until no job is queued or being performed. Inside a job, returns at once.
     virtual void finish_jobs() {}
+    /// Begins a series of writes. Until it ends, other machines may not see completed ones yet. A
+    /// store that has to flush each write flushes them together at the end.
+    virtual void begin_series() {}
+    /// Ends the series. Afterwards all its writes are on the server, or the error says why not.
+    virtual Result<void> end_series() { return {}; }
     /// Returns the file size; asks the server if other machines may have extended the file.
     virtual Result<Bytes> size() = 0;
     /// Truncates or extends the file. With `allocate`, makes sure that [0, bytes) has storage,
@@ -192,6 +198,23 @@ class Store {
 
   private:
     Bytes known_size_ = 0;  ///< size that expect_size last found
+};
+
+/// The scope of a series of writes of one thread. REQUIRES: it ends before a lock on the range is
+/// released, and before another rank or the program hears of the writes.
+class WriteSeries {
+  public:
+    explicit WriteSeries(Store& store) : store_(&store) { store.begin_series(); }
+    ~WriteSeries() { (void)end(); }
+    WriteSeries(const WriteSeries&) = delete;
+    WriteSeries& operator=(const WriteSeries&) = delete;
+    Result<void> end() {
+        Store* const store = std::exchange(store_, nullptr);
+        return store != nullptr ? store->end_series() : Result<void>();
+    }
+
+  private:
+    Store* store_;
 };
 
 inline const StoreFacts& Store::facts() const {

@@ -63,6 +63,17 @@ class UncachedStore final : public DescriptorStore {
         return 1;
     }
 
+    /// Delays nothing where locks are mandatory: a denied write is repeated under a lock of its
+    /// own, which must not be released before the flush.
+    void begin_series() override { in_series_ = !kind().mandatory_locks; }
+
+    Result<void> end_series() override {
+        in_series_ = false;
+        if (!std::exchange(unflushed_, false)) return {};
+        const Answer flushed = flush();
+        return flushed.failed() ? Error::of_errno("write", flushed.error_number) : Result<void>();
+    }
+
     /// Returns the server's size. A flush also makes some clients request it from the server.
     Result<Bytes> size() override {
         if (auto flushed = DescriptorStore::sync(); !flushed) return flushed.error();
@@ -162,8 +173,14 @@ class UncachedStore final : public DescriptorStore {
         const Answer moved =
             answer_of(::pwrite(descriptor(), memory.iov_base, memory.iov_len, offset));
         if (moved.result <= 0 || (direct_ && sends_at_once_)) return moved;
-        const Answer flushed = uninterrupted([&] { return ::fdatasync(descriptor()); });
+        unflushed_ = in_series_;
+        if (in_series_) return moved;
+        const Answer flushed = flush();
         return flushed.failed() ? flushed : moved;
+    }
+
+    [[nodiscard]] Answer flush() const {
+        return uninterrupted([&] { return ::fdatasync(descriptor()); });
     }
 
     /// Reads from the server. A client may also hold an old file size: a read that fails or is
@@ -215,6 +232,8 @@ class UncachedStore final : public DescriptorStore {
     /// NFS may have a cache of their own behind the system's.
     const bool sends_at_once_;
     bool direct_ = true;
+    bool in_series_ = false;  ///< between begin_series() and end_series()
+    bool unflushed_ = false;  ///< the series has writes that are to be flushed at its end
     std::unique_ptr<std::byte[]> gathered_;
     IoCompletion completion_;  // completion of the one request that may be outstanding
     bool waiting_ = false;

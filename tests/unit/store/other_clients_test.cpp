@@ -25,6 +25,7 @@ namespace {
 constexpr long kCeph = 0x00C36400;
 constexpr long kSmb = 0xFE534D42;
 constexpr long k9p = 0x01021997;
+constexpr long kFuse = 0x65735546;
 constexpr OpenMode kReadWrite{.read = true, .write = true, .create = true};
 
 /// A simulated client: while `client` is set, the calls below behave as its file system's client
@@ -38,6 +39,8 @@ struct Client {
     std::atomic<int> asks = 0;     ///< number of queries for the size on the server
     std::atomic<int> waits = 0;    ///< number of calls that wait for a lock
     std::atomic<int> refused = 0;  ///< number of transfers that a lock has made fail
+    int flushes = 0;               ///< number of calls of fdatasync
+    int flush_errno = 0;           ///< errno with which fdatasync fails; 0: it succeeds
     bool denies_all = false;
     /// MooseFS: number of opens of a new file that fail because another node creates the file
     /// first.
@@ -96,6 +99,52 @@ TEST_F(OtherClients, AReadBehindTheSizeThatAClientOfCephKnowsGetsTheBytes) {
             EXPECT_EQ(::truncate(path().c_str(), 0), 0);
         }
     }
+}
+
+/// Writes four pieces of four bytes, one after the other.
+void write_pieces(Store& store) {
+    std::vector<std::byte> bytes(4);
+    for (Offset at = 0; at < 40; at += 10)
+        EXPECT_EQ(transfer(store, Direction::write, at, bytes).bytes, 4);
+}
+
+TEST_F(OtherClients, ASeriesOfWritesIsFlushedOnce) {
+    client_.type = kFuse;
+    auto store = open_uncached(path(), kReadWrite);
+    ASSERT_TRUE(store.ok());
+    write_pieces(**store);
+    EXPECT_EQ(client_.flushes, 4) << "each write by itself";
+    client_.flushes = 0;
+    {
+        WriteSeries series(**store);
+        write_pieces(**store);
+        EXPECT_EQ(client_.flushes, 0);
+        EXPECT_TRUE(series.end().ok());
+    }
+    EXPECT_EQ(client_.flushes, 1);
+    { const WriteSeries empty(**store); }
+    EXPECT_EQ(client_.flushes, 1) << "nothing to flush";
+}
+
+TEST_F(OtherClients, ASeriesWhoseFlushFailsSaysSo) {
+    client_.type = kFuse;
+    auto store = open_uncached(path(), kReadWrite);
+    ASSERT_TRUE(store.ok());
+    client_.flush_errno = ENOSPC;
+    WriteSeries series(**store);
+    write_pieces(**store);
+    const auto ended = series.end();
+    ASSERT_FALSE(ended.ok());
+    EXPECT_EQ(ended.error().kind, ErrorKind::no_space);
+}
+
+TEST_F(OtherClients, EachWriteOfASeriesIsFlushedWhereLocksAreMandatory) {
+    client_.type = kSmb;
+    auto store = open_uncached(path(), kReadWrite);
+    ASSERT_TRUE(store.ok());
+    WriteSeries series(**store);
+    write_pieces(**store);
+    EXPECT_EQ(client_.flushes, 4);
 }
 
 TEST_F(OtherClients, AThreadedStoreGetsThemToo) {
@@ -332,6 +381,15 @@ int __wrap_statx(int descriptor, const char* path, int flags, unsigned mask, str
         client->known_size = static_cast<oratorio::Bytes>(status->stx_size);
     }
     return result;
+}
+
+int __real_fdatasync(int descriptor);
+int __wrap_fdatasync(int descriptor) {
+    if (client == nullptr) return __real_fdatasync(descriptor);
+    ++client->flushes;
+    if (client->flush_errno == 0) return __real_fdatasync(descriptor);
+    errno = client->flush_errno;
+    return -1;
 }
 
 int __real_fcntl(int descriptor, int command, ...);
