@@ -142,16 +142,16 @@ PlacedAccess File::describe(AccessCall& call) const {
     return placed;
 }
 
-/// Returns true if the access asks for no more than to move contiguous memory, in a way that this
-/// rank may choose: no data to convert, no memory of a device, no atomic mode, no method by hint,
-/// no independent access queued before it. A caller that doesn't wait can't be kept for a large
-/// access.
+/// Returns true if the access asks for no more than to move few pieces of memory, in a way that
+/// this rank may choose: no data to convert, no memory of a device, no atomic mode, no method by
+/// hint, no independent access queued before it. A caller that doesn't wait can't be kept for a
+/// large access.
 bool File::is_plain(const AccessCall& call, const Begun& begun) const {
     const PlacedAccess& placed = begun.placed;
     const Access& access = placed.access;
     const Bytes bytes = access.bytes();
     return !call.conversion && !placed.device && (begun.waits || bytes <= kSmallAccess) &&
-           bytes > 0 && access.has_one_memory_piece() && !state_->hints->plan.atomic &&
+           bytes > 0 && has_few_memory_pieces(access) && !state_->hints->plan.atomic &&
            state_->hints->plan.method == nullptr && state_->queues.independent.empty();
 }
 
@@ -223,9 +223,8 @@ std::optional<Offset> File::place_at_once(const AccessCall& call, const Begun& b
 
 void File::move_at_once(const AccessCall& call, Offset offset, Begun& begun) {
     const Access& access = begun.placed.access;
-    const iovec piece{access.buffer + access.memory.origin,
-                      static_cast<std::size_t>(access.bytes())};
-    const Transferred done = state_->move_now(access.direction, offset, std::span(&piece, 1));
+    const MemoryPieces memory(access);
+    const Transferred done = state_->move_now(access.direction, offset, memory.list());
     begun.moved = true;
     begun.outcome.bytes = done.bytes;
     if (done.error.kind != ErrorKind::none)

@@ -1,10 +1,35 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "file/one_piece.hpp"
 
+#include <algorithm>
+
 namespace oratorio {
 
+bool has_few_memory_pieces(const Access& access) {
+    if (access.has_one_memory_piece()) return true;
+    const Layout& memory = access.memory;
+    return memory.count <= kMemoryPiecesAtOnce &&
+           memory.shape->pieces() <= kMemoryPiecesAtOnce / std::max<std::int64_t>(memory.count, 1);
+}
+
+MemoryPieces::MemoryPieces(const Access& access) {
+    const auto add = [&](Offset at, Bytes bytes) {
+        pieces_[count_++] = {access.buffer + at, static_cast<std::size_t>(bytes)};
+    };
+    if (access.has_one_memory_piece()) {
+        add(access.memory.origin, access.bytes());
+        return;
+    }
+    Cursor cursor(access.memory);
+    for (Bytes left = access.bytes(); left > 0;) {
+        const StridedRun run = cursor.next(left);
+        for (std::int64_t i = 0; i < run.count; ++i) add(run.offset + i * run.stride, run.length);
+        left -= run.bytes();
+    }
+}
+
 std::optional<Offset> place_of_one_piece(const Access& access) {
-    if (access.is_one_piece()) return access.file.origin + access.from;
+    if (access.has_one_file_piece()) return access.file.origin + access.from;
     // The search isn't worth its time if the pieces of the view are shorter, on average, than half
     // the access.
     const Shape& shape = *access.file.shape;

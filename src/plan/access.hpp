@@ -32,11 +32,13 @@ struct Access {
     [[nodiscard]] bool has_one_memory_piece() const {
         return memory.shape->kind() == Shape::Kind::run && memory.contiguous();
     }
-    /// Returns true if both the memory and the file part are one contiguous piece. The file part
-    /// begins at file.origin + from.
+    /// Returns true if the file part is one contiguous piece, which begins at file.origin + from.
+    [[nodiscard]] bool has_one_file_piece() const {
+        return file.shape->kind() == Shape::Kind::run && file.extent == file.shape->size();
+    }
+    /// Returns true if both the memory and the file part are one contiguous piece.
     [[nodiscard]] bool is_one_piece() const {
-        return has_one_memory_piece() && file.shape->kind() == Shape::Kind::run &&
-               file.extent == file.shape->size();
+        return has_one_memory_piece() && has_one_file_piece();
     }
 };
 

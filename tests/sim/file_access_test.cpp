@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Data access through a File: argument errors, file pointers, end of file, views, atomic mode.
 #include "sim/file_ranks.hpp"
+#include "support/random.hpp"
+#include "type/cursor.hpp"
 
 namespace oratorio::test {
 namespace {
@@ -331,6 +333,75 @@ TEST(FileAccess, OnePieceOfAViewWithHolesTakesNoPlan) {
     EXPECT_EQ(folder.read("data"), std::string("\0\0\0\0\0\0\0\0\0\0aaaa\0\0\0\0\0bb\0\0\0\0\0\0\0"
                                                "cc\0\0\0\0cc",
                                                36));
+}
+
+/// Returns the layout of `pieces` pieces of 1 to 9 bytes in random order, with gaps, twice.
+Layout draw_memory(Random& random, int pieces) {
+    std::vector<Offset> offsets;
+    std::vector<Bytes> lengths;
+    Offset end = 0;
+    for (int i = 0; i < pieces; ++i) {
+        offsets.push_back(end + random.between(0, 5));
+        lengths.push_back(random.between(1, 9));
+        end = offsets.back() + lengths.back();
+    }
+    for (std::size_t i = offsets.size(); i > 1; --i) {
+        const auto other = static_cast<std::size_t>(random.below(i));
+        std::swap(offsets[i - 1], offsets[other]);
+        std::swap(lengths[i - 1], lengths[other]);
+    }
+    return {Shape::runs(offsets, lengths), end + 3, 0, 2};
+}
+
+/// Returns the bytes of the layout, in data order.
+Buffer taken(const Layout& layout, const Buffer& memory) {
+    Buffer data;
+    Cursor cursor(layout);
+    for (Bytes left = layout.size(); left > 0;) {
+        const StridedRun run = cursor.next(left);
+        for (std::int64_t i = 0; i < run.count; ++i) {
+            const auto from = memory.begin() + run.offset + i * run.stride;
+            data.insert(data.end(), from, from + run.length);
+        }
+        left -= run.bytes();
+    }
+    return data;
+}
+
+TEST(FileAccess, FewPiecesOfMemoryAreMovedByOneCallWithoutAPlan) {
+    for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+        const Folder folder;
+        with_file(1, call_of(folder.file("data"), kCreate), [&](File& file, Rank) {
+            Random random(seed);
+            const Layout layout = draw_memory(random, static_cast<int>(random.between(2, 16)));
+            Buffer memory = filled(1000, 0);
+            for (std::byte& one : memory) one = std::byte(random.between(1, 255));
+            AccessCall call = at(call_for(Direction::write, memory, false), 7);
+            call.memory = layout;
+            EXPECT_EQ(access(file, call), moved(layout.size()));
+            Buffer back = filled(1000, 0);
+            call = at(call_for(Direction::read, back, false), 7);
+            call.memory = layout;
+            EXPECT_EQ(access(file, call), moved(layout.size()));
+            EXPECT_EQ(taken(layout, back), taken(layout, memory));
+            EXPECT_EQ(std::ranges::count(back, std::byte{0}), 1000 - layout.size());
+            EXPECT_EQ(file.stats().plans, 0U);
+            EXPECT_EQ(file.stats().storage_calls, 2U);
+        });
+    }
+}
+
+TEST(FileAccess, ManyPiecesOfMemoryTakeAPlan) {
+    const Folder folder;
+    with_file(1, call_of(folder.file("data"), kCreate), [&](File& file, Rank) {
+        Random random(1);
+        const Layout layout = draw_memory(random, 17);
+        Buffer memory = filled(1000, 'a');
+        AccessCall call = at(call_for(Direction::write, memory, false), 0);
+        call.memory = layout;
+        EXPECT_EQ(access(file, call), moved(layout.size()));
+        EXPECT_EQ(file.stats().plans, 1U);
+    });
 }
 
 TEST(FileAccess, TilesThatInterleaveAreNotOnePieceThoughTheyFillOne) {
