@@ -20,6 +20,7 @@
 #include "count/layouts.hpp"
 #include "count/messages.hpp"
 #include "count/workload.hpp"
+#include "engine/late_agreement.hpp"
 #include "engine/run.hpp"
 #include "platform.hpp"
 #include "smpi_transport.hpp"
@@ -130,12 +131,14 @@ class Job {
         IoThread io_thread;
         LockPolicy lock_policy;
         UndeliveredErrors undelivered;
+        LateAgreement late;
         PlanObserver observer;
-        const FileContext file{transport, store,  stats,     buffers,     node,
-                               plans,     tuning, io_thread, lock_policy, undelivered};
+        const FileContext file{transport, store,     stats,       buffers,     node, plans,
+                               tuning,    io_thread, lock_policy, undelivered, late};
         MPI_Barrier(MPI_COMM_WORLD);
         const Outcome outcome = run_access({file, terms_, observer}, access, true);
         if (outcome.error.kind != ErrorKind::none) failure_ = outcome.error.what;
+        while (late.step(file) != Step::done) transport.idle({});
     }
 
     Direction direction_;

@@ -81,6 +81,14 @@ void Outcomes::note_undone() {
     }
 }
 
+/// Returns true if the step's handle uses the method by which an aggregator reports a failure only
+/// to ranks that have data with it.
+bool Outcomes::is_sparse(const Step& step) const {
+    const auto& hints = program_.handles[static_cast<std::size_t>(step.handle)].hints;
+    const auto method = hints.find("oratorio_method");
+    return method != hints.end() && method->second == "sparse";
+}
+
 /// Returns true if two ranks may get these different results in one step. A client reports a failed
 /// write-back at the next flush, and ranks don't agree on that
 /// (docs/internals/decisions/waiting-and-progress.md). Where a sparse graph was requested, an
@@ -96,9 +104,7 @@ bool Outcomes::may_differ(const Step& step, ErrorKind one, ErrorKind other) cons
     };
     const bool reads = is_collective_read(step);
     if (step.id == program_.setting.memory.empty_step && !reads) return false;
-    const auto& hints = program_.handles[static_cast<std::size_t>(step.handle)].hints;
-    const auto method = hints.find("oratorio_method");
-    const bool sparse = method != hints.end() && method->second == "sparse";
+    const bool sparse = is_sparse(step);
     return step.collective && (sparse || reads) && of_storage(one) && of_storage(other);
 }
 
@@ -154,7 +160,7 @@ std::string Outcomes::judge_errors() const {
         }
         const bool mixed = std::ranges::any_of(
             ranks, [&](const auto& one) { return one.second.kind != first.kind; });
-        if (!mixed || !is_collective_read(step)) continue;
+        if (!mixed || !is_collective_read(step) || is_sparse(step)) continue;
         if (auto wrong = judge_late_failure(step, all); !wrong.empty()) return wrong;
     }
     return "";

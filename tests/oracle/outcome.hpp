@@ -31,6 +31,7 @@ class Outcomes {
         Outcome outcome;
     };
     void note_undone();
+    [[nodiscard]] bool is_sparse(const Step& step) const;
     [[nodiscard]] bool may_differ(const Step& step, ErrorKind one, ErrorKind other) const;
     /// For each step, the errors of its ranks.
     using Notes = std::map<int, std::map<Rank, Error>>;
