@@ -40,7 +40,7 @@ Result<Step> Agreement::step(Transport& transport) {
     const Rank rank = transport.topology().rank;
     if (phase_ == Phase::ready) {
         words_[0] = std::max(key_of(error_, rank), static_cast<std::uint64_t>(remark_));
-        const auto sent = std::span(words_).first(timed_ ? words_.size() : 1);
+        const auto sent = std::span(words_).first(sent_);
         return start(transport.reduce(sent, ReduceOp::max), Phase::deciding, transport);
     }
     if (phase_ == Phase::over) return Step::done;

@@ -163,8 +163,14 @@ class Agreement {
         : error_(mine), remark_(remark) {}
     /// Also agrees on how long the access took. REQUIRES: either all ranks pass times or none does.
     Agreement(const Error& mine, Remark remark, const std::optional<AccessTimes>& times)
-        : error_(mine), remark_(remark), timed_(times.has_value()) {
+        : error_(mine), remark_(remark), sent_(times ? kTimed : 1) {
         if (times) words_ = {0, times->entered, times->worked};
+    }
+    /// Also agrees on whether the flag is set on any rank. REQUIRES: called on all ranks or on
+    /// none, before the first step.
+    void ask_whether_any(bool flag) {
+        words_[kTimed] = flag ? 1 : 0;
+        sent_ = words_.size();
     }
 
     /// Returns Step::done when the agreement is reached. An error that it returns is the
@@ -178,6 +184,8 @@ class Agreement {
     [[nodiscard]] const Error& error() const { return error_; }
     /// Returns true if no rank failed or vetoed, and some rank has more to do.
     [[nodiscard]] bool goes_on() const { return remark_ == Remark::more; }
+    /// Returns true if the flag of ask_whether_any() was set on some rank.
+    [[nodiscard]] bool any() const { return words_[kTimed] != 0; }
     /// Returns the nanoseconds from when the last rank entered until the last rank's work was done,
     /// 0 if no times were passed. Equal on all ranks.
     [[nodiscard]] std::uint64_t nanoseconds() const {
@@ -191,8 +199,10 @@ class Agreement {
     Phase phase_ = Phase::ready;
     Error error_;
     Remark remark_ = Remark::none;
-    bool timed_ = false;
-    std::array<std::uint64_t, 3> words_{};  ///< reduced by max: the key of the error, the times
+    static constexpr std::size_t kTimed = 3;  ///< words of an agreement on times, before the flag
+    std::size_t sent_ = 1;                    ///< words that are reduced
+    /// Reduced by max: the key of the error, the times, and the flag.
+    std::array<std::uint64_t, kTimed + 1> words_{};
     Ticket ticket_;
 };
 

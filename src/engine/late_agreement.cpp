@@ -16,6 +16,7 @@ void LateAgreement::begin(const FileContext& file, const ReadEnd& mine) {
     const bool known = !failed || mine.failure.rank >= 0;
     agreement_ = Agreement(known ? mine.failure : mine.failure.on(rank),
                            mine.mismatched ? Remark::more : Remark::none, mine.times);
+    agreement_.ask_whether_any(!failed);
     trial_ = mine.trial;
     pending_ = true;
     (void)step(file);
@@ -36,7 +37,7 @@ Step LateAgreement::step(const FileContext& file) {
 
 void LateAgreement::end(const FileContext& file) {
     if (agreement_.error().kind != ErrorKind::none) {
-        failure_ = agreement_.error();
+        if (agreement_.any()) failure_ = agreement_.error();  // else all ranks know of a failure
     } else if (agreement_.goes_on()) {  // some rank's access did not match the kept plan
         file.plans.distrust(Direction::read);
     } else if (trial_ != nullptr) {

@@ -34,7 +34,8 @@ class LateAgreement {
     /// Makes progress; returns Step::done if no agreement is pending any more. Then the file's kept
     /// plans and learned times follow what was agreed on. REQUIRES: the object does not move.
     Step step(const FileContext& file);
-    /// Returns the failure of a read that has ended, or none, and forgets it. Equal on all ranks.
+    /// Returns the failure of a read that has ended on only some ranks with an error, or none, and
+    /// forgets it. Equal on all ranks.
     /// REQUIRES: no agreement is pending, and all ranks call it.
     [[nodiscard]] Error take_failure() { return std::exchange(failure_, {}); }
 

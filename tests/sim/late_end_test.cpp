@@ -126,6 +126,21 @@ TEST(LateEnd, AFailureIsReportedOnAllRanksByTheNextCallWhichThenDoesNothing) {
     EXPECT_EQ(disk.contents({0, 1})[0], value_of(0)) << "nothing was written";
 }
 
+TEST(LateEnd, AFailureOfAllRanksIsReportedOnlyOnce) {
+    MemoryDisk disk = full_disk();
+    run_ranks({.ranks = kRanks, .seed = 5}, [&](Transport& transport) {
+        const Rank rank = transport.topology().rank;
+        MemoryStore store(disk, {.bad_reads = {0, kRanks * kEach}});
+        Stats stats;
+        RankFile file(transport, store, own_calls(), stats);
+        Piece read = part_of(rank, 0);
+        EXPECT_EQ(file.access(read.access).error.kind, ErrorKind::io);
+        Piece again = part_of(rank, 1);
+        EXPECT_EQ(file.access(again.access).error.kind, ErrorKind::none);
+        EXPECT_TRUE(again.is_right());
+    });
+}
+
 TEST(LateEnd, AnAccessUnlikeTheKeptPlanIsReadByItsOwnRankAndPlannedTogetherNextTime) {
     MemoryDisk disk = full_disk();
     run_late(disk, {}, [&](RankFile& file, Transport&, Rank rank) {
