@@ -134,7 +134,7 @@ def html_of(arms: Sequence[Arm], outputs: Outputs, command: str, rules: Rules, m
         f"{hints}</p>",
         f"<p>{text(NOTE)}</p>",
         table(HEADS, [cells_of(arm, arms) for arm in arms], words=(len(HEADS) - 1,),
-              best=arms.index(best) if best else None),
+              best=(arms.index(best),) if best else ()),
         told,
         "<h2>Wall clock</h2>", f'<div class="names">{"".join(walls)}</div>',
         "<h2>In accesses</h2><p>Times of the slowest rank, in the median run.</p>",

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import html
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from oratorio.errors import OratorioError
@@ -91,10 +91,10 @@ def facts(pairs: Sequence[tuple[str, str]]) -> str:
 
 def table(
     heads: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1, words: Sequence[int] = (),
-    best: int | None = None,
+    best: Collection[int] = (),
 ) -> str:  # fmt: skip
     """Returns a table of plain text. The first `left` columns are left-aligned; columns in `words` hold
-    sentences; row `best` is marked."""
+    sentences; the rows in `best` are bold."""
 
     def kind(index: int, cell: str) -> str:
         if index in words:
@@ -109,7 +109,7 @@ def table(
     lines = []
     for place, row in enumerate(rows):
         cells = "".join(f"<td{kind(i, cell)}>{text(cell)}" for i, cell in enumerate(row))
-        lines.append(f"<tr{' class=best' if place == best else ''}>{cells}")
+        lines.append(f"<tr{' class=best' if place in best else ''}>{cells}")
     return f'<div class="scroll"><table><tr>{head}\n' + "\n".join(lines) + "</table></div>"
 
 

@@ -254,7 +254,7 @@ def _decision(decision: Decision) -> str:
             [one.name, "" if one.milliseconds is None else f"{one.milliseconds:.3f}", one.reason]
             for one in known
         ]
-        best = next((i for i, one in enumerate(known) if one.name == decision.method), None)
+        best = [i for i, one in enumerate(known) if one.name == decision.method]
         lines += table(["method", "estimated ms", "why not"], rows, words=(2,), best=best)
     return f"<details>{lines}</details>"
 
