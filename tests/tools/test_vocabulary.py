@@ -18,8 +18,8 @@ PAGE = Path(__file__).resolve().parents[2] / "docs/user/stability.md"
 
 # The options of single commands, so that a second name for the same thing is noticed when it is added here.
 OWN = {
-    "bench": "cold direct disk figures full link malloc modes new overwrite param predict profile rate "
-    "records smoke sync workloads",
+    "bench": "cold direct disk figures full layout link malloc modes new overwrite param predict profile "
+    "rate records smoke sync workloads",
     "calibrate": "mpicxx show",
     "compare": "before budget output-files",
     "conformance": "broken long mpicc quick rule section slow suite with-oratorio",

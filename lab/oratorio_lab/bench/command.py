@@ -18,13 +18,23 @@ from oratorio.launch.hosts import find_host
 from oratorio_lab import progress
 from oratorio_lab.bench import arms as bench_arms
 from oratorio_lab.bench import calls as bench_calls
-from oratorio_lab.bench import e3sm, report, suite, trace
+from oratorio_lab.bench import e3sm, regret, regret_page, report, suite, trace
 from oratorio_lab.bench import paced as bench_paced
 from oratorio_lab.bench import plot as bench_plot
 from oratorio_lab.bench import predict as bench_predict
 from oratorio_lab.bench import profile as bench_profile
 from oratorio_lab.bench.nodes import Job, nodes_for
-from oratorio_lab.bench.run import DIRECTIONS, Run, Settings, build, find_mpi, measure, oratorio_library
+from oratorio_lab.bench.run import (
+    DIRECTIONS,
+    SECONDS_A_PASS,
+    Run,
+    Settings,
+    build,
+    find_mpi,
+    measure,
+    oratorio_library,
+    timeout_of,
+)
 from oratorio_lab.bench.workloads import WORKLOADS, BenchError, Workload, numbers
 from oratorio_lab.papers import measure as bench_paper
 
@@ -33,8 +43,7 @@ stderr = Console(stderr=True, highlight=False)
 
 RANKS = "4,8"
 ARMS = "host,host_tuned,auto,raw"
-SECONDS_A_PASS = 30  # a run that takes longer on average counts as hung
-LEAST_TIMEOUT = 300
+SHARED_MEMORY = Path("/dev/shm")
 
 
 @dataclass(frozen=True)
@@ -85,7 +94,7 @@ def _add_common(parser: Parser, arms: str | None = None, repeats: int = 5) -> No
     add(
         "--dir",
         type=Path,
-        default=Path("/dev/shm"),
+        default=SHARED_MEMORY,
         metavar="FOLDER",
         help="Folder of the test files; %(default)s if not given.",
     )
@@ -132,7 +141,7 @@ def _common(options: argparse.Namespace) -> Common:
         hints=bench_arms.parse_hints(options.hint, arm_names),
         repeats=measured,
         folder=_folder(options.dir, options.cold),
-        timeout_seconds=options.timeout or max(LEAST_TIMEOUT, SECONDS_A_PASS * passes),
+        timeout_seconds=timeout_of(options.timeout, passes),
         overwrite=options.overwrite,
         sync=options.sync,
         direct=options.direct,
@@ -263,6 +272,59 @@ def _suite(options: argparse.Namespace) -> int:
     return _finish(jobs, common)
 
 
+def _file_systems(folders: Sequence[Path]) -> dict[Path, str]:
+    """Returns the name of each folder's file system; with the folder, if another one has the same name."""
+    names = {_folder(folder, False): report.file_system(folder) for folder in folders}
+    several = [name for name in names.values() if list(names.values()).count(name) > 1]
+    return {folder: f"{name} {folder}" if name in several else name for folder, name in names.items()}
+
+
+def _regret(options: argparse.Namespace) -> int:
+    library = oratorio_library()
+    if library is None:
+        raise BenchError("the Oratorio library is not built, so there is no auto to judge")
+    folders = _file_systems(options.dir or [SHARED_MEMORY])
+    names = [name for name in (options.workloads or "").split(",") if name]
+    layouts = regret.parse_layouts(options.layout)
+    cases, skipped = regret.cases_of(layouts, folders, names, options.smoke)
+    for reason in skipped:
+        stderr.print(f"skipped: {reason}", markup=False, soft_wrap=True)
+    host, repeat = find_mpi(options.mpi), 1 if options.smoke else options.repeat
+    settings = Settings(
+        host, (), (), repeat, SHARED_MEMORY, 0, library=library, directions=_directions(options.direction)
+    )
+    cells, is_well = [], True
+    with tempfile.TemporaryDirectory(prefix="oratorio-regret-") as scratch:
+        costs = regret.write_wrong_costs(Path(scratch))
+        plan = regret.Plan(settings, options.all, costs, Path(scratch), options.timeout, measure_all)
+        for number, case in enumerate(cases, 1):
+            title = f"{case.run.label}, {case.layout.name}, {case.file_system}"
+            stderr.print(f"case {number} of {len(cases)}: {title}", markup=False, soft_wrap=True)
+            of_case, jobs = regret.measure_case(case, plan)
+            cells += of_case
+            for line in (line for job in jobs for line in report.problems(*job)):
+                stderr.print(line, markup=False, soft_wrap=True)
+            is_well = is_well and all(report.all_well(*job) for job in jobs)
+            # A run of all cases takes hours, so what is known is written after each.
+            _write_regret(options, cells, regret_page.About(
+                f"./oratorio {shlex.join(sys.argv[1:])}", f"{host.name} {host.version}",
+                [report.machine(folder) for folder in folders], options.all, repeat,
+            ))  # fmt: skip
+    stdout.print(regret_page.terminal_table(cells))
+    for told in (regret_page.sentence(cells), regret_page.details(cells)):
+        stdout.print(told, markup=False, soft_wrap=True)
+    return 0 if cells and is_well else 1
+
+
+def _write_regret(
+    options: argparse.Namespace, cells: Sequence[regret.Cell], about: regret_page.About
+) -> None:
+    if options.output:
+        regret_page.write_page(options.output, cells, about)
+    if options.json:
+        regret_page.write_json(options.json, cells, about)
+
+
 def _trace(options: argparse.Namespace) -> int:
     common = _common(options)
     job = trace.job_of(options.path, options.file, common.ranks if "ranks" in common.given else ())
@@ -312,7 +374,7 @@ def _add_calls(parser: Parser) -> None:
     add(
         "--dir",
         type=Path,
-        default=Path("/dev/shm"),
+        default=SHARED_MEMORY,
         metavar="FOLDER",
         help="Folder of the records; %(default)s if not given.",
     )
@@ -328,6 +390,45 @@ def _add_suite(parser: Parser) -> None:
     )
     _add_common(parser)
     parser.set_defaults(does=_suite)
+
+
+def _add_regret(parser: Parser) -> None:
+    add = parser.add_argument
+    add("--workloads", help="Measure only these, such as tile,flash.")
+    add("--layout", default=regret.LAYOUTS,
+        help="Ranks of one node, or emulated nodes x ranks of each; %(default)s if not given.")  # fmt: skip
+    add("--dir", type=Path, action="append", metavar="FOLDER",
+        help="Folder of the test files, one for each file system; repeatable; "
+        f"{SHARED_MEMORY} if not given.")  # fmt: skip
+    add("--all", action="store_true",
+        help="Measure each method with all numbers of aggregators, slots and file domains, not only with "
+        "those that it chooses itself.")  # fmt: skip
+    add(
+        "--repeat",
+        type=within(1),
+        default=5,
+        metavar="N",
+        help="Passes that count; %(default)s if not given.",
+    )
+    add("--direction", help="write or read; both if not given.")
+    add(
+        "--mpi",
+        default="mpich",
+        metavar="NAME",
+        help="mpich, openmpi, a name of `oratorio info`, or a folder.",
+    )
+    add("--smoke", action="store_true", help="Measure tiny cases once, to see whether it works.")
+    add("--json", type=Path, metavar="FILE", help="Write the times of all arms to this file.")
+    add(
+        "-o",
+        "--output",
+        type=Path,
+        metavar="FILE.html",
+        help="Write the picture and the tables to this page.",
+    )
+    add("--timeout", type=float, metavar="SECONDS",
+        help=f"End a run after this time; {SECONDS_A_PASS} s for each pass if not given.")  # fmt: skip
+    parser.set_defaults(does=_regret)
 
 
 def _add_trace(parser: Parser) -> None:
@@ -365,6 +466,13 @@ def add_options(parser: Parser) -> None:
     for workload in WORKLOADS.values():
         _add_workload(add(workload.name, workload.help), workload)
     _add_suite(add("suite", "All workloads; E3SM's with the given maps, or else with made-up ones."))
+    _add_regret(
+        add(
+            "regret",
+            "The speed of auto compared with the best of all methods and of the host's hints, without and "
+            "with what it learns.",
+        )
+    )
     _add_trace(add("trace", "The collective accesses of a trace, with as many ranks and other data."))
     _add_paper(
         add(

@@ -22,6 +22,8 @@ from oratorio_lab.bench.workloads import WORKLOADS, BenchError
 
 SOURCES = ROOT / "lab/bench"
 COMPILE_OPTIONS = ("-O2", "-std=c++20")
+SECONDS_A_PASS = 30  # a run that takes longer on average counts as hung
+LEAST_TIMEOUT = 300
 POLL_SECONDS = 0.5  # The progress is read seldom, because the ranks need the cores.
 DIRECTIONS = ("write", "read")
 Progress = Callable[[int, str], None]  # number of samples so far, description of the current one
@@ -52,6 +54,7 @@ class Settings:
     ranks_of_node: int = 0
     rate: str = ""  # bandwidth of the storage (oratorio_lab.bench.paced)
     store: Path | None = None  # folder of the test files; None: `folder`
+    env: Mapping[str, str] = field(default_factory=dict)  # further variables of the ranks
 
     @property
     def accounts(self) -> bool:
@@ -101,6 +104,11 @@ def oratorio_library() -> Path | None:
     """Returns ORATORIO_PRELOAD, or the library of this checkout's build; None if it is not built."""
     library = Path(os.environ.get("ORATORIO_PRELOAD") or hosts.preload_library())
     return library.resolve() if library.is_file() else None
+
+
+def timeout_of(given: float | None, passes: int) -> float:
+    """Returns the seconds after which a run of this many passes is ended, unless the user set a limit."""
+    return given or max(LEAST_TIMEOUT, SECONDS_A_PASS * passes)
 
 
 def _host_in(prefix: Path) -> Host:
@@ -214,7 +222,9 @@ def measure(run: Run, settings: Settings, progress: Progress) -> None:
     program = build(settings.host)
     folder = Path(tempfile.mkdtemp(prefix="oratorio-bench-", dir=settings.folder))
     out = folder / "samples.json"
-    env = {"LD_PRELOAD": str(settings.library)} if settings.library else {}
+    env = dict(settings.env)
+    if settings.library:
+        env["LD_PRELOAD"] = str(settings.library)
     if settings.ranks_of_node:
         env["ORATORIO_RANKS_PER_NODE"] = str(settings.ranks_of_node)
     if settings.accounts:

@@ -1,0 +1,348 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`oratorio bench regret`: measures how much slower `auto` is than the best choice, for each workload, layout
+of ranks, file system and direction.
+
+Each case is measured in three steps. The first measures the table of all arms. The second measures the
+fastest arms of the table again, in turns with `auto`, because the fastest of many noisy times flatters its
+arm. The third repeats the second with wrong constants in the cost model.
+"""
+
+import itertools
+import math
+import os
+import random
+import re
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from statistics import median
+
+from oratorio.library import description
+from oratorio.machine.costs import in_force, names_of, values_of
+from oratorio_lab.bench.arms import TUNINGS, is_host
+from oratorio_lab.bench.nodes import Job
+from oratorio_lab.bench.run import Run, Settings, timeout_of
+from oratorio_lab.bench.suite import runs_of
+from oratorio_lab.bench.workloads import BenchError
+
+LAYOUTS = "2,8,2x4,4x4"
+SLOTS = (1, 2, 4)
+DOMAINS = ("even", "cyclic")
+BY_MESSAGES = ("peer", "gathered")  # the exchanges whose file domains hints select
+ON_NODE = ("shared", "cross_memory")  # the exchanges that need all ranks on one node
+
+ACCESSES_BEFORE = 10  # passes before the counted ones, from which `auto` learns
+CONTENDERS = 3  # arms of the table that are measured again
+ARMS_OF_RUN = 48  # a launcher takes a limited number of words
+GOAL = 0.95  # share of the best speed below which `auto` has lost
+
+RIGHT = "right"  # the constants in force
+FACTOR = 10
+SEED = 33
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A number of ranks on one node, or on several emulated ones."""
+
+    nodes: int
+    ranks_of_node: int
+
+    @property
+    def ranks(self) -> int:
+        return self.nodes * self.ranks_of_node
+
+    @property
+    def name(self) -> str:
+        return str(self.ranks) if self.nodes == 1 else f"{self.nodes}x{self.ranks_of_node}"
+
+
+def parse_layouts(text: str) -> list[Layout]:
+    """Parses layouts such as 8,2x4: ranks of one node, or nodes x ranks of each. Raises BenchError."""
+    layouts = []
+    for word in text.split(","):
+        found = re.fullmatch(r"(?:([1-9]\d*)x)?([1-9]\d*)", word)
+        if not found:
+            raise BenchError(f"--layout needs ranks or nodes x ranks of each, such as 8,2x4, not {text}")
+        layouts.append(Layout(int(found.group(1) or 1), int(found.group(2))))
+    return list(dict.fromkeys(layouts))
+
+
+@dataclass(frozen=True)
+class Arm:
+    """A way of file access, by its name in oratorio_lab.bench.arms, with hints of its own."""
+
+    name: str
+    hints: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def text(self) -> str:
+        """The method and the hints that a user would set."""
+        return " ".join([self.name.partition("@")[0], *(f"{k}={v}" for k, v in self.hints.items())])
+
+
+HOSTS = tuple(Arm(name) for name in ("host", *TUNINGS))
+COLD = Arm("auto@cold", {"oratorio_learn": "off"})
+LEARNED = Arm("auto@learned", {"oratorio_learn": "job"})
+
+
+def aggregators_of(ranks: int) -> list[int]:
+    """Returns the numbers of aggregators to try: one, a quarter, half and all of the ranks."""
+    return sorted({max(1, ranks // share) for share in (ranks, 4, 2, 1)})
+
+
+def _parameters(method: Mapping, layout: Layout) -> dict[str, Sequence]:
+    """Returns the values to try for each hint that has an effect on the method."""
+    exchange = method["parts"]["exchange"]
+    aggregated = exchange != "none"
+    has_choice = aggregated and method["schedule"]["aggregators_max"] != 1
+    values = {
+        "cb_nodes": has_choice or method["parts"]["storage"] == "shipped",
+        "oratorio_slots": aggregated,
+        "oratorio_domains": exchange in BY_MESSAGES,
+    }
+    of_hint = {"cb_nodes": aggregators_of(layout.ranks), "oratorio_slots": SLOTS, "oratorio_domains": DOMAINS}
+    return {key: of_hint[key] for key, has_effect in values.items() if has_effect}
+
+
+def arms_of(layout: Layout, exhaustive: bool) -> list[Arm]:
+    """Returns Oratorio's arms that are possible in a layout: each method with the parameters that it chooses
+    itself and, with `exhaustive`, with all combinations of the others."""
+    arms = []
+    for method in description.rows("methods"):
+        if layout.nodes > 1 and method["parts"]["exchange"] in ON_NODE:
+            continue
+        name, values = method["name"], _parameters(method, layout) if exhaustive else {}
+        arms.append(Arm(name))
+        for chosen in itertools.product(*values.values()) if values else ():
+            hints = dict(zip(values, map(str, chosen), strict=True))
+            arms.append(Arm(f"{name}@{'-'.join(hints.values())}", hints))
+    return arms
+
+
+def _constants(file_system: str) -> dict[str, float]:
+    """Returns the constants of the cost model in force on a file system, without those that are zero."""
+    column = "memory" if file_system == "TMPFS" else "disk"
+    own = values_of(in_force(os.environ, names_of(os.uname().nodename, file_system))[0])
+    known = {row["name"]: own.get(row["name"], row[column]) for row in description.rows("costs")}
+    return {name: value for name, value in known.items() if value}
+
+
+def write_wrong_costs(folder: Path) -> dict[str, Path]:
+    """Writes folders of costs in which each constant is wrong by a factor of ten: all too large, all too
+    small, and each in a direction drawn at random (with a fixed seed). Returns their names and paths."""
+    draw = random.Random(SEED)
+    names = description.names("costs")
+    factors = {
+        "all x 10": dict.fromkeys(names, FACTOR),
+        "all / 10": dict.fromkeys(names, 1 / FACTOR),
+        "mixed": {name: draw.choice((FACTOR, 1 / FACTOR)) for name in names},
+    }
+    written = {}
+    for index, (title, by) in enumerate(factors.items()):
+        written[title] = folder / f"costs-{index}"
+        written[title].mkdir()
+        for file_system in description.names("file_systems"):
+            lines = [f"{name} {value * by[name]:.6g}\n" for name, value in _constants(file_system).items()]
+            (written[title] / f"{file_system}.costs").write_text("".join(lines))
+    return written
+
+
+@dataclass(frozen=True)
+class Case:
+    """A workload with given parameters in a layout of ranks, in a folder."""
+
+    run: Run  # is never measured itself
+    layout: Layout
+    folder: Path
+    file_system: str
+
+
+def cases_of(
+    layouts: Sequence[Layout], folders: Mapping[Path, str], names: Sequence[str], smoke: bool
+) -> tuple[list[Case], list[str]]:
+    """Returns the cases of the named workloads (default: all), and why others are not possible. `folders`
+    maps each folder to the name of its file system. Raises BenchError if a workload does not exist."""
+    cases, skipped = [], []
+    for layout in layouts:
+        runs, reasons = runs_of([layout.ranks], smoke, names, [])
+        cases += [Case(run, layout, *folder) for folder in folders.items() for run in runs]
+        skipped += reasons
+    return cases, list(dict.fromkeys(skipped))
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is common to the measurements of all cases."""
+
+    settings: Settings  # `repeats` is the number of passes that count
+    exhaustive: bool
+    costs: Mapping[str, Path]  # name -> a folder of wrong costs
+    scratch: Path  # for state that each run starts without
+    timeout_seconds: float | None
+    measure: Callable[[Sequence[Job]], None]
+
+
+@dataclass(frozen=True)
+class Speed:
+    """The speed of `auto` relative to the best of Oratorio's arms and to the best of the host's; None if
+    something was not measured."""
+
+    of_best: float | None
+    of_host: float | None
+
+    @property
+    def is_loss(self) -> bool:
+        return any(share is None or share < GOAL for share in (self.of_best, self.of_host))
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The speeds of `auto` with some constants of the cost model: without and with what it learned."""
+
+    cold: Speed
+    learned: Speed
+
+
+@dataclass(frozen=True)
+class Cell:
+    """The results of a case in one direction. Times are medians, in milliseconds."""
+
+    workload: str
+    layout: str
+    file_system: str
+    direction: str
+    best: str
+    best_host: str
+    milliseconds: Mapping[str, float]  # of `best`, `best_host`, and `auto` cold and learned
+    outcomes: Mapping[str, Outcome]  # by the name of the constants
+    table: Mapping[str, float]  # of all arms, as measured in the first step
+
+    @property
+    def right(self) -> Outcome:
+        """The outcome with the constants in force."""
+        return self.outcomes[RIGHT]
+
+    @property
+    def title(self) -> str:
+        return f"{self.workload}, {self.layout}, {self.file_system}, {self.direction}"
+
+
+def _job(case: Case, plan: Plan, arms: Sequence[Arm], repeats: int, costs: Path | None = None) -> Job:
+    """Returns a run of these arms that starts with nothing learned."""
+    env = {"XDG_STATE_HOME": tempfile.mkdtemp(prefix="state-", dir=plan.scratch)}
+    settings = replace(
+        plan.settings,
+        arms=tuple(arm.name for arm in arms),
+        hints=tuple((arm.name, key, value) for arm in arms for key, value in arm.hints.items()),
+        repeats=repeats,
+        folder=case.folder,
+        ranks_of_node=case.layout.ranks_of_node if case.layout.nodes > 1 else 0,
+        env=env | ({"ORATORIO_COSTS": str(costs)} if costs else {}),
+    )
+    settings = replace(settings, timeout_seconds=timeout_of(plan.timeout_seconds, settings.passes))
+    return replace(case.run, setup={}, samples=[], failure="", store_mib_per_s={}), settings
+
+
+def _times(jobs: Sequence[Job], direction: str, before: int = 0) -> dict[str, float]:
+    """Returns the median seconds of each arm, without `before` measured passes at the beginning."""
+    found = {}
+    for run, settings in jobs:
+        for arm in settings.arms:
+            seconds = [s["seconds"] for s in run.measured(arm, direction) if s["repeat"] >= before]
+            if seconds:
+                found[arm] = median(seconds)
+    return found
+
+
+def _fastest(times: Mapping[str, float], arms: Sequence[Arm], count: int) -> list[Arm]:
+    known = [arm for arm in arms if arm.name in times]
+    return sorted(known, key=lambda arm: times[arm.name])[:count]
+
+
+def _dealt(arms: Sequence[Arm]) -> Iterator[Sequence[Arm]]:
+    """Deals the arms to as few runs as possible, so that the variants of a method are spread over all."""
+    runs = math.ceil(len(arms) / ARMS_OF_RUN)
+    return (arms[index::runs] for index in range(runs))
+
+
+@dataclass(frozen=True)
+class _Final:
+    """The arms that `auto` is compared with in one direction; fewer if nothing was measured."""
+
+    best: list[Arm]
+    host: list[Arm]
+
+    @property
+    def arms(self) -> list[Arm]:
+        return [*self.best, *self.host]
+
+
+def _finalists(times: Mapping[str, float], arms: Sequence[Arm], count: int) -> _Final:
+    ours = [arm for arm in arms if not is_host(arm.name)]
+    hosts = [arm for arm in arms if is_host(arm.name)]
+    return _Final(_fastest(times, ours, count), _fastest(times, hosts, count))
+
+
+def _final_job(case: Case, plan: Plan, finals: Sequence[_Final], costs: Path | None = None) -> Job:
+    """Returns the run of `auto` and the finalists of all directions. Its first ten passes do not count; one
+    of them is never measured."""
+    named = {arm.name: arm for final in finals for arm in final.arms}
+    repeats = ACCESSES_BEFORE - 1 + plan.settings.repeats
+    return _job(case, plan, [*named.values(), COLD, LEARNED], repeats, costs)
+
+
+def _speed(times: Mapping[str, float], auto: Arm, final: _Final) -> Speed:
+    def share(arms: Sequence[Arm]) -> float | None:
+        known = [times[arm.name] for arm in arms if arm.name in times]
+        return min(known) / times[auto.name] if known and auto.name in times else None
+
+    return Speed(share(final.best), share(final.host))
+
+
+def _cell(case: Case, direction: str, final: _Final, jobs: Mapping[str, Job], table: Mapping) -> Cell:
+    times = {name: _times([job], direction, ACCESSES_BEFORE - 1) for name, job in jobs.items()}
+    shown = {"best": final.best, "best_host": final.host, "cold": [COLD], "learned": [LEARNED]}
+    first = {name: arms[0] for name, arms in shown.items() if arms}
+    return Cell(
+        workload=case.run.label,
+        layout=case.layout.name,
+        file_system=case.file_system,
+        direction=direction,
+        best=first["best"].text if "best" in first else "-",
+        best_host=first["best_host"].text if "best_host" in first else "-",
+        milliseconds={
+            name: 1e3 * times[RIGHT][arm.name] for name, arm in first.items() if arm.name in times[RIGHT]
+        },
+        outcomes={
+            name: Outcome(_speed(found, COLD, final), _speed(found, LEARNED, final))
+            for name, found in times.items()
+        },
+        table={text: 1e3 * seconds for text, seconds in table.items()},
+    )
+
+
+def measure_case(case: Case, plan: Plan) -> tuple[list[Cell], list[Job]]:
+    """Measures a case. Returns a cell for each direction, and all runs with what they measured."""
+    directions = plan.settings.directions
+    arms = [*arms_of(case.layout, plan.exhaustive), *HOSTS]
+    table = [_job(case, plan, part, plan.settings.repeats) for part in _dealt(arms)]
+    plan.measure(table)
+    of_table = {direction: _times(table, direction) for direction in directions}
+    finals = [_finalists(of_table[direction], arms, CONTENDERS) for direction in directions]
+
+    right = _final_job(case, plan, finals)
+    plan.measure([right])
+    again = [_times([right], direction, ACCESSES_BEFORE - 1) for direction in directions]
+    finals = [_finalists(times, final.arms, 1) for times, final in zip(again, finals, strict=True)]
+
+    wrong = {name: _final_job(case, plan, finals, costs) for name, costs in plan.costs.items()}
+    plan.measure(list(wrong.values()))
+    jobs = {RIGHT: right, **wrong}
+    text_of = {arm.name: arm.text for arm in arms}
+    cells = [
+        _cell(case, direction, final, jobs, {text_of[n]: s for n, s in of_table[direction].items()})
+        for direction, final in zip(directions, finals, strict=True)
+    ]
+    return cells, [*table, *jobs.values()]
