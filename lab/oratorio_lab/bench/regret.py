@@ -216,6 +216,8 @@ class Cell:
     best: str
     best_host: str
     milliseconds: Mapping[str, float]  # of `best`, `best_host`, and `auto` cold and learned
+    # the median deviation from a median, as a share of it; of the noisiest of these arms
+    noise: float | None
     outcomes: Mapping[str, Outcome]  # by the name of the constants
     table: Mapping[str, float]  # of all arms, as measured in the first step
 
@@ -245,15 +247,30 @@ def _job(case: Case, plan: Plan, arms: Sequence[Arm], repeats: int, costs: Path 
     return replace(case.run, setup={}, samples=[], failure="", store_mib_per_s={}), settings
 
 
+def _passes(jobs: Sequence[Job], direction: str, before: int = 0) -> dict[str, list[float]]:
+    """Returns the seconds of each arm's passes, without `before` measured passes at the beginning."""
+    found = {
+        arm: [s["seconds"] for s in run.measured(arm, direction) if s["repeat"] >= before]
+        for run, settings in jobs
+        for arm in settings.arms
+    }
+    return {arm: seconds for arm, seconds in found.items() if seconds}
+
+
 def _times(jobs: Sequence[Job], direction: str, before: int = 0) -> dict[str, float]:
-    """Returns the median seconds of each arm, without `before` measured passes at the beginning."""
-    found = {}
-    for run, settings in jobs:
-        for arm in settings.arms:
-            seconds = [s["seconds"] for s in run.measured(arm, direction) if s["repeat"] >= before]
-            if seconds:
-                found[arm] = median(seconds)
-    return found
+    """Returns the medians of `_passes`."""
+    return {arm: median(seconds) for arm, seconds in _passes(jobs, direction, before).items()}
+
+
+def _noise(passes: Sequence[Sequence[float]]) -> float | None:
+    """Returns the largest median deviation from the median of several passes, as a share of the median; None
+    if all have only one pass."""
+
+    def of_one(seconds: Sequence[float]) -> float:
+        middle = median(seconds)
+        return median(abs(one - middle) for one in seconds) / middle
+
+    return max((of_one(seconds) for seconds in passes if len(seconds) > 1), default=None)
 
 
 def _fastest(times: Mapping[str, float], arms: Sequence[Arm], count: int) -> list[Arm]:
@@ -305,6 +322,7 @@ def _cell(case: Case, direction: str, final: _Final, jobs: Mapping[str, Job], ta
     times = {name: _times([job], direction, ACCESSES_BEFORE - 1) for name, job in jobs.items()}
     shown = {"best": final.best, "best_host": final.host, "cold": [COLD], "learned": [LEARNED]}
     first = {name: arms[0] for name, arms in shown.items() if arms}
+    passes = _passes([jobs[RIGHT]], direction, ACCESSES_BEFORE - 1)
     return Cell(
         workload=case.run.label,
         layout=case.layout.name,
@@ -315,6 +333,7 @@ def _cell(case: Case, direction: str, final: _Final, jobs: Mapping[str, Job], ta
         milliseconds={
             name: 1e3 * times[RIGHT][arm.name] for name, arm in first.items() if arm.name in times[RIGHT]
         },
+        noise=_noise([passes[arm.name] for arm in first.values() if arm.name in passes]),
         outcomes={
             name: Outcome(_speed(found, COLD, final), _speed(found, LEARNED, final))
             for name, found in times.items()
