@@ -16,7 +16,7 @@ void Windows::enter_region() {
     if (regions_.at_end()) return;
     region_ = regions_.region();
     extent_ = 0;
-    from_ = 0;
+    from_ = kAtBegin;
     // A region of the plan has at least one extent in the hull, so there is a window.
     (void)next_in_region();
 }
@@ -31,7 +31,7 @@ void Windows::advance() {
 /// Moves to the region's next window that touches the hull; returns false if there is none.
 bool Windows::next_in_region() {
     const Bytes bytes = plan_.layers().window_bytes();
-    for (; extent_ < region_.count; ++extent_, from_ = 0) {
+    for (; extent_ < region_.count; ++extent_, from_ = kAtBegin) {
         const Extent extent = region_.extent(extent_);
         const Extent wanted = intersect(extent, hull_);
         const Offset first = region_.begin + extent_ * region_.stride;

@@ -5,6 +5,8 @@
 // data fills densely is sent as it is.
 #pragma once
 
+#include <limits>
+
 #include "exchange/data_port.hpp"
 #include "exchange/node_shared/node_rounds.hpp"
 
@@ -37,7 +39,10 @@ class Windows {
     Region region_;
     Region window_;
     std::int64_t extent_ = 0;  ///< index of the current extent of the region
-    Offset from_ = 0;          ///< where the extent's next window begins; 0: at the extent's start
+    /// Stands for the extent's begin, which is negative if a kept plan was moved to the file's
+    /// begin.
+    static constexpr Offset kAtBegin = std::numeric_limits<Offset>::min();
+    Offset from_ = kAtBegin;  ///< where the extent's next window begins
     std::int64_t number_ = 0;
 };
 
