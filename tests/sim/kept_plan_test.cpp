@@ -225,6 +225,23 @@ TEST_P(KeptPlan, ReadsOfChangingShapeGetTheirBytes) {
     }
 }
 
+// The cached plan, moved to the begin of the file, has regions that begin before it. One rank moves
+// its plan there, and the others take part without data.
+TEST(KeptPlanOfWindows, MayBeMovedToTheBeginOfTheFile) {
+    MemoryDisk disk;
+    Steps all(1);
+    all[0].fill({0, 8 * kBytes});
+    run_steps("list_io", Direction::write, all, false, disk);
+    for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+        for (const Bytes from : {504, 1016, 2040, 4000}) {
+            Steps steps(2);
+            steps[0].fill({from, kBytes / kPiece * kPiece});
+            steps[1][1] = {0, kBytes / kPiece * kPiece};
+            run_steps("two_layer_shared", Direction::read, steps, false, disk, seed);
+        }
+    }
+}
+
 // By the cached plan, a rank moves its data through a small buffer of its own. The new plan
 // aggregates, so that it needs the buffers of a collective access.
 TEST(KeptPlanOfAnotherKind, LeavesTheNewPlanTheBuffersOfACollectiveAccess) {
