@@ -49,7 +49,10 @@ Result<Step> Agreement::step(Transport& transport) {
     if (!completion->done) return Step::idle;
     const std::uint64_t key = words_[0];
     if (phase_ == Phase::deciding) remark_ = remark_of(key);
-    if (phase_ == Phase::deciding && key != 0 && remark_ == Remark::none) {
+    const bool failed = phase_ == Phase::deciding && key != 0 && remark_ == Remark::none;
+    if (failed && sent_ == words_.size()) {
+        error_ = Error::make(kind_of_key(key), "another rank failed").on(owner_of(key));
+    } else if (failed) {
         if (error_.rank < 0) error_ = error_.on(rank);
         return start(
             transport.broadcast(owner_of(key), std::as_writable_bytes(std::span(&error_, 1))),

@@ -166,8 +166,9 @@ class Agreement {
         : error_(mine), remark_(remark), sent_(times ? kTimed : 1) {
         if (times) words_ = {0, times->entered, times->worked};
     }
-    /// Also agrees on whether the flag is set on any rank. REQUIRES: called on all ranks or on
-    /// none, before the first step.
+    /// Also agrees on whether the flag is set on any rank. Then the agreement takes one reduction,
+    /// even after a failure: it needs nothing more of the rank that failed, and the agreed error
+    /// has only a kind and a rank. REQUIRES: called on all ranks or on none, before the first step.
     void ask_whether_any(bool flag) {
         words_[kTimed] = flag ? 1 : 0;
         sent_ = words_.size();

@@ -4,19 +4,14 @@
 namespace oratorio {
 
 Error after_failed_read(const Error& failed) {
-    Error error = Error::make(failed.kind,
-                              "nothing was done: a collective read before this call failed there",
-                              failed.system_errno);
-    return error.at(failed.offset, failed.length).on(failed.rank);
+    return Error::make(failed.kind,
+                       "nothing was done: a collective read before this call failed there")
+        .on(failed.rank);
 }
 
 void LateAgreement::begin(const FileContext& file, const ReadEnd& mine) {
-    const Rank rank = file.transport.topology().rank;
-    const bool failed = mine.failure.kind != ErrorKind::none;
-    const bool known = !failed || mine.failure.rank >= 0;
-    agreement_ = Agreement(known ? mine.failure : mine.failure.on(rank),
-                           mine.mismatched ? Remark::more : Remark::none, mine.times);
-    agreement_.ask_whether_any(!failed);
+    agreement_ = Agreement(mine.failure, mine.mismatched ? Remark::more : Remark::none, mine.times);
+    agreement_.ask_whether_any(mine.failure.kind == ErrorKind::none);
     trial_ = mine.trial;
     pending_ = true;
     (void)step(file);

@@ -30,7 +30,6 @@ class LateAgreement {
     /// Contributes this rank's part. Never waits. REQUIRES: none is pending; all ranks call it for
     /// the same access.
     void begin(const FileContext& file, const ReadEnd& mine);
-    [[nodiscard]] bool pending() const { return pending_; }
     /// Makes progress; returns Step::done if no agreement is pending any more. Then the file's kept
     /// plans and learned times follow what was agreed on. REQUIRES: the object does not move.
     Step step(const FileContext& file);

@@ -126,6 +126,21 @@ TEST(LateEnd, AFailureIsReportedOnAllRanksByTheNextCallWhichThenDoesNothing) {
     EXPECT_EQ(disk.contents({0, 1})[0], value_of(0)) << "nothing was written";
 }
 
+TEST(LateEnd, TheOtherRanksHearOfAFailureWithoutAnotherCallOfTheRankThatFailed) {
+    MemoryDisk disk = full_disk();
+    const MemoryStoreOptions bad{.bad_reads = {kSlow * kEach + 100, kSlow * kEach + 101}};
+    int told = 0;
+    run_late(disk, bad, [&](RankFile& file, Transport& transport, Rank rank) {
+        Piece read = part_of(rank, 0);
+        (void)file.access(read.access);
+        while (rank == kSlow && told < kRanks - 1) transport.idle();
+        Piece next = part_of(rank, 1);
+        EXPECT_EQ(file.access(next.access).error.kind, ErrorKind::io);
+        ++told;
+    });
+    EXPECT_EQ(told, kRanks);
+}
+
 TEST(LateEnd, AFailureOfAllRanksIsReportedOnlyOnce) {
     MemoryDisk disk = full_disk();
     run_ranks({.ranks = kRanks, .seed = 5}, [&](Transport& transport) {
