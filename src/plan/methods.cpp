@@ -195,19 +195,17 @@ double least_of(std::span<const Candidate> candidates) {
 /// Returns, of the methods whose estimates the model can't tell from the least, the cheapest of
 /// those in which ranks wait least for each other; null if `auto` may choose none. REQUIRES: the
 /// candidates are in the order of kMethods.
-const Method* best_of(std::span<const Candidate> candidates, double least) {
+const Candidate* best_of(std::span<const Candidate> candidates, double least) {
     constexpr double kUncertainty = 1.1;
-    const Method* best = nullptr;
-    double seconds = 0;
-    for (std::size_t i = 0; i < candidates.size(); ++i) {
-        const Candidate& one = candidates[i];
+    const auto waiting = [&](const Candidate& one) {
+        return kMethods[static_cast<std::size_t>(&one - candidates.data())].waiting();
+    };
+    const Candidate* best = nullptr;
+    for (const Candidate& one : candidates) {
         if (!is_open(one) || one.seconds > kUncertainty * least) continue;
-        const int waiting = kMethods[i].waiting();
-        const bool better = best == nullptr || waiting < best->waiting() ||
-                            (waiting == best->waiting() && one.seconds < seconds);
-        if (!better) continue;
-        best = &kMethods[i];
-        seconds = one.seconds;
+        if (best == nullptr || waiting(one) < waiting(*best) ||
+            (waiting(one) == waiting(*best) && one.seconds < best->seconds))
+            best = &one;
     }
     return best;
 }
@@ -320,9 +318,9 @@ Choice choose_method(const PlanInputs& inputs) {
     }
     if (choice.method == nullptr) {
         const double least = least_of(choice.candidates);
-        const Method* const best = best_of(choice.candidates, least);
-        choice.method = best != nullptr ? best : find_method("list_io");
-        const bool tied = best != nullptr && best->seconds(inputs) > least;
+        const Candidate* const best = best_of(choice.candidates, least);
+        choice.method = find_method(best != nullptr ? best->name : "list_io");
+        const bool tied = best != nullptr && best->seconds > least;
         choice.why = inputs.options->method != nullptr
                          ? "cheapest, because the requested method does not apply"
                      : tied ? "about as cheap as the cheapest, and ranks wait less"
