@@ -46,12 +46,18 @@ void Planning::recall() {
     phase_ = Phase::done;
 }
 
+/// Returns the plan by which this rank makes its access alone. REQUIRES: mine_ describes the
+/// access.
+Plan Planning::own_plan() const {
+    return make_own_plan(access_.direction, context_.file.transport.topology().rank, mine_,
+                         **context_.config);
+}
+
 /// Plans an access that doesn't match the kept plan, by which no rank waits for another. The ranks
 /// measure the access if the kept plan is measured, because their agreements must be alike.
 void Planning::plan_for_itself(const Plan& kept) {
     mine_ = summarise(access_, false);
-    plan_ = make_own_plan(access_.direction, context_.file.transport.topology().rank, mine_,
-                          **context_.config);
+    plan_ = own_plan();
     plan_.collective = true;
     plan_.trial = kept.trial;
     mismatched_ = true;
@@ -80,8 +86,7 @@ Result<Step> Planning::summarise_access() {
     mine_ = summarise(access_, access_.direction == Direction::write);
     mine_.flags |= flags_;
     if (!collective_) {
-        plan_ = make_own_plan(access_.direction, context_.file.transport.topology().rank, mine_,
-                              **context_.config);
+        plan_ = own_plan();
         return finish();
     }
     gathering_ = Gathering<AccessSummary>::once_for_node(mine_);

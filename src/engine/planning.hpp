@@ -49,6 +49,7 @@ class Planning {
     Result<Step> thinned();
     void recall();
     void plan_for_itself(const Plan& kept);
+    [[nodiscard]] Plan own_plan() const;
     Result<Step> choose();
     void ask_places();
     [[nodiscard]] bool keeps_plans() const;
