@@ -6,7 +6,7 @@ import argparse
 import shlex
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -72,6 +72,16 @@ def _directions(direction: str | None) -> tuple[str, ...]:
     return (direction,) if direction else DIRECTIONS
 
 
+def _add_direction_and_mpi(add: Callable) -> None:
+    add("--direction", help="write or read; both if not given.")
+    add(
+        "--mpi",
+        default="mpich",
+        metavar="NAME",
+        help="mpich, openmpi, a name of `oratorio info`, or a folder.",
+    )
+
+
 def _add_common(parser: Parser, arms: str | None = None, repeats: int = 5) -> None:
     """Adds the options that all measuring commands share."""
     add = parser.add_argument
@@ -84,13 +94,7 @@ def _add_common(parser: Parser, arms: str | None = None, repeats: int = 5) -> No
         help="An info key; for host_tuned if none of --method is named; repeatable.")  # fmt: skip
     add("--repeat", type=within(1), default=repeats, metavar="N",
         help="Measured passes, after one that is not measured; %(default)s if not given.")  # fmt: skip
-    add("--direction", help="write or read; both if not given.")
-    add(
-        "--mpi",
-        default="mpich",
-        metavar="NAME",
-        help="mpich, openmpi, a name of `oratorio info`, or a folder.",
-    )
+    _add_direction_and_mpi(add)
     add(
         "--dir",
         type=Path,
@@ -273,7 +277,7 @@ def _suite(options: argparse.Namespace) -> int:
 
 
 def _file_systems(folders: Sequence[Path]) -> dict[Path, str]:
-    """Returns the name of each folder's file system; with the folder, if another one has the same name."""
+    """Returns the name of each folder's file system. Adds the folder where two names are equal."""
     names = {_folder(folder, False): report.file_system(folder) for folder in folders}
     several = [name for name in names.values() if list(names.values()).count(name) > 1]
     return {folder: f"{name} {folder}" if name in several else name for folder, name in names.items()}
@@ -410,13 +414,7 @@ def _add_regret(parser: Parser) -> None:
         metavar="N",
         help="Passes that count; %(default)s if not given.",
     )
-    add("--direction", help="write or read; both if not given.")
-    add(
-        "--mpi",
-        default="mpich",
-        metavar="NAME",
-        help="mpich, openmpi, a name of `oratorio info`, or a folder.",
-    )
+    _add_direction_and_mpi(add)
     add("--smoke", action="store_true", help="Measure tiny cases once, to see whether it works.")
     add("--json", type=Path, metavar="FILE", help="Write the times of all arms to this file.")
     add(

@@ -59,7 +59,10 @@ class Layout:
 
 
 def parse_layouts(text: str) -> list[Layout]:
-    """Parses layouts such as 8,2x4: ranks of one node, or nodes x ranks of each. Raises BenchError."""
+    """Parses a list such as 8,2x4, which means 8 ranks on one node, and 2 nodes with 4 ranks each.
+
+    Raises BenchError.
+    """
     layouts = []
     for word in text.split(","):
         found = re.fullmatch(r"(?:([1-9]\d*)x)?([1-9]\d*)", word)
@@ -174,7 +177,7 @@ def cases_of(
 
 @dataclass(frozen=True)
 class Plan:
-    """What is common to the measurements of all cases."""
+    """The settings that the measurements of all cases share."""
 
     settings: Settings  # `repeats` is the number of passes that count
     exhaustive: bool
