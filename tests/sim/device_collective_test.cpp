@@ -70,6 +70,23 @@ TEST_P(OnDevice, LargeOnesGoInPiecesAndRanksWithFewerTakePartInTheOthers) {
     EXPECT_TRUE(holds(content, static_cast<std::size_t>(places[2]), sizes[2], 4));
 }
 
+// By the kept plan no rank waits for another, so the other ranks don't take part in the pieces that
+// follow the first one.
+TEST_P(OnDevice, ARankReadsItsFurtherPiecesAloneByAPlanInWhichNoRankWaits) {
+    constexpr Bytes kLong = 2 * kPiece + 1234;
+    std::string content;
+    for (Bytes i = 0; i < kLong; ++i) content += static_cast<char>(byte_at(i, 3));
+    folder_.make("data", content);
+    with_file(3, opening({{"oratorio_method", "list_io"}}), [&](File& file, Rank rank) {
+        for (const bool longer : {false, false, true, false}) {
+            const Bytes bytes = longer && rank == 1 ? kLong : kPiece;
+            std::byte* const memory = empty(bytes);
+            expect_done(file.access(call(kReading, memory, bytes, true)), bytes);
+            EXPECT_TRUE(is_filled(memory, bytes, 3)) << "rank " << rank;
+        }
+    });
+}
+
 TEST_P(OnDevice, AReadOfAllRanksEndsWhereTheFileDoes) {
     std::byte* const out = filled(kPiece + 100, 9);
     std::byte* const in = filled(3 * kPiece, 1);
