@@ -34,6 +34,7 @@ class OwnData final : public DataPort {
           asked_(context.access.file),
           memory_(context.access.memory),
           lists_(lists),
+          whole_pieces_(context.plan.layers().two()),
           copy_(copies ? make_region_copy(context.plan, context.access, context.stats) : nullptr) {}
 
     bool ready(const Region&) override { return true; }
@@ -52,6 +53,7 @@ class OwnData final : public DataPort {
   private:
     void enter_extent(const Region& region);
     StridedRun next_run(const Region& region, Bytes most);
+    bool splits_piece(const Region& region, const StridedRun& run, Bytes most);
     [[nodiscard]] bool is_over(const Region& region) const;
     void end_region(Chunk& chunk);
     std::size_t next_listed(const Region& region, std::span<std::byte> table, Chunk& chunk);
@@ -68,6 +70,7 @@ class OwnData final : public DataPort {
     Cursor asked_;
     Cursor memory_;
     std::span<std::byte> lists_;
+    bool whole_pieces_;  ///< a local aggregator would have to forward the parts of a split piece
     std::unique_ptr<RegionCopy> copy_;
     std::int64_t extent_ = 0;  ///< index of the current extent of the region
     bool entered_ = false;
@@ -96,12 +99,29 @@ std::size_t OwnData::next(const Region& region, std::span<std::byte> table_and_p
         const Bytes position = file_.tell_size();
         const StridedRun run = next_run(region, room);
         if (run.count == 0) continue;
+        if (whole_pieces_ && chunk.payload > 0 && splits_piece(region, run, capacity)) {
+            file_.seek_size(position);
+            return table.bytes();
+        }
         table.add(run);
         append_segment(chunk.segments, position - from_, run.bytes());
         chunk.payload += run.bytes();
     }
     end_region(chunk);
     return table.bytes();
+}
+
+/// Returns true if the run that was just taken is part of a piece that would fit into `most` bytes
+/// as a whole. Pieces end with their extent.
+bool OwnData::splits_piece(const Region& region, const StridedRun& run, Bytes most) {
+    const Bytes next = file_.tell_size();
+    if (run.count > 1 || next >= to_ || file_.tell_offset() != run.end()) return false;
+    file_.seek_size(next - run.length);
+    const Bytes left = to_ - file_.tell_size();
+    const Bytes length = file_.next(std::min(most, left), region.extent(extent_).end).length;
+    file_.seek_size(next);
+    constexpr auto kTable = static_cast<Bytes>(RunTableWriter::run_bytes_max);
+    return length > run.length && length <= most - kTable;
 }
 
 /// Returns the next run in the current extent. If there is none, enters the next extent and returns

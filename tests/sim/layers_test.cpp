@@ -30,14 +30,20 @@ struct Pattern {
     int local_aggregators = 0;  ///< number of local aggregators on each node
     Layout (*file_of)(Rank rank) = nullptr;
     int aggregators = 1;
-    Offset end = 2 * kRanks * kEach;  ///< length of the file that is read
+    Offset end = 0;  ///< length of the file that is read; 0: longer than the data
     DomainsChoice domains = DomainsChoice::automatic;
     Bytes unit = 0;  ///< block of the file domains
+    Bytes each = kEach;
 };
 
 /// Deals pieces to all ranks in turn, so that the pieces of a node's ranks touch.
 Layout in_turn(Rank rank) {
     return {Shape::run(kPiece), kPiece * kRanks, rank * kPiece, Layout::unbounded};
+}
+/// Deals pieces of 16 KiB, so that a few of them fill a message.
+constexpr Bytes kLongPiece = 16 << 10;
+Layout long_in_turn(Rank rank) {
+    return {Shape::run(kLongPiece), kLongPiece * kRanks, rank * kLongPiece, Layout::unbounded};
 }
 /// Gives each node a block of its own, in which the node's ranks have pieces in turn.
 Layout in_turn_on_nodes(Rank rank) {
@@ -51,17 +57,20 @@ Layout all_alike(Rank) {
 }
 
 /// Returns the data that a rank writes, and that it must read back.
-const std::vector<std::byte>& values_for(Layout (*file_of)(Rank rank), Rank rank) {
-    return made_once(std::pair(file_of, rank),
-                     [&] { return values_of(file_of(rank), kEach, value_of); });
+const std::vector<std::byte>& values_for(const Pattern& pattern, Rank rank) {
+    return made_once(std::pair(pattern.file_of, rank),
+                     [&] { return values_of(pattern.file_of(rank), pattern.each, value_of); });
 }
 
 /// Runs one access, checks each byte, and returns the sum of all ranks' counters.
 Stats run_pattern(Direction direction, const Pattern& pattern) {
     MemoryDisk disk;
-    constexpr Bytes kAll = 2 * kRanks * kEach;
-    static const auto file = values_of({Shape::run(kAll), kAll, 0, 1}, kAll, value_of);
-    if (direction == Direction::read) disk.write(0, std::span(file).first(pattern.end));
+    const Bytes all = kRanks * pattern.each;
+    const auto& file = made_once(all, [&] {
+        return values_of({Shape::run(2 * all), 2 * all, 0, 1}, 2 * all, value_of);
+    });
+    const Offset end = pattern.end > 0 ? pattern.end : 2 * all;
+    if (direction == Direction::read) disk.write(0, std::span(file).first(end));
     std::vector<Stats> stats(kRanks);
     FlatTerms options;
     options.method = find_method(pattern.method);
@@ -74,13 +83,13 @@ Stats run_pattern(Direction direction, const Pattern& pattern) {
         const Rank rank = transport.topology().rank;
         MemoryStore store(disk);
         const Layout layout = pattern.file_of(rank);
-        const auto& values = values_for(pattern.file_of, rank);
+        const auto& values = values_for(pattern, rank);
         std::vector<std::byte> memory(values.size());
         if (direction == Direction::write) memory = values;
         Access access;
         access.direction = direction;
         access.file = layout;
-        access.memory = {Shape::run(kEach), kEach, 0, 1};
+        access.memory = {Shape::run(pattern.each), pattern.each, 0, 1};
         access.buffer = memory.data();
         RankFile file(transport, store, options, stats[static_cast<std::size_t>(rank)],
                       {.shares_memory = true});
@@ -88,14 +97,13 @@ Stats run_pattern(Direction direction, const Pattern& pattern) {
         EXPECT_EQ(outcome.error.kind, ErrorKind::none);
         const bool reading = direction == Direction::read;
         const Bytes there =
-            reading ? std::min(kEach, size_before_offset(layout, pattern.end)) : kEach;
+            reading ? std::min(pattern.each, size_before_offset(layout, end)) : pattern.each;
         EXPECT_EQ(outcome.bytes, there);
         const auto count = static_cast<std::size_t>(there);
         ASSERT_TRUE(same_bytes(std::span(memory).first(count), std::span(values).first(count)));
     });
     if (direction == Direction::write) {
-        EXPECT_TRUE(
-            same_bytes(disk.contents({0, kRanks * kEach}), std::span(file).first(kRanks * kEach)));
+        EXPECT_TRUE(same_bytes(disk.contents({0, all}), std::span(file).first(all)));
     }
     Stats sum;
     for (const Stats& one : stats) {
@@ -137,6 +145,17 @@ TEST(Layers, PiecesThatTouchAreForwardedAsOne) {
         const Stats halves = run_pattern(direction, {"two_layer", 2, in_turn});
         EXPECT_EQ(halves.pieces_gathered, 7U * kOfNode / 2 * kPieces);
         EXPECT_EQ(halves.pieces_forwarded, 7U * kPieces);
+    }
+}
+
+TEST(Layers, PiecesAreNotSplitAtTheEndsOfMessages) {
+    constexpr std::uint64_t kLongPieces = 20;  // more than a message of a rank, and five of a node
+    for (const Direction direction : {Direction::write, Direction::read}) {
+        Pattern pattern{"two_layer", 1, long_in_turn};
+        pattern.each = kLongPieces * kLongPiece;
+        const Stats stats = run_pattern(direction, pattern);
+        EXPECT_EQ(stats.pieces_gathered, 3U * kOfNode * kLongPieces);
+        EXPECT_EQ(stats.pieces_forwarded, 3U * kLongPieces);
     }
 }
 

@@ -133,7 +133,8 @@ std::optional<RoundContents> GroupData::contents(const Region& region) {
 }
 
 /// Merges the next runs of all members, by offset, until the chunk is full or a member's next
-/// message hasn't arrived.
+/// message hasn't arrived. Either way a piece that members share ends in the chunk in which it
+/// begins, if it can.
 std::size_t GroupData::next(const Region& region, std::span<std::byte> table_and_payload,
                             Chunk& chunk) {
     chunk = {};
@@ -147,21 +148,46 @@ std::size_t GroupData::next(const Region& region, std::span<std::byte> table_and
             push({members_[i].run().offset, i});
     }
     bool all_here = true;
-    while (all_here && !heap_.empty() && !merge.full()) {
-        if (patience_ == 0 && take_rows(merge)) {
+    while (!heap_.empty() && !merge.full() && (all_here || continues_piece(merge)) &&
+           !splits_piece(merge)) {
+        if (all_here && patience_ == 0 && take_rows(merge)) {
             for (const std::size_t member : row_) all_here = look_again(member) && all_here;
             continue;
         }
         patience_ -= patience_ > 0 ? 1 : 0;
         const std::size_t member = pop().member;
-        take_from(member, heap_.empty() ? INT64_MAX : heap_.front().offset, merge);
-        all_here = look_again(member);
+        Offset limit = heap_.empty() ? INT64_MAX : heap_.front().offset;
+        if (!all_here) limit = members_[member].run().offset + 1;
+        take_from(member, limit, merge);
+        all_here = look_again(member) && all_here;
     }
     merge.joiner.finish();
     context_.stats.pieces_forwarded += static_cast<std::uint64_t>(merge.joiner.pieces());
     chunk.last = all_here && heap_.empty();
     if (chunk.last) advance(region);
     return merge.joiner.bytes();
+}
+
+/// Returns true if the next run begins where the last piece ends.
+bool GroupData::continues_piece(const Merge& merge) const {
+    return heap_.front().offset == merge.joiner.last().end;
+}
+
+/// Returns true if a piece begins that doesn't fit into the rest of the chunk, but would take at
+/// most half of an empty one. Runs of several members that touch are one piece.
+bool GroupData::splits_piece(const Merge& merge) {
+    const Bytes half = static_cast<Bytes>(merge.capacity - RunJoiner::batch_bytes_max) / 2;
+    const Offset begin = heap_.front().offset;
+    if (merge.chunk.payload == 0 || merge.room() >= half || begin <= merge.joiner.last().end)
+        return false;
+    row_.clear();
+    Offset end = begin;
+    while (!heap_.empty() && heap_.front().offset == end && end - begin <= half) {
+        end += members_[heap_.front().member].run().length;
+        row_.push_back(pop().member);
+    }
+    for (const std::size_t member : row_) push({members_[member].run().offset, member});
+    return end - begin > merge.room() && end - begin <= half;
 }
 
 GroupData::Head GroupData::pop() {

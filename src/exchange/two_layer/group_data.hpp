@@ -85,6 +85,8 @@ class GroupData final : public GroupSource {
     void take_from(std::size_t index, Offset limit, Merge& merge);
     void take_bytes(GroupMember& member, Bytes bytes);
     bool take_rows(Merge& merge);
+    [[nodiscard]] bool continues_piece(const Merge& merge) const;
+    [[nodiscard]] bool splits_piece(const Merge& merge);
     Rows find_rows(const Merge& merge);
     bool look_again(std::size_t index);
     Head pop();
@@ -96,7 +98,7 @@ class GroupData final : public GroupSource {
     std::vector<GroupMember> members_;
     std::span<std::byte> payload_;  ///< writes: payload of the chunk that is being made
     std::vector<Record> records_;
-    std::vector<std::size_t> row_;  ///< members of the rows that are being taken, in file order
+    std::vector<std::size_t> row_;  ///< members of the rows that are looked at, in file order
     int patience_ = 0;              ///< pieces to take before the next search for rows
     std::vector<Head> heap_;        ///< members with a run; the lowest offset is on top
     /// Contents that members reported, by the first byte of their region.
