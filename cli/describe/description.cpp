@@ -77,7 +77,7 @@ Json method_rows() {
     for (const Method& method : methods()) {
         rows.push_back({{"name", method.name},
                         {"description", method.summary},
-                        {"automatic", method.automatic},
+                        {"automatic", method.auto_ranks > 0},
                         {"parts", parts_of(method)},
                         {"schedule", schedule_of(method)}});
     }

@@ -24,7 +24,7 @@ bool RunMemory::Leases::has_all(Direction direction) const {
 
 bool RunMemory::take_for_collective(Direction direction, const PlanOptions& options,
                                     const Topology& topology) {
-    if (asks_for_layers(options)) {
+    if (may_have_layers(options, topology)) {
         const int ranks = largest_group(topology, options);
         shared_.group = pool_.take(GroupData::bytes_needed(direction, options, ranks));
         if (shared_.group.span().empty()) return false;

@@ -75,6 +75,11 @@ Bytes local_message_bytes(const PlanOptions& options, int group_ranks) {
     return std::clamp(each / kAligned * kAligned, kMessageMin, message_bytes_of(options));
 }
 
+bool is_dense(Direction direction, Bytes bytes, double hulls) {
+    const double share = direction == Direction::write ? 0.75 : 0.5;
+    return static_cast<double>(bytes) >= share * hulls;
+}
+
 Groups::Groups(const Nodes& topology, AllSummaries summaries, const PlanOptions& options)
     : topology_(topology),
       summaries_(summaries),
@@ -86,6 +91,12 @@ Groups::Groups(const Nodes& topology, AllSummaries summaries, const PlanOptions&
         size_ += static_cast<std::size_t>(count);
         most_on_node_ = std::max(most_on_node_, count);
     }
+}
+
+double Groups::hulls() const {
+    double sum = 0;
+    each([&](const Group& group) { sum += static_cast<double>(group.hull.length()); });
+    return sum;
 }
 
 int Groups::count_on(int node) const {

@@ -43,6 +43,10 @@ inline constexpr int kMessagesOfMember = 2;
 /// group take at most half of a collective buffer, if that leaves 4 KiB for each.
 [[nodiscard]] Bytes local_message_bytes(const PlanOptions& options, int group_ranks);
 
+/// Returns true if the groups' data is dense enough for windows; `hulls` is the sum of the lengths
+/// of the groups' hulls. Written windows are searched byte by byte, read ones are used as a whole.
+[[nodiscard]] bool is_dense(Direction direction, Bytes bytes, double hulls);
+
 /// A local aggregator and the ranks it serves: `ranks` ranks of a node from `first` on.
 struct Group {
     NodeSlot first;
@@ -68,6 +72,8 @@ class Groups {
     [[nodiscard]] int most_on_node() const { return most_on_node_; }
     [[nodiscard]] int group_ranks() const { return group_ranks_; }
     [[nodiscard]] Bytes message_bytes() const { return message_bytes_; }
+    /// Returns the sum of the lengths of the groups' hulls, in bytes.
+    [[nodiscard]] double hulls() const;
     /// Calls visit(group) for all groups, node by node. Makes a limited number of groups at a time,
     /// so it takes little memory for any number of them.
     template <class Visit>

@@ -16,24 +16,24 @@ constexpr std::array kMethods{
     Method{.name = "list_io",
            .summary = "each rank's pieces, many outstanding at once",
            .storage = StorageKind::list,
-           .automatic = true},
+           .auto_ranks = 1},
     Method{.name = "mmap",
            .summary = "the file mapped, pieces copied with two datatype iterators",
            .storage = StorageKind::mapped,
-           .automatic = true},
+           .auto_ranks = 1},
     Method{.name = "shared_buffer",
            .summary = "each rank copies into collective buffers that the node shares",
            .domains = DomainsKind::sliced,
            .exchange = ExchangeKind::shared,
            .schedule = {.slots = Schedule::of_node},
-           .automatic = true},
+           .auto_ranks = 1},
     Method{.name = "two_phase",
            .summary = "exchange by messages, file domains even, one buffer",
            .exchange = ExchangeKind::peer,
-           .automatic = true},
+           .auto_ranks = 1},
     Method{.name = "sieve",
            .summary = "data sieving: each rank moves whole ranges and picks its pieces",
-           .automatic = true},
+           .auto_ranks = 1},
     Method{.name = "shared_buffer_list",
            .summary = "shared_buffer with flattened lists of all pieces",
            .request = RequestKind::list,
@@ -49,7 +49,7 @@ constexpr std::array kMethods{
            .summary = "two_phase with two sub-buffers, exchange and storage overlap",
            .exchange = ExchangeKind::peer,
            .schedule = {.slots = 2},
-           .automatic = true},
+           .auto_ranks = 1},
     Method{.name = "multithreaded",
            .summary = "two_phase with four sub-buffers, exchange and storage overlap",
            .exchange = ExchangeKind::peer,
@@ -90,7 +90,8 @@ constexpr std::array kMethods{
     Method{.name = "two_layer",
            .summary = "two_phase through local aggregators, which merge what their ranks send",
            .exchange = ExchangeKind::peer,
-           .layers = LayersKind::two_messages},
+           .layers = LayersKind::two_messages,
+           .auto_ranks = kLayersPayFrom},
     Method{.name = "two_layer_overlapped",
            .summary = "two_layer with two sub-buffers, gathering and storage overlap",
            .exchange = ExchangeKind::peer,
@@ -99,7 +100,8 @@ constexpr std::array kMethods{
     Method{.name = "two_layer_shared",
            .summary = "two_layer in which ranks put dense data into shared memory of their node",
            .exchange = ExchangeKind::peer,
-           .layers = LayersKind::two_shared},
+           .layers = LayersKind::two_shared,
+           .auto_ranks = kLayersPayFrom},
     Method{.name = "two_layer_shared_overlapped",
            .summary = "two_layer_shared with two sub-buffers",
            .exchange = ExchangeKind::peer,
@@ -124,7 +126,7 @@ constexpr std::array kMethods{
 /// Returns the reason why `auto` leaves out a method that applies, or "" if `auto` may choose the
 /// method. Data sieving writes also move bytes that no rank asked for, so only hints enable them.
 std::string_view left_out(const Method& method, const PlanInputs& s) {
-    if (!method.automatic) return "by name only";
+    if (method.auto_ranks == 0) return "by name only";
     const ExchangePart& exchange = method.exchange_part();
     const StoragePart& storage = method.storage_part();
     const Toggle collective = s.reads() ? s.options->cb_read : s.options->cb_write;
@@ -136,6 +138,7 @@ std::string_view left_out(const Method& method, const PlanInputs& s) {
     if (shared && storage.buffered && !exchange.aggregated && s.ranks_with_data > 1 &&
         sieving != Toggle::enable)
         return "left out: ranks would move the same bytes several times";
+    if (s.ranks < method.auto_ranks) return "left out: fewer than 512 ranks";
     if (exchange.aggregated)
         return collective == Toggle::disable ? "left out by hint romio_cb_*=disable" : "";
     if (collective == Toggle::enable && s.collective && can_exchange(s))
@@ -291,9 +294,10 @@ bool asks_for_targets(const PlanOptions& options) {
     return options.method->domains_part(options).by_target;
 }
 
-bool asks_for_layers(const PlanOptions& options) {
+bool may_have_layers(const PlanOptions& options, const Nodes& nodes) {
     const Method* const asked = options.method;
-    return asked != nullptr && asked->layers_part().local_aggregators;
+    if (asked == nullptr) return !nodes.one_node() && nodes.size >= kLayersPayFrom;
+    return asked->layers_part().local_aggregators;
 }
 
 bool may_choose(const Method& method, const PlanInputs& inputs) {

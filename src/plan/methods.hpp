@@ -38,7 +38,8 @@ struct Method {
     Schedule schedule = {};
     StorageKind storage = StorageKind::buffered;
     ReadAheadKind read_ahead = ReadAheadKind::none;
-    bool automatic = false;  ///< `auto` may choose the method
+    /// `auto` may choose the method for jobs of this many ranks and more; 0 = never.
+    int auto_ranks = 0;
 
     [[nodiscard]] const RequestPart& request_part() const { return part_of(request); }
     [[nodiscard]] const GraphPart& graph_part() const { return part_of(graph); }
@@ -72,6 +73,9 @@ inline constexpr int kSharedSlots = 8;
 /// The number of slots of all aggregators of a node where any rank may load a round. It exceeds
 /// kSharedSlots, because with more open rounds a rank works longer before it waits.
 inline constexpr int kSharedLoadSlots = 16;
+/// The number of ranks from which `auto` considers two layers. With fewer, messages to one
+/// aggregator are too few for a second copy of the data to pay (Kang et al. 2019, figure 3).
+inline constexpr int kLayersPayFrom = 512;
 /// Bytes that list I/O packs at a time into a bounce buffer, if memory pieces are small.
 inline constexpr Bytes kStagingBytes = 512 << 10;
 /// Bytes of a file that are mapped at a time.
@@ -99,8 +103,8 @@ inline constexpr Bytes kMapWindowAlignment = 2 << 20;  // the largest folios of 
 /// Returns true if a method name or a hint requests one aggregator per storage target.
 [[nodiscard]] bool asks_for_targets(const PlanOptions& options);
 
-/// Returns true if the method requested by name may need local aggregators and their memory.
-[[nodiscard]] bool asks_for_layers(const PlanOptions& options);
+/// Returns true if the method of a collective access may need local aggregators and their memory.
+[[nodiscard]] bool may_have_layers(const PlanOptions& options, const Nodes& nodes);
 
 /// Returns true if the method applies and `auto` may choose it.
 [[nodiscard]] bool may_choose(const Method& method, const PlanInputs& inputs);

@@ -224,13 +224,6 @@ Graph graph_of(AllSummaries summaries, Wanted wanted) {
     return Graph(std::move(participants));
 }
 
-/// Returns true if the groups' data is dense enough for windows; `hulls` is the sum of the lengths
-/// of the groups' hulls. Written windows are searched byte by byte, read ones are used as a whole.
-bool groups_are_dense(const Plan& plan, double hulls) {
-    const double share = plan.direction == Direction::write ? 0.75 : 0.5;
-    return !plan.asks_contents() && static_cast<double>(plan.bytes) >= share * hulls;
-}
-
 /// Returns true if some rank has to report something at the end to all ranks.
 bool must_agree(AllSummaries summaries) {
     return std::ranges::any_of(
@@ -291,7 +284,8 @@ void add_layers(Plan& plan, AllSummaries summaries, const Nodes& nodes, const Pl
         if (wanted(group)) participants.push_back({group.local, group.hull});
     });
     plan.graph = Graph(std::move(participants));
-    if (plan.method->layers_part().windows && shares && groups_are_dense(plan, hulls))
+    if (plan.method->layers_part().windows && shares && !plan.asks_contents() &&
+        is_dense(plan.direction, plan.bytes, hulls))
         route.layers = route.layers.with_windows(plan.message_bytes);
 }
 
@@ -351,6 +345,7 @@ Plan plan_without_ranks(Direction direction, AllSummaries summaries, const Nodes
                         const PlanConfig& terms, const NodeSharing& sharing, Audience audience) {
     PlanInputs s = situation_of(direction, summaries, nodes, terms, sharing);
     s.collective = true;
+    if (!s.one_node()) s.group_hulls = Groups(nodes, summaries, terms.options).hulls();
     const AbleRanks able = able_ranks(summaries);
     const int by_messages = aggregators_by_messages(s);
     expect_aggregators(s, summaries, nodes, able, by_messages);

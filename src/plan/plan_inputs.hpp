@@ -33,6 +33,9 @@ struct PlanInputs {
     int aggregators = 1;  ///< number for a method with messages, unless the method says otherwise
     Bytes slot_most = INT64_MAX;  ///< limit for sub-buffers of aggregators that receive messages
     double hulls = 0;             ///< bytes: sum of the lengths of all ranks' hulls
+    /// Bytes: sum of the lengths of the hulls of all groups that a local aggregator serves. 0 on
+    /// one node.
+    double group_hulls = 0;
     /// The locality with even file domains of `aggregators` aggregators. Not set if data is assumed
     /// to go to all nodes alike.
     std::optional<Locality> locality;

@@ -34,6 +34,8 @@ struct Pattern {
     DomainsChoice domains = DomainsChoice::automatic;
     Bytes unit = 0;  ///< block of the file domains
     Bytes each = kEach;
+    int ranks = kRanks;
+    int of_node = kOfNode;
 };
 
 /// Deals pieces to all ranks in turn, so that the pieces of a node's ranks touch.
@@ -44,6 +46,11 @@ Layout in_turn(Rank rank) {
 constexpr Bytes kLongPiece = 16 << 10;
 Layout long_in_turn(Rank rank) {
     return {Shape::run(kLongPiece), kLongPiece * kRanks, rank * kLongPiece, Layout::unbounded};
+}
+/// Deals pieces to 512 ranks in turn.
+constexpr int kMany = 512;
+Layout in_turn_of_many(Rank rank) {
+    return {Shape::run(kPiece), kPiece * kMany, rank * kPiece, Layout::unbounded};
 }
 /// Gives each node a block of its own, in which the node's ranks have pieces in turn.
 Layout in_turn_on_nodes(Rank rank) {
@@ -65,13 +72,13 @@ const std::vector<std::byte>& values_for(const Pattern& pattern, Rank rank) {
 /// Runs one access, checks each byte, and returns the sum of all ranks' counters.
 Stats run_pattern(Direction direction, const Pattern& pattern) {
     MemoryDisk disk;
-    const Bytes all = kRanks * pattern.each;
+    const Bytes all = pattern.ranks * pattern.each;
     const auto& file = made_once(all, [&] {
         return values_of({Shape::run(2 * all), 2 * all, 0, 1}, 2 * all, value_of);
     });
     const Offset end = pattern.end > 0 ? pattern.end : 2 * all;
     if (direction == Direction::read) disk.write(0, std::span(file).first(end));
-    std::vector<Stats> stats(kRanks);
+    std::vector<Stats> stats(static_cast<std::size_t>(pattern.ranks));
     FlatTerms options;
     options.method = find_method(pattern.method);
     options.cb_nodes = pattern.aggregators;
@@ -79,7 +86,8 @@ Stats run_pattern(Direction direction, const Pattern& pattern) {
     options.local_aggregators_per_node = pattern.local_aggregators;
     options.domains = pattern.domains;
     options.striping_unit = options.cyclic_block = pattern.unit;
-    run_ranks({.ranks = kRanks, .ranks_per_node = kOfNode}, [&](Transport& transport) {
+    const SimOptions ranks{.ranks = pattern.ranks, .ranks_per_node = pattern.of_node};
+    run_ranks(ranks, [&](Transport& transport) {
         const Rank rank = transport.topology().rank;
         MemoryStore store(disk);
         const Layout layout = pattern.file_of(rank);
@@ -156,6 +164,21 @@ TEST(Layers, PiecesAreNotSplitAtTheEndsOfMessages) {
         const Stats stats = run_pattern(direction, pattern);
         EXPECT_EQ(stats.pieces_gathered, 3U * kOfNode * kLongPieces);
         EXPECT_EQ(stats.pieces_forwarded, 3U * kLongPieces);
+    }
+}
+
+TEST(Layers, AutoTakesThemFrom512RanksOn) {
+    constexpr int kOfLargeNode = 64;
+    for (const Direction direction : {Direction::write, Direction::read}) {
+        Pattern pattern{"auto", 1, in_turn_of_many};
+        pattern.ranks = kMany;
+        pattern.of_node = kOfLargeNode;
+        const Stats stats = run_pattern(direction, pattern);
+        EXPECT_EQ(stats.pieces_forwarded, (kMany / kOfLargeNode - 1) * kPieces);
+        pattern.file_of = in_turn;
+        pattern.ranks = kRanks;
+        pattern.of_node = kOfNode;
+        EXPECT_EQ(run_pattern(direction, pattern).pieces_forwarded, 0U);
     }
 }
 
