@@ -17,9 +17,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-thread_local bool in_call = false;
+[[gnu::tls_model("initial-exec")]] thread_local bool in_call = false;
 /// Set in the helper thread if only the program's threads may call MPI.
-thread_local bool without_mpi = false;
+[[gnu::tls_model("initial-exec")]] thread_local bool without_mpi = false;
 
 /// Returns how long to sleep after `fruitless` turns in a row that moved nothing: about as long as
 /// the thread has waited so far, up to a millisecond. If a thread wakes every few microseconds on

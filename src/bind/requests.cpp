@@ -11,7 +11,7 @@ namespace oratorio::bind {
 
 namespace {
 
-thread_local FailureWatch* watch = nullptr;
+[[gnu::tls_model("initial-exec")]] thread_local FailureWatch* watch = nullptr;
 
 void* pointer_of(std::uintptr_t id) {
     return reinterpret_cast<void*>(id);

@@ -28,9 +28,8 @@ class PieceWork final : public Work {
         }
         const iovec memory{access_.buffer + access_.memory.origin,
                            static_cast<std::size_t>(access_.bytes())};
-        const Transferred moved =
-            Transfer(context_.store, &context_.file.stats)
-                .move(access_.direction, access_.file.origin + access_.from, {&memory, 1});
+        const Transferred moved = transfer(context_.store, &context_.file.stats, access_.direction,
+                                           access_.file.origin + access_.from, {&memory, 1});
         moved_ = moved.bytes;
         note(moved.error);
         if (const auto unlocked = held.give_back(); !unlocked) note(unlocked.error());

@@ -215,7 +215,7 @@ RegionWriter::Stored RegionWriter::move(const Piece& piece) {
 Transferred RegionWriter::transfer(Direction direction, Offset offset,
                                    std::span<std::byte> memory) {
     const iovec whole{memory.data(), memory.size()};
-    return Transfer(*store_, &counted_).move(direction, offset, std::span(&whole, 1));
+    return oratorio::transfer(*store_, &counted_, direction, offset, std::span(&whole, 1));
 }
 
 }  // namespace oratorio

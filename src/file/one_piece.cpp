@@ -51,7 +51,7 @@ Transferred move_range(Store& store, Stats& stats, const LockPolicy& locks, Dire
         if (!shared) return {.error = shared.error()};
         held = std::move(*shared);
     }
-    Transferred done = Transfer(store, &stats).move(direction, offset, memory);
+    Transferred done = transfer(store, &stats, direction, offset, memory);
     if (const auto unlocked = held.give_back(); !unlocked && done.error.kind == ErrorKind::none)
         done.error = unlocked.error();
     return done;

@@ -49,7 +49,9 @@ Result<std::unique_ptr<Decoder>> Decoder::make() {
 }
 
 Result<DecodedType> Decoder::decode(MPI_Datatype type) {
-    if (is_null(type)) return null_type();
+    auto layout = known_layout(type);
+    if (!layout) return layout.error();
+    if (*layout) return std::move(**layout);
     const auto memory = block_cache();
     const auto known = [this](MPI_Datatype one) { return known_layout(one); };
     const auto make = [&](MPI_Datatype one, const DatatypeContents& contents,

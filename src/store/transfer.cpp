@@ -46,6 +46,38 @@ Extent direct_part(Offset offset, std::span<const iovec> memory, const DirectAli
     return {begin, end};
 }
 
+void count_call(Stats* stats) {
+    if (stats != nullptr) ++stats->storage_calls;
+}
+
+/// Handles the common case of many small requests to a store that completes them in submit. Returns
+/// how far the request got; nothing if this isn't that case. REQUIRES: the store has no requests of
+/// the same transfer.
+std::optional<IoCompletion> move_at_once(Store& store, Stats* stats, const IoRequest& request,
+                                         Bytes total) {
+    const StoreLimits& limits = store.limits();
+    const std::span<const iovec> memory = request.memory;
+    if (limits.asynchronous || limits.direct(request.direction).file > 0) return std::nullopt;
+    if (total == 0 || total > limits.bytes_max ||
+        memory.size() > static_cast<std::size_t>(limits.iovecs_max))
+        return std::nullopt;
+    const bool has_empty = memory.size() > 1 && std::ranges::any_of(memory, [](const iovec& piece) {
+                               return piece.iov_len == 0;
+                           });
+    if (has_empty) return std::nullopt;
+    const Timing timing(stats, &Stats::storage_time);
+    if (request.direction == Direction::read) store.expect_size(request.offset + total);
+    if (store.submit(request) != Submitted::done) return std::nullopt;
+    count_call(stats);
+    IoCompletion completion;
+    store.reap(std::span(&completion, 1), true);
+    return completion;
+}
+
+bool is_whole(const std::optional<IoCompletion>& answer, Bytes total) {
+    return answer && answer->system_errno == 0 && answer->bytes == total;
+}
+
 }  // namespace
 
 struct Transfer::Request {
@@ -139,67 +171,38 @@ void Transfer::start(StoreJob& job, std::uint64_t token) {
 bool Transfer::move_or_start(Direction direction, Offset offset, std::span<const iovec> memory,
                              std::uint64_t token) {
     const Bytes total = length_of(memory);
-    const auto answer = at_once(direction, offset, memory, total);
-    if (answer && answer->system_errno == 0 && answer->bytes == total) return true;
+    std::optional<IoCompletion> answer;
+    if (waiting_.empty() && ready_.empty() && in_store_ == 0)
+        answer = move_at_once(store_, stats_, {direction, offset, memory, 0}, total);
+    calls_ += answer ? 1 : 0;
+    if (is_whole(answer, total)) return true;
+    start_from(answer, {direction, offset, token, {memory.begin(), memory.end()}});
+    return false;
+}
+
+/// Starts a request. If the store has given an answer to all of it, continues from there.
+void Transfer::start_from(const std::optional<IoCompletion>& answer, Request made) {
     ++outstanding_;
-    auto request = std::make_shared<Request>(
-        Request{direction, offset, token, {memory.begin(), memory.end()}});
-    request->total = request->stop = total;
-    request->direct = direct_part(offset, request->memory, store_.limits().direct(direction));
-    if (total == 0) {
-        finished_.push_back({.token = token});
-        return false;
+    auto request = std::make_shared<Request>(std::move(made));
+    request->total = request->stop = length_of(request->memory);
+    request->direct =
+        direct_part(request->offset, request->memory, store_.limits().direct(request->direction));
+    if (request->total == 0) {
+        finished_.push_back({.token = request->token});
+        return;
     }
     waiting_.push_back(std::move(request));
-    if (answer) {  // continue from there
+    if (answer) {
         ++in_store_;
         complete(next_part(), *answer);
     }
     pump();
-    return false;
-}
-
-/// Handles the common case of many small requests to a store that completes them in submit. Returns
-/// how far the request got; nothing if this isn't that case.
-std::optional<IoCompletion> Transfer::at_once(Direction direction, Offset offset,
-                                              std::span<const iovec> memory, Bytes total) {
-    const StoreLimits& limits = store_.limits();
-    if (limits.asynchronous || limits.direct(direction).file > 0) return std::nullopt;
-    if (!waiting_.empty() || !ready_.empty() || in_store_ > 0) return std::nullopt;
-    if (total == 0 || total > limits.bytes_max ||
-        memory.size() > static_cast<std::size_t>(limits.iovecs_max))
-        return std::nullopt;
-    const bool has_empty = memory.size() > 1 && std::ranges::any_of(memory, [](const iovec& piece) {
-                               return piece.iov_len == 0;
-                           });
-    if (has_empty) return std::nullopt;
-    const Timing timing(stats_, &Stats::storage_time);
-    if (direction == Direction::read) store_.expect_size(offset + total);
-    if (store_.submit({direction, offset, memory, 0}) != Submitted::done) return std::nullopt;
-    count_call();
-    IoCompletion completion;
-    store_.reap(std::span(&completion, 1), true);
-    return completion;
 }
 
 void Transfer::start(Direction direction, Offset offset, std::span<std::byte> memory,
                      std::uint64_t token) {
     const iovec whole{memory.data(), memory.size()};
     start(direction, offset, std::span(&whole, 1), token);
-}
-
-Transferred Transfer::move(Direction direction, Offset offset, std::span<const iovec> memory) {
-    Transferred done;
-    if (move_or_start(direction, offset, memory, 0)) {
-        done.bytes = length_of(memory);
-    } else {
-        while (!poll(done, true)) {
-        }
-    }
-    if (stats_ != nullptr)
-        (direction == Direction::read ? stats_->bytes_loaded : stats_->bytes_stored) +=
-            static_cast<std::uint64_t>(done.bytes);
-    return done;
 }
 
 bool Transfer::poll(Transferred& out, bool wait) {
@@ -214,11 +217,6 @@ bool Transfer::poll(Transferred& out, bool wait) {
     finished_.pop_front();
     --outstanding_;
     return true;
-}
-
-void Transfer::count_call() {
-    ++calls_;
-    if (stats_ != nullptr) ++stats_->storage_calls;
 }
 
 // Passes as many parts to the store as it takes.
@@ -244,7 +242,10 @@ void Transfer::pump() {
         if (request.direction == Direction::read && part.moved == 0)
             store_.expect_size(request.offset + part.begin + part.length);
         if (store_.submit(io) == Submitted::full) return;
-        if (request.job == nullptr) count_call();
+        if (request.job == nullptr) {
+            count_call(stats_);
+            ++calls_;
+        }
         ++in_store_;
         (void)ready_.front().release();  // reap() takes it back
         ready_.pop_front();
@@ -348,10 +349,27 @@ void Transfer::close(std::unique_ptr<Part> part) {
     finished_.push_back({request.token, request.stop, request.error});
 }
 
+Transferred transfer(Store& store, Stats* stats, Direction direction, Offset offset,
+                     std::span<const iovec> memory) {
+    const Bytes total = length_of(memory);
+    const auto answer = move_at_once(store, stats, {direction, offset, memory, 0}, total);
+    Transferred done{.bytes = total};
+    if (!is_whole(answer, total)) {
+        Transfer rest(store, stats);
+        rest.start_from(answer, {direction, offset, 0, {memory.begin(), memory.end()}});
+        while (!rest.poll(done, true)) {
+        }
+    }
+    if (stats != nullptr)
+        (direction == Direction::read ? stats->bytes_loaded : stats->bytes_stored) +=
+            static_cast<std::uint64_t>(done.bytes);
+    return done;
+}
+
 Transferred transfer(Store& store, Direction direction, Offset offset,
                      std::span<std::byte> memory) {
     const iovec whole{memory.data(), memory.size()};
-    return Transfer(store).move(direction, offset, std::span(&whole, 1));
+    return transfer(store, nullptr, direction, offset, std::span(&whole, 1));
 }
 
 }  // namespace oratorio

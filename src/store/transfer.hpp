@@ -45,9 +45,6 @@ class Transfer {
     /// stores that complete requests when they are submitted. poll() doesn't return such a request.
     [[nodiscard]] bool move_or_start(Direction direction, Offset offset,
                                      std::span<const iovec> memory, std::uint64_t token);
-    /// Moves one request from start to end, and counts its bytes. REQUIRES: no other requests are
-    /// outstanding.
-    Transferred move(Direction direction, Offset offset, std::span<const iovec> memory);
     /// Makes progress; returns at most one finished request per call, or false if none has
     /// finished.
     bool poll(Transferred& out, bool wait);
@@ -59,8 +56,9 @@ class Transfer {
   private:
     struct Request;
     struct Part;
-    std::optional<IoCompletion> at_once(Direction direction, Offset offset,
-                                        std::span<const iovec> memory, Bytes total);
+    friend Transferred transfer(Store& store, Stats* stats, Direction direction, Offset offset,
+                                std::span<const iovec> memory);
+    void start_from(const std::optional<IoCompletion>& answer, Request request);
     void pump();
     std::unique_ptr<Part> next_part();
     std::size_t reap(bool wait);
@@ -68,8 +66,6 @@ class Transfer {
     [[nodiscard]] bool has_more_to_read(Part& part, int number, Bytes moved);
     void complete(std::unique_ptr<Part> part, const IoCompletion& completion);
     void close(std::unique_ptr<Part> part);
-
-    void count_call();
 
     Store& store_;
     Stats* stats_;
@@ -83,7 +79,9 @@ class Transfer {
     std::uint64_t calls_ = 0;
 };
 
-/// Moves one whole request from start to end.
+/// Moves one whole request from start to end. Counts calls, bytes and time in `stats`, if set.
+Transferred transfer(Store& store, Stats* stats, Direction direction, Offset offset,
+                     std::span<const iovec> memory);
 Transferred transfer(Store& store, Direction direction, Offset offset, std::span<std::byte> memory);
 
 }  // namespace oratorio

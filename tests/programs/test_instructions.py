@@ -25,14 +25,14 @@ CALLS = 200  # of each kind, as in the program
 # Call -> the most instructions that Oratorio may take. Compilers and C libraries differ by a few percent.
 # docs/internals/testing.md has the counts themselves, next to the host's.
 BOUNDS = {
-    "write_at": 3400,
-    "read_at": 3300,
-    "write": 3400,
-    "read": 3300,
-    "read_at_rows": 4300,
-    "iread_at": 8300,
-    "write_at_gaps": 4750,
-    "read_at_gaps": 4650,
+    "write_at": 2950,
+    "read_at": 2800,
+    "write": 2900,
+    "read": 2800,
+    "read_at_rows": 3700,
+    "iread_at": 7600,
+    "write_at_gaps": 4200,
+    "read_at_gaps": 4100,
 }
 
 

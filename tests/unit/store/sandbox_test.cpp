@@ -32,10 +32,10 @@ std::vector<iovec> pieces_of(std::span<std::byte> bytes) {
 /// Writes and reads scattered memory and contiguous memory, and expects the right bytes.
 void moves_bytes(Store& store) {
     auto bytes = random_bytes(10'000, 1);
-    const auto wrote = Transfer(store).move(Direction::write, 3, pieces_of(bytes));
+    const auto wrote = transfer(store, nullptr, Direction::write, 3, pieces_of(bytes));
     EXPECT_EQ(wrote.bytes, 10'000) << describe(wrote.error, "");
     std::vector<std::byte> back(20'000);
-    const auto read = Transfer(store).move(Direction::read, 3, pieces_of(back));
+    const auto read = transfer(store, nullptr, Direction::read, 3, pieces_of(back));
     EXPECT_EQ(read.bytes, 10'000) << describe(read.error, "");
     back.resize(10'000);
     EXPECT_EQ(back, bytes);
@@ -63,7 +63,7 @@ TEST(Sandbox, OneThatForbidsAllTransfersIsAnError) {
         auto store = open_posix(folder.file("data"), kReadWrite);
         ASSERT_TRUE(store.ok());
         auto bytes = random_bytes(100, 1);
-        const auto done = Transfer(**store).move(Direction::write, 0, pieces_of(bytes));
+        const auto done = transfer(**store, nullptr, Direction::write, 0, pieces_of(bytes));
         EXPECT_EQ(done.error.kind, ErrorKind::access);
         EXPECT_EQ(done.bytes, 0);
     });
@@ -91,7 +91,7 @@ TEST(Sandbox, ARequestThatFailsByARingAndByACallIsAnError) {
     auto bytes = random_bytes(100, 1);
     ASSERT_EQ(transfer(**store, Direction::write, 0, bytes).bytes, 100);
     const iovec nowhere{reinterpret_cast<void*>(8), 100};
-    const auto done = Transfer(**store).move(Direction::read, 0, std::span(&nowhere, 1));
+    const auto done = transfer(**store, nullptr, Direction::read, 0, std::span(&nowhere, 1));
     EXPECT_EQ(done.error.kind, ErrorKind::buffer);
 }
 
