@@ -103,7 +103,6 @@ bool JobLocks::decide(const LockSituation& situation, LockOffer& offer) {
         offer.job = job;
         return false;
     };
-    if (situation.wanted == LockChoice::file) return choose(LockReason::asked_for_file, false);
     const auto filler = std::ranges::find_if(entries_, [&](const auto& entry) {
         return entry.second.may_fill && entry.second.number == situation.number.number;
     });
@@ -112,6 +111,7 @@ bool JobLocks::decide(const LockSituation& situation, LockOffer& offer) {
         offer.place = filler->second.place;
         return choose(LockReason::filled_by_other, true);
     }
+    if (situation.wanted == LockChoice::file) return choose(LockReason::asked_for_file, false);
     const auto tested = seen_.find(situation.number.device);
     const bool was_seen = tested != seen_.end() && tested->second;
     const bool was_unseen = tested != seen_.end() && !tested->second;

@@ -13,7 +13,7 @@ Extent byte_at(Offset offset) {
 
 /// Completes rank 0's offer by what other nodes found when they looked for the byte that rank 0
 /// holds locked. With lazy open perhaps only ranks of one node open the file now, and no rank has
-/// looked: then the handle uses the job's locks, which are right in any case.
+/// looked: then the handle takes the job's locks and the file system's.
 void conclude(LockOffer& offer, const LockAnswers& found) {
     if (offer.probe == 0) return;
     offer.job = !found.seen;
@@ -93,14 +93,20 @@ void OpenLocks::use_job_locks(const OpenCall& call, const LockOffer& offer,
                                      "rank 0 can't start the job's lock service",
                                      offer.refused_errno);
     const auto file_system = static_cast<long>(offer.file.file_system);
-    job_locks_.revalidates = found.lockable && is_incoherent(file_system) &&
-                             !has_mandatory_locks(file_system) && !has_slow_locks(file_system);
+    const bool usable =
+        found.lockable && !has_mandatory_locks(file_system) && !has_slow_locks(file_system);
+    // Another handle that fills holes may hold only the file system's locks: nobody knows whether
+    // they are visible here, or the hint asked for the job's locks on this handle alone.
+    const bool beside = !found.sole || found.others || found.deferred;
+    const bool mixed = offer.reason == LockReason::untested ||
+                       (offer.reason == LockReason::asked_for_job && beside);
+    job_locks_.with_file_lock = usable && (mixed || is_incoherent(file_system));
     policy_.job = &job_locks_;
     policy_.lockable = job_locks_.service != nullptr;
     const bool alone = call.mode.unique_open ||
                        (policy_.sole && offer.covers_job && !found.others && !found.deferred);
     policy_.fills = policy_.lockable && alone && found.holes_readable;
-    policy_.sole = !found.filler;
+    policy_.sole = !found.filler && !(usable && mixed && beside);
 }
 
 }  // namespace oratorio

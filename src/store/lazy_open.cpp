@@ -47,6 +47,9 @@ class LazyStore final : public Store {
         return count > 0 || store_ == nullptr ? count : store_->reap(out, wait);
     }
 
+    void finish_jobs() override {
+        if (store_ != nullptr) store_->finish_jobs();
+    }
     void begin_series() override {
         if (store_ != nullptr) store_->begin_series();
     }

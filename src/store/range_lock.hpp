@@ -2,7 +2,8 @@
 // RangeLock: a lock on a range of the file, held while this object lives. The lock is the file
 // system's, or the job's where other nodes don't see the file system's.
 // REQUIRES: a holder makes storage calls only. It waits neither for another rank nor for the
-// program, and takes no second lock, so waits never form a cycle
+// program. It takes a second lock only within take(), the job's before the file system's, so waits
+// never form a cycle
 // (docs/internals/decisions/holes-and-locks.md).
 #pragma once
 
@@ -18,9 +19,10 @@ struct JobLocksOfFile {
     std::shared_ptr<LockService> service;  ///< null: not available, and `refused` says why
     LockKey file;
     Error refused;
-    /// True if the file system's lock is also taken while the job's lock is held. That makes the
-    /// client discard its cached pages of the range, and write back the dirty ones.
-    bool revalidates = false;
+    /// True if the file system's lock is also taken while the job's lock is held: because that
+    /// makes the client discard its cached pages of the range and write back the dirty ones, or
+    /// because other handles may take only the file system's lock.
+    bool with_file_lock = false;
 };
 
 class RangeLock {
@@ -38,7 +40,7 @@ class RangeLock {
             if (!held) return held.error();
             lock.service_ = job->service;
             lock.held_ = *held;
-            if (!job->revalidates) return lock;
+            if (!job->with_file_lock) return lock;
         }
         if (auto locked = store.lock(range, true, exclusive); !locked) return locked.error();
         lock.store_ = &store;

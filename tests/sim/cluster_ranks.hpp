@@ -23,6 +23,7 @@ inline constexpr const char* kPath = "/no such folder/data";
 struct Cluster {
     bool locks_are_common = false;
     bool has_locks = true;
+    std::uint64_t device = 1;  ///< 0: mounts can't be told apart
     MemoryDisk disk;
     std::map<int, MemoryDisk> locks;  ///< the locks that each node sees, by node
     /// Number of queries for locks of other owners.
@@ -32,7 +33,8 @@ struct Cluster {
 class ClusterStore final : public MemoryStore {
   public:
     ClusterStore(Cluster& cluster, int node, const std::function<void()>& others)
-        : MemoryStore(cluster.disk, {.yields = true, .number = {.device = 1, .number = 2}}, others),
+        : MemoryStore(cluster.disk,
+                      {.yields = true, .number = {.device = cluster.device, .number = 2}}, others),
           cluster_(cluster),
           locks_(cluster.locks[cluster.locks_are_common ? 0 : node], {}, others) {}
 

@@ -152,6 +152,33 @@ TEST(JobLocks, AnOpenThatNoOtherNodeTakesPartInLeavesTheMountUntested) {
     EXPECT_EQ(job.locks, taken_by_first);
 }
 
+/// The open of the second handle can't test locks, and no earlier test is remembered. The first
+/// handle fills holes under locks of the file system.
+TEST(JobLocks, AHandleThatCouldNotTestLocksLosesNothingToOneThatFillsHoles) {
+    const HintMap deferred{{"romio_no_indep_rw", "true"}, {"cb_nodes", "1"}};
+    for (const HintMap& hints : {deferred, HintMap{{"oratorio_locks", "job"}}}) {
+        for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+            SCOPED_TRACE(seed);
+            Cluster cluster;
+            cluster.locks_are_common = true;
+            cluster.device = 0;
+            SimLocks job;
+            std::uint64_t holes_read = 0;
+            on_cluster(cluster, job, seed, [&](Process& process) {
+                auto file = process.open(false, kCreate, {{"oratorio_method", "two_phase"}});
+                auto other = process.open(false, kCreate, hints);
+                ASSERT_TRUE(file.ok() && other.ok());
+                write_and_fill_beside(**file, **other, process.rank());
+                holes_read += (*file)->stats().hole_reads;
+                EXPECT_EQ(kind_of((*other)->close()), ErrorKind::none);
+                EXPECT_EQ(kind_of((*file)->close()), ErrorKind::none);
+            });
+            EXPECT_EQ(text_of(cluster.disk), expected_pieces());
+            EXPECT_GT(holes_read, 0U);
+        }
+    }
+}
+
 TEST(JobLocks, SievedWritesOfAllNodesKeepEachOthersBytes) {
     for (std::uint64_t seed = 1; seed <= 6; ++seed) {
         SCOPED_TRACE(seed);

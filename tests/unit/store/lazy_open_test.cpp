@@ -108,6 +108,30 @@ TEST_F(LazyOpen, two_that_share_it_are_each_refused_once) {
     EXPECT_EQ(done.error.system_errno, EBADF);
 }
 
+/// A store that counts the waits for its jobs.
+class CountingStore final : public MemoryStore {
+  public:
+    CountingStore(MemoryDisk& disk, int& waits) : MemoryStore(disk), waits_(waits) {}
+    void finish_jobs() override { ++waits_; }
+
+  private:
+    int& waits_;
+};
+
+// A rank that takes a lock of the job waits for queued jobs first, which may wait for that lock.
+TEST(LazyOpenJobs, are_waited_for_once_the_file_is_open) {
+    MemoryDisk disk;
+    int waits = 0;
+    const auto late = open_lazily([&]() -> Result<std::unique_ptr<Store>> {
+        return std::unique_ptr<Store>(std::make_unique<CountingStore>(disk, waits));
+    });
+    late->finish_jobs();
+    EXPECT_EQ(waits, 0);
+    EXPECT_TRUE(late->prepare().ok());
+    late->finish_jobs();
+    EXPECT_EQ(waits, 1);
+}
+
 TEST_F(LazyOpen, an_error_without_an_errno_is_an_input_output_error_to_requests) {
     refusal_ = Error::make(ErrorKind::internal, "test");
     EXPECT_EQ(late_->prepare().error().kind, ErrorKind::internal);
