@@ -211,6 +211,8 @@ ParsedHints parse_hints(const HintMap& given, const Hints& start, Bytes buffer_m
         if (verdict != Verdict::good)
             warnings.push_back(warning(row, verdict, found->second, hints));
     }
+    hints.buffer_given = hints.buffer_given || expanded.contains("cb_buffer_size");
+    if (!hints.buffer_given) hints.plan.cb_buffer_size = default_buffer(hints.plan);
     if (expanded.contains("oratorio_messages_in_flight"))
         bound_messages(hints, warnings, buffer_most);
     for (const std::string_view key : accepted_hints()) {

@@ -36,6 +36,7 @@ enum class LearnChoice { keep, job, off, count };
 
 struct Hints {
     PlanOptions plan;
+    bool buffer_given = false;  ///< cb_buffer_size was set, so it isn't the method's own
     StoreChoice store = StoreChoice::automatic;
     ProgressChoice progress = ProgressChoice::automatic;
     LockChoice locks = LockChoice::automatic;

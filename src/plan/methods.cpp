@@ -69,7 +69,8 @@ constexpr std::array kMethods{
     Method{.name = "cb_file_layout",
            .summary = "two_phase with file domains that follow the stripes",
            .domains = DomainsKind::stripes,
-           .exchange = ExchangeKind::peer},
+           .exchange = ExchangeKind::peer,
+           .schedule = {.buffer = 1 << 20}},
     Method{.name = "sparse",
            .summary = "two_phase in which only ranks with data in a round communicate",
            .graph = GraphKind::sparse,
@@ -276,6 +277,11 @@ bool sieves_writes(const PlanOptions& options) {
 bool asks_for_agents(const PlanOptions& options) {
     const Method* const asked = options.method;
     return asked != nullptr && !asked->aggregated() && asked->storage_part().shipped;
+}
+
+Bytes default_buffer(const PlanOptions& options) {
+    const Bytes own = options.method != nullptr ? options.method->schedule.buffer : 0;
+    return own > 0 ? own : PlanOptions{}.cb_buffer_size;
 }
 
 int slots_most(const PlanOptions& options) {

@@ -25,6 +25,7 @@ struct Schedule {
     OrderMaker order = nullptr;  ///< makes the order of rounds; null: ascending
     bool asks_places = false;    ///< the order depends on where the file lies on the device
     bool in_turns = false;       ///< ranks wait until others have finished at the storage
+    Bytes buffer = 0;  ///< collective buffer unless cb_buffer_size is set; 0: the hint's default
 };
 
 struct Method {
@@ -93,6 +94,10 @@ inline constexpr Bytes kMapWindowAlignment = 2 << 20;  // the largest folios of 
 
 /// Returns true if the method requested by name needs agents (data shipping).
 [[nodiscard]] bool asks_for_agents(const PlanOptions& options);
+
+/// Returns the bytes of an aggregator's collective buffer with the method requested by name, unless
+/// the hint cb_buffer_size is set.
+[[nodiscard]] Bytes default_buffer(const PlanOptions& options);
 
 /// Returns the most slots that a collective access with messages may have.
 [[nodiscard]] int slots_most(const PlanOptions& options);

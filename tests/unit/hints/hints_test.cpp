@@ -11,9 +11,14 @@
 #include "hints/misspelt.hpp"
 #include "plan/methods.hpp"
 #include "plan/plan.hpp"
+#include "unit/plan/plan_support.hpp"
 
 namespace oratorio {
 namespace {
+
+using test::FlatTerms;
+using test::interleaved;
+using test::plan_of;
 
 Hints parse(const HintMap& given, int warnings_expected = 0) {
     auto [hints, warnings] = parse_hints(given);
@@ -188,6 +193,43 @@ TEST(Hints, NumbersOutOfRangeAreClampedAndTheWarningTellsTheValueUsed) {
               "hint oratorio_store: 'posx' is not understood (did you mean posix?); auto is used");
     EXPECT_EQ(warning_of({{"file_perm", "9"}}),
               "hint file_perm: '9' is not understood (allowed: octal 0 to 777); 666 is used");
+}
+
+/// Nitzberg & Fineberg (1995): the target has as many nodes as there are I/O nodes, 1 MiB of buffer
+/// each, and the distribution CYCLIC(file block). Their file system had 6 I/O nodes and stripes of
+/// 64 KiB.
+TEST(Hints, TheTargetFileLayoutHasThePapersNodesBufferAndDistribution) {
+    HintMap given{{"oratorio_method", "cb_file_layout"},
+                  {"striping_factor", "6"},
+                  {"striping_unit", "65536"}};
+    const auto plan_by = [&] {
+        FlatTerms terms;
+        static_cast<PlanOptions&>(terms) = parse(given).plan;
+        return plan_of(interleaved(32, 4096, 256), terms, 0, Direction::write, 4);  // 32 MiB
+    };
+    Plan plan = plan_by();
+    EXPECT_EQ(plan.aggregators.size(), 6U);
+    EXPECT_EQ(plan.buffer_bytes(), 1 << 20);
+    EXPECT_EQ(plan.rounds, 6) << "512 blocks, 6 x 16 in each round";
+    EXPECT_TRUE(plan.domains.is_striped());
+    EXPECT_EQ(plan.domains.block(), 65536);
+    EXPECT_EQ(plan.region(5, 0).begin, 5 * 65536);
+    EXPECT_EQ(plan.region(5, 0).stride, 6 * 65536);
+    EXPECT_EQ(plan.region(5, 0).count, 16) << "file blocks in a buffer";
+    given["cb_buffer_size"] = "4194304";
+    plan = plan_by();
+    EXPECT_EQ(plan.buffer_bytes(), 4 << 20) << "a hint says otherwise";
+}
+
+TEST(Hints, TheBufferOfAMethodIsUsedAndReportedUntilOneIsGiven) {
+    const auto buffer = [](const Hints& hints) { return report_hints(hints).at("cb_buffer_size"); };
+    const Hints layout = parse({{"oratorio_method", "cb_file_layout"}});
+    EXPECT_EQ(buffer(layout), "1048576");
+    EXPECT_EQ(buffer(parse_hints({{"oratorio_method", "two_phase"}}, layout).hints), "16777216");
+    const Hints given = parse_hints({{"cb_buffer_size", "16777216"}}, layout).hints;
+    EXPECT_EQ(buffer(given), "16777216");
+    EXPECT_EQ(buffer(parse_hints({{"oratorio_method", "cb_file_layout"}}, given).hints), "16777216")
+        << "given before";
 }
 
 TEST(Hints, BuffersAreNoLargerThanTheMachineCanGive) {
