@@ -121,6 +121,9 @@ Json method() {
 Json config_list() {
     return {{"kind", "config_list"}};
 }
+Json rank_list() {
+    return {{"kind", "rank_list"}};
+}
 
 Json hint(std::string_view key, std::string_view role, const Json& more, std::string_view doc) {
     Json row{{"key", key}, {"role", role}};

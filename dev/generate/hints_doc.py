@@ -42,6 +42,7 @@ def values(hint):
     return {
         "method": "`auto` or a method's name",
         "config_list": "`host:n,...`, `*` is any host",
+        "rank_list": "ranks, with commas in between",
     }[kind]
 
 

@@ -56,10 +56,10 @@ Result<std::string> FileHints::take(Transport& ranks, const HintMap& mine,
                       " ranks passed other hints than rank 0; using those of rank 0");
     }
     const auto parsed = agreed_from(
-        [](const AgreedHints& told, const Hints& start) {
-            return parse_hints(told.of_root.map, start, told.of_root.buffer_most);
+        [](const AgreedHints& told, const Hints& start, const Nodes& nodes) {
+            return parse_hints(told.of_root.map, start, told.of_root.buffer_most, nodes.size);
         },
-        *agreed, hints_);
+        *agreed, hints_, nodes_of(ranks));
     hints_ = agreed_from([](const ParsedHints& all) { return all.hints; }, parsed);
     config_.reset();
     for (const HintWarning& warning : parsed->warnings)

@@ -81,6 +81,9 @@ std::string allowed_values(const HintKind& kind) {
     if (kind.syntax == HintSyntax::octal)
         return "octal " + octal(kind.low) + " to " + octal(kind.high);
     if (kind.syntax == HintSyntax::config_list) return "host:n,..., * is any host";
+    if (kind.syntax == HintSyntax::rank_list)
+        return "ranks" + (kind.high < kRankMost ? " 0 to " + std::to_string(kind.high) : "") +
+               ", each once, with commas in between";
     return joined(hint_words(kind));
 }
 

@@ -38,6 +38,9 @@ constexpr HintKind method() {
 constexpr HintKind config_list() {
     return {HintSyntax::config_list};
 }
+constexpr HintKind rank_list() {
+    return {HintSyntax::rank_list, 0, kRankMost};
+}
 
 #define HINT(key, kind, member, initial, role, doc)
 #define SYNONYM(key, target, doc)

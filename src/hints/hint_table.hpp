@@ -2,6 +2,7 @@
 // The rows of hints.def as values, for the parser, the reports and the tests.
 #pragma once
 
+#include <climits>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -13,13 +14,16 @@
 
 namespace oratorio {
 
-enum class HintSyntax { number, octal, toggle, boolean, choice, method, config_list };
+/// The largest rank in a list, if the number of ranks isn't known.
+inline constexpr Rank kRankMost = INT_MAX - 1;
+
+enum class HintSyntax { number, octal, toggle, boolean, choice, method, config_list, rank_list };
 
 /// How the text of a value is parsed, and which values are valid.
 struct HintKind {
     HintSyntax syntax;
-    std::int64_t low = 0;           ///< smallest valid value, for number and octal
-    std::int64_t high = 0;          ///< largest valid value, for number and octal
+    std::int64_t low = 0;           ///< smallest valid number, octal number or rank
+    std::int64_t high = 0;          ///< largest valid number, octal number or rank
     std::string_view choices = "";  ///< choice: names, separated by blanks, in the order of the
                                     ///< enum
     bool memory = false;            ///< number: bytes that a rank will allocate
@@ -31,7 +35,7 @@ using HintMember =
     std::variant<Bytes& (*)(Hints&), int& (*)(Hints&), Toggle& (*)(Hints&), bool& (*)(Hints&),
                  std::string& (*)(Hints&), const Method*& (*)(Hints&), StoreChoice& (*)(Hints&),
                  ProgressChoice& (*)(Hints&), LockChoice& (*)(Hints&), LearnChoice& (*)(Hints&),
-                 DomainsChoice& (*)(Hints&)>;
+                 DomainsChoice& (*)(Hints&), SharedList<Rank>& (*)(Hints&)>;
 
 struct HintRow {
     std::string_view key;

@@ -6,6 +6,7 @@
 #include <climits>
 #include <concepts>
 #include <optional>
+#include <set>
 #include <type_traits>
 
 #include "base/string_util.hpp"
@@ -95,6 +96,20 @@ Verdict assign(const HintKind&, std::string_view text, std::string& member) {
     return Verdict::good;
 }
 
+Verdict assign(const HintKind& kind, std::string_view text, SharedList<Rank>& member) {
+    std::vector<Rank> ranks;
+    for (const std::string_view part : split(text, ",")) {
+        const auto value = parse_number(trimmed(part), 10);
+        if (!value) return Verdict::malformed;
+        if (*value < kind.low || *value > kind.high) return Verdict::out_of_range;
+        ranks.push_back(static_cast<Rank>(*value));
+    }
+    const std::set<Rank> different(ranks.begin(), ranks.end());
+    if (ranks.empty() || different.size() < ranks.size()) return Verdict::malformed;
+    member = std::move(ranks);
+    return Verdict::good;
+}
+
 Verdict assign(const HintRow& row, std::string_view text, Hints& hints) {
     return std::visit(
         [&](auto member) {
@@ -125,6 +140,11 @@ std::string print(const HintKind&, bool value) {
 }
 std::string print(const HintKind&, const std::string& value) {
     return value;
+}
+std::string print(const HintKind&, const SharedList<Rank>& value) {
+    std::string text;
+    for (const Rank rank : value) text += (text.empty() ? "" : ",") + std::to_string(rank);
+    return text;
 }
 std::string print(const HintKind&, const Method* value) {
     return std::string(value == nullptr ? kAnyMethod : value->name);
@@ -198,7 +218,7 @@ void bound_messages(Hints& hints, std::vector<HintWarning>& warnings, Bytes buff
 
 }  // namespace
 
-ParsedHints parse_hints(const HintMap& given, const Hints& start, Bytes buffer_most) {
+ParsedHints parse_hints(const HintMap& given, const Hints& start, Bytes buffer_most, int ranks) {
     ParsedHints parsed{start, misspelt_hints(given)};
     auto& [hints, warnings] = parsed;
     const HintMap expanded = expand(given, hints, warnings);
@@ -207,6 +227,8 @@ ParsedHints parse_hints(const HintMap& given, const Hints& start, Bytes buffer_m
         if (found == expanded.end()) continue;
         if (row.kind.memory)
             row.kind.high = std::max(row.kind.low, std::min(row.kind.high, buffer_most));
+        if (row.kind.syntax == HintSyntax::rank_list)
+            row.kind.high = std::min<std::int64_t>(row.kind.high, ranks - 1);
         const Verdict verdict = assign(row, trimmed(found->second), hints);
         if (verdict != Verdict::good)
             warnings.push_back(warning(row, verdict, found->second, hints));

@@ -7,6 +7,7 @@
 // program's info. The root's values hold on all ranks.
 #pragma once
 
+#include <climits>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -111,9 +112,10 @@ struct ParsedHints {
 /// Returns the origins of all keys that any source has. Pure.
 [[nodiscard]] HintOrigins hint_origins(const HintSources& sources, const HintMap& info,
                                        std::string_view path);
-/// Parses hints. Keys that aren't given stay as in `start`. Pure.
+/// Parses the hints of a file that `ranks` ranks open. Keys that aren't given stay as in `start`.
+/// Pure.
 [[nodiscard]] ParsedHints parse_hints(const HintMap& given, const Hints& start = {},
-                                      Bytes buffer_most = kBufferMost);
+                                      Bytes buffer_most = kBufferMost, int ranks = INT_MAX);
 /// Returns the values in use of the keys that were set or that Oratorio always reports
 /// (MPI_File_get_info).
 [[nodiscard]] HintMap report_hints(const Hints& hints);

@@ -105,6 +105,17 @@ std::vector<std::size_t> count_turns(const Turns& turns, int nodes) {
     return counts;
 }
 
+/// Returns the aggregators that a hint names.
+std::vector<Rank> named_aggregators(const Nodes& topology, const AbleRanks& able,
+                                    const PlanOptions& options) {
+    const auto most = options.cb_nodes > 0 ? static_cast<std::size_t>(options.cb_nodes) : SIZE_MAX;
+    std::vector<Rank> named;
+    for (const Rank rank : options.aggregators) {
+        if (named.size() < most && rank < topology.size && able(rank)) named.push_back(rank);
+    }
+    return named;
+}
+
 std::vector<Rank> first_able(const Nodes& topology, const AbleRanks& able) {
     for (Rank rank = 0; rank < topology.size; ++rank) {
         if (able(rank)) return {rank};
@@ -148,6 +159,10 @@ AbleRanks able_ranks(AllSummaries summaries) {
 
 std::vector<Rank> choose_aggregators(const Nodes& topology, const AbleRanks& able,
                                      const PlanOptions& options, Bytes hull_bytes, int per_node) {
+    if (!options.aggregators.empty()) {
+        std::vector<Rank> named = named_aggregators(topology, able, options);
+        return named.empty() ? first_able(topology, able) : named;
+    }
     const Turns turns(topology, able, options, per_node);
     std::vector<std::size_t> next = count_turns(turns, topology.nodes());
     std::size_t count = std::accumulate(next.begin(), next.end(), std::size_t{0});
@@ -171,7 +186,8 @@ std::vector<Rank> choose_target_aggregators(const Nodes& topology, const AbleRan
                                             const PlanOptions& options, int per_node) {
     constexpr Bytes kAnyHull = INT64_MAX;
     const int targets = options.striping_factor;
-    if (targets == 0) return choose_aggregators(topology, able, options, kAnyHull, per_node);
+    if (targets == 0 || !options.aggregators.empty())
+        return choose_aggregators(topology, able, options, kAnyHull, per_node);
     PlanOptions wanted = options;
     wanted.cb_nodes = options.cb_nodes > 0 ? std::min(options.cb_nodes, targets) : targets;
     std::vector<Rank> aggregators = choose_aggregators(topology, able, wanted, kAnyHull);

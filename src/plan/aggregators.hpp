@@ -41,15 +41,18 @@ using AbleRanks = std::function<bool(Rank rank)>;
 /// per MiB of the hull (not for kEveryRank). Aggregators are spread evenly over the ranks of a
 /// node. The nodes take turns, in rank order, so that the first k aggregators are on as many nodes
 /// as possible. Returns no ranks only if none is able. Pure. Takes O(ranks) time, and memory for
-/// the result and, with unable ranks or a config list, for a number per node.
+/// the result and, with unable ranks or a config list, for a number per node. If a hint names the
+/// aggregators, they are those of its ranks that exist and are able, in its order; at most
+/// cb_nodes.
 [[nodiscard]] std::vector<Rank> choose_aggregators(const Nodes& topology, const AbleRanks& able,
                                                    const PlanOptions& options, Bytes hull_bytes,
                                                    int per_node = kAggregatorsPerNode);
 
 /// Chooses aggregators for file domains that follow the stripes: one per storage target. With fewer
 /// ranks or with cb_nodes it is the largest divisor of the number of targets, so that all stripes
-/// of a target have one aggregator. Where that number is unknown it is choose_aggregators() without
-/// regard to the hull, so that the owner of a stripe does not depend on the access. Pure.
+/// of a target have one aggregator. Where that number is unknown, or a hint names the aggregators,
+/// it is choose_aggregators() without regard to the hull, so that the owner of a stripe does not
+/// depend on the access. Pure.
 [[nodiscard]] std::vector<Rank> choose_target_aggregators(const Nodes& topology,
                                                           const AbleRanks& able,
                                                           const PlanOptions& options, int per_node);

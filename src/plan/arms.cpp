@@ -23,7 +23,8 @@ ArmEstimate estimate_of(const Arm& arm, const PlanInputs& inputs) {
 void add_variants(std::vector<ArmEstimate>& arms, const PlanInputs& s, const Method& method) {
     if (s.one_node()) return;
     for (const int aggregators : {2 * s.aggregators, s.aggregators / 2}) {
-        if (s.options->cb_nodes > 0 || aggregators < 1 || aggregators > s.ranks) continue;
+        if (s.options->cb_nodes > 0 || !s.options->aggregators.empty()) continue;
+        if (aggregators < 1 || aggregators > s.ranks) continue;
         PlanInputs other = s;
         other.aggregators = aggregators;
         other.locality.reset();
@@ -71,6 +72,8 @@ std::uint64_t hash_of(const PlanOptions& options) {
         hash = mix(static_cast<Offset>(hash ^ static_cast<std::uint64_t>(value)));
     for (const char c : options.cb_config_list)
         hash = mix(static_cast<Offset>(hash ^ static_cast<unsigned char>(c)));
+    for (const Rank rank : options.aggregators)
+        hash = mix(static_cast<Offset>(hash ^ static_cast<std::uint64_t>(rank)));
     return hash;
 }
 

@@ -157,6 +157,18 @@ void Generator::file_domains(HintMap& hints) const {
     if (dice.chance(70)) hints["striping_factor"] = std::to_string(dice.between(1, 6));
 }
 
+/// Names the aggregators, in descending order. They have a seed of their own, so that the programs
+/// of older seeds keep everything else.
+void Generator::named_aggregators(HintMap& hints) const {
+    test::Random dice(program_.seed * 0xd6e8feb86659fd93ULL + program_.handles.size());
+    if (!dice.chance(15)) return;
+    std::string ranks;
+    for (Rank rank = std::max(1, program_.ranks - 1) - 1; rank >= 0; --rank) {
+        if (dice.chance(50)) ranks += (ranks.empty() ? "" : ",") + std::to_string(rank);
+    }
+    if (!ranks.empty()) hints["oratorio_aggregators"] = ranks;
+}
+
 HintMap Generator::hints() {
     HintMap hints;
     const std::string method = features_.method.empty()
@@ -165,6 +177,7 @@ HintMap Generator::hints() {
     if (method != "auto") hints["oratorio_method"] = method;
     later_method(hints);
     file_domains(hints);
+    named_aggregators(hints);
     hints["cb_buffer_size"] = std::to_string(4096 << below(5));
     if (chance(60)) hints["oratorio_sub_buffer"] = "4096";
     if (chance(50)) hints["oratorio_slots"] = std::to_string(1 + below(4));

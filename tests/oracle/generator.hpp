@@ -36,6 +36,7 @@ class Generator {
     void add_partial_handles(std::vector<Rank> all);
     void later_method(HintMap& hints) const;
     void file_domains(HintMap& hints) const;
+    void named_aggregators(HintMap& hints) const;
     HintMap hints();
     void add_handle(std::vector<Rank> members, bool log);
     void deal();

@@ -322,6 +322,32 @@ TEST(FileHints, ReportTheValuesInUse) {
               });
 }
 
+TEST(FileHints, NamedAggregatorsAreThoseOfRankZeroOnAllRanksIfTheFileHasThem) {
+    const Folder folder;
+    const auto list_of = [](File& file) {
+        return file.reported_hints().at("romio_aggregator_list");
+    };
+    std::vector<std::string> said;
+    on_ranks(3, [&](Transport& transport) {
+        const Rank rank = transport.topology().rank;
+        OpenCall call = call_of(folder.file("data"), kCreate,
+                                {{"oratorio_aggregators", rank == 0 ? "2,0" : "1"}});
+        call.narrate = [&](const std::string& text) { said.push_back(text); };
+        auto file = open_on(transport, call);
+        if (!file) return file.error().kind;
+        EXPECT_EQ(list_of(**file), "0 2");
+        EXPECT_EQ((*file)->reported_hints().at("cb_nodes"), "2");
+        EXPECT_EQ(kind_of((*file)->set_hints({{"oratorio_aggregators", "0,3"}})), ErrorKind::none);
+        EXPECT_EQ(list_of(**file), "0 2") << "there is no rank 3";
+        return kind_of((*file)->close());
+    });
+    EXPECT_EQ(said, (std::vector<std::string>{
+                        "hints: 2 ranks passed other hints than rank 0; using those of rank 0",
+                        "hint oratorio_aggregators: '0,3' is out of range (allowed: ranks 0 to 2, "
+                        "each once, with commas in between); 2,0 is used (from the program's "
+                        "info)"}));
+}
+
 TEST(FileHints, UsesTheUringStoreOrWarnsOnce) {
     const Folder folder;
     std::vector<std::string> said;

@@ -43,6 +43,7 @@ OF_KINDS = {
     "choice": {"words"},
     "method": set(),
     "config_list": set(),
+    "rank_list": set(),
 }
 
 

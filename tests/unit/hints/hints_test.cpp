@@ -50,6 +50,8 @@ std::string other_value(const HintRow& row) {
             return "two_phase";
         case HintSyntax::config_list:
             return "*:3,host:1";
+        case HintSyntax::rank_list:
+            return "4,0,8";
     }
     return "";
 }
@@ -193,6 +195,30 @@ TEST(Hints, NumbersOutOfRangeAreClampedAndTheWarningTellsTheValueUsed) {
               "hint oratorio_store: 'posx' is not understood (did you mean posix?); auto is used");
     EXPECT_EQ(warning_of({{"file_perm", "9"}}),
               "hint file_perm: '9' is not understood (allowed: octal 0 to 777); 666 is used");
+}
+
+TEST(Hints, AListOfRanksNamesRanksOfTheFileEachOnce) {
+    constexpr int kRanks = 9;
+    const auto ranks_of = [](const std::string& text, const std::string& warned = "") {
+        const auto [hints, warnings] =
+            parse_hints({{"oratorio_aggregators", text}}, {}, kBufferMost, kRanks);
+        EXPECT_EQ(warnings.empty() ? "" : warnings[0].sentence, warned) << text;
+        return std::vector<Rank>(hints.plan.aggregators.begin(), hints.plan.aggregators.end());
+    };
+    const std::string allowed =
+        " (allowed: ranks 0 to 8, each once, with commas in between); it is ignored";
+    EXPECT_EQ(ranks_of("4,0,8"), (std::vector<Rank>{4, 0, 8}));
+    EXPECT_EQ(ranks_of(" 7 "), (std::vector<Rank>{7}));
+    for (const std::string bad : {"0,9", "-1", "4294967296"}) {
+        EXPECT_TRUE(
+            ranks_of(bad, "hint oratorio_aggregators: '" + bad + "' is out of range" + allowed)
+                .empty());
+    }
+    for (const std::string bad : {"0,4,0", "0 4", "0-4", ","}) {
+        EXPECT_TRUE(
+            ranks_of(bad, "hint oratorio_aggregators: '" + bad + "' is not understood" + allowed)
+                .empty());
+    }
 }
 
 /// Nitzberg & Fineberg (1995): the target has as many nodes as there are I/O nodes, 1 MiB of buffer

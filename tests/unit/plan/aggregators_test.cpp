@@ -134,6 +134,23 @@ TEST(Aggregators, EachStorageTargetHasOneAggregatorOnOneNodeAfterTheOther) {
                     .empty());
 }
 
+TEST(Aggregators, NamedRanksAreTakenInTheirOrderIfTheyCanBe) {
+    PlanOptions options;
+    options.aggregators = {6, 1, 4, 99};
+    options.cb_config_list = "n1:1";
+    EXPECT_EQ(choose(2, 4, options), (std::vector<Rank>{6, 1, 4}));
+    EXPECT_EQ(choose(2, 4, options, 1000), (std::vector<Rank>{6, 1, 4})) << "for a small hull";
+    const auto but_6 = [](Rank rank) { return rank != 6; };
+    const Nodes topology = topology_of(2, 4);
+    EXPECT_EQ(choose_aggregators(topology, but_6, options, 1000), (std::vector<Rank>{1, 4}));
+    const auto only_3 = [](Rank rank) { return rank == 3; };
+    EXPECT_EQ(choose_aggregators(topology, only_3, options, 1000), (std::vector<Rank>{3}));
+    options.striping_factor = 2;
+    EXPECT_EQ(choose_for_targets(2, 4, options), (std::vector<Rank>{6, 1, 4}));
+    options.cb_nodes = 2;
+    EXPECT_EQ(choose(2, 4, options), (std::vector<Rank>{6, 1}));
+}
+
 TEST(Aggregators, ASmallHullGetsOne) {
     EXPECT_EQ(choose(4, 4, {}, 1000).size(), 1U);
 }

@@ -374,6 +374,36 @@ TEST(Plan, AHintSelectsTheFileDomainsOfMethodsWithMessages) {
     }
 }
 
+/// Methods with contiguous domains have their aggregators in rank order; blocks are dealt in the
+/// order of the hint. Local aggregators are chosen as without the hint.
+TEST(Plan, AHintNamesTheAggregatorsOfEveryMethod) {
+    FlatTerms options = all_allowed();
+    options.striping_unit = 65536;
+    options.striping_factor = 2;
+    const Summaries summaries = interleaved(8, 1 << 10, 4096);
+    for (const Method& method : methods()) {
+        if (!method.aggregated()) continue;
+        options.method = &method;
+        options.aggregators = {};
+        const int nodes = method.on_node() ? 1 : 2;
+        const auto locals =
+            plan_of(summaries, options, 0, Direction::write, nodes).layers().local_aggregators();
+        options.aggregators = {7, 2, 3};
+        for (const Direction direction : {Direction::read, Direction::write}) {
+            const Plan plan = plan_of(summaries, options, 0, direction, nodes);
+            std::vector<Rank> expected{7, 2, 3};
+            if (method.schedule.aggregators_max > 0) expected = {7};
+            if (!plan.domains.is_cyclic()) std::ranges::sort(expected);
+            EXPECT_EQ(plan.method, &method);
+            EXPECT_EQ(plan.aggregators, expected) << method.name;
+            EXPECT_EQ(plan.layers().local_aggregators(), locals) << method.name;
+            std::string text = "aggregators ";
+            for (const Rank rank : expected) text += " " + std::to_string(rank);
+            EXPECT_NE(explain(plan).find(text), std::string::npos) << method.name;
+        }
+    }
+}
+
 TEST(Plan, NoDataNeedsNoRounds) {
     FlatTerms options;
     options.method = find_method("two_phase");
