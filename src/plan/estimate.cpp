@@ -123,7 +123,7 @@ double hashed(const PlanInputs& s) {
 /// begin and end a call. Aggregators of one machine that write wait for each other like other
 /// writers.
 double stored_by_aggregators(const Traffic& t, const Method& method, const PlanInputs& s) {
-    const auto block = static_cast<double>(method.domains_part(*s.options).block(*s.options));
+    const auto block = static_cast<double>(method.domains_part(*s.options).block(s));
     const bool several = !s.reads() && !s.is_direct() && t.aggregators > machines(s);
     const double contended = costs(s).contended_byte - costs(s).write_byte;
     const double waited =

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "plan/parts.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include "base/complete_table.hpp"
@@ -66,15 +67,24 @@ std::string_view needs_agents(const PlanInputs& s) {
 
 // File domains.
 
-Bytes cyclic_block(const PlanOptions& options) {
-    return options.cyclic_block > 0 ? options.cyclic_block : kCyclicBlockDefault;
+Bytes cyclic_block(const PlanInputs& s) {
+    return s.options->cyclic_block > 0 ? s.options->cyclic_block : kCyclicBlockDefault;
 }
 
-Bytes stripe(const PlanOptions& options) {
-    return options.striping_unit > 0 ? options.striping_unit : kCyclicBlockDefault;
+Bytes stripe(const PlanInputs& s) {
+    return s.options->striping_unit > 0 ? s.options->striping_unit : kCyclicBlockDefault;
 }
 
-Bytes uncut(const PlanOptions&) {
+/// Returns the data that a buffer of cb_buffer_size holds, in whole stripes or pages. A write mask
+/// takes half of the buffer.
+Bytes chunk(const PlanInputs& s) {
+    const Bytes data = s.options->cb_buffer_size / (s.keeps_holes() ? 2 : 1);
+    const Bytes cut = s.options->striping_unit;
+    const Bytes unit = cut > 0 && cut <= data ? cut : kPage;
+    return std::max(unit, data / unit * unit);
+}
+
+Bytes uncut(const PlanInputs&) {
     return INT64_MAX;
 }
 
@@ -99,11 +109,17 @@ FileDomains sliced(const PlanInputs& s, int aggregators) {
 }
 
 FileDomains cyclic(const PlanInputs& s, int aggregators) {
-    return FileDomains::cyclic(s.hull, aggregators, cyclic_block(*s.options));
+    return FileDomains::cyclic(s.hull, aggregators, cyclic_block(s));
 }
 
 FileDomains stripes(const PlanInputs& s, int aggregators) {
-    return FileDomains::stripes(s.hull, aggregators, stripe(*s.options));
+    return FileDomains::stripes(s.hull, aggregators, stripe(s));
+}
+
+FileDomains chunks(const PlanInputs& s, int aggregators) {
+    const Bytes share = (s.hull.length() + aggregators - 1) / aggregators;
+    if (share <= chunk(s)) return even(s, aggregators);
+    return FileDomains::cyclic(s.hull, aggregators, chunk(s));
 }
 
 double nothing(const PlanInputs&) {
@@ -133,6 +149,7 @@ constexpr std::array kDomains{
     DomainsPart{.kind = DomainsKind::block, .make = block, .block = uncut},
     DomainsPart{.kind = DomainsKind::sliced, .make = sliced, .sliced = true, .block = uncut},
     DomainsPart{.kind = DomainsKind::cyclic, .make = cyclic, .block = cyclic_block},
+    DomainsPart{.kind = DomainsKind::chunks, .make = chunks, .block = chunk},
     DomainsPart{.kind = DomainsKind::stripes, .make = stripes, .by_target = true, .block = stripe},
 };
 static_assert(is_complete(kDomains));

@@ -39,6 +39,7 @@ enum class DomainsKind {
     block,    ///< even, but cut at any byte (HPF BLOCK)
     sliced,   ///< even, with a slice of every part if the data's parts interleave in memory
     cyclic,   ///< blocks of oratorio_cyclic_block bytes in turn
+    chunks,   ///< parts as large as the collective buffer in turn; even if they all fit at once
     stripes,  ///< stripes of the file system by their number in the file
     count,
 };
@@ -49,7 +50,7 @@ struct DomainsPart {
     bool sliced = false;     ///< a domain has a slice of every part of the data
     bool by_target = false;  ///< each storage target has one aggregator
     /// Returns the contiguous bytes in a domain; INT64_MAX if only buffers cut it.
-    Bytes (*block)(const PlanOptions& options);
+    Bytes (*block)(const PlanInputs& inputs);
 };
 
 /// Which ranks exchange data with which aggregators.

@@ -21,7 +21,7 @@ double slot_bytes(const Method& method, const PlanInputs& s, int slots) {
 double regions_touched(const Method& method, const PlanInputs& s, const Traffic& t) {
     const double hull = s.hulls / std::max(1, s.ranks_with_data);
     const double domain = static_cast<double>(s.hull.length()) / t.aggregators;
-    const auto block = static_cast<double>(method.domains_part(*s.options).block(*s.options));
+    const auto block = static_cast<double>(method.domains_part(*s.options).block(s));
     if (block >= domain) {
         const double region = std::max(1.0, std::min(t.slot_bytes, domain));
         return std::min(t.aggregators * t.rounds, 1 + hull / region);
@@ -35,7 +35,7 @@ double regions_touched(const Method& method, const PlanInputs& s, const Traffic&
 /// this number of aggregators; then returns that estimate.
 Locality staying(const Method& method, const PlanInputs& s, const Traffic& t) {
     const double domain = static_cast<double>(s.hull.length()) / t.aggregators;
-    const auto block = static_cast<double>(method.domains_part(*s.options).block(*s.options));
+    const auto block = static_cast<double>(method.domains_part(*s.options).block(s));
     Locality share{1 / t.senders, 1.0 / s.nodes};
     if (!s.locality || block < domain || t.aggregators != s.aggregators) return share;
     const double of_node = t.senders / s.nodes;

@@ -150,6 +150,58 @@ TEST(Plan, AHintGivesEachSlotABufferOfItsOwn) {
     }
 }
 
+struct Cycles {
+    std::int64_t all = 0;
+    int in_last = 0;  ///< aggregators with data in the last one
+    bool operator==(const Cycles&) const = default;
+};
+
+Cycles cycles_of(const Plan& plan) {
+    Cycles cycles{plan.rounds};
+    for (int index = 0; index < static_cast<int>(plan.aggregators.size()); ++index)
+        cycles.in_last += plan.region(index, plan.rounds - 1).empty() ? 0 : 1;
+    return cycles;
+}
+
+/// Tsujita et al. (2014), figure 5 (c): 30 aggregators access 274 GiB. In 5 cycles, with buffers of
+/// 2 GiB, all take part 4 times and 17 in the last cycle; in 10, 4 take part in the last.
+TEST(Plan, ChunksAreDealtInThePapersCycles) {
+    constexpr Bytes kMiB = 1 << 20;
+    constexpr Bytes kGiB = 1 << 30;
+    FlatTerms options;
+    options.method = find_method("multithreaded");
+    options.cb_nodes = 30;
+    options.buffer_per_slot = true;
+    const auto cycles = [&](Bytes gap) {
+        // 256 ranks have 274 GiB with the gaps.
+        return cycles_of(plan_of(interleaved(256, kMiB - gap, 1096, 256 * gap), options));
+    };
+    options.cb_buffer_size = 2 * kGiB;
+    EXPECT_EQ(cycles(0), (Cycles{5, 17}));
+    options.cb_buffer_size = kGiB;
+    EXPECT_EQ(cycles(0), (Cycles{10, 4}));
+    options.cb_buffer_size = 4 * kGiB;  // half of it is the write mask
+    EXPECT_EQ(cycles(1024), (Cycles{5, 17}));
+    options.buffer_per_slot = false;
+    EXPECT_EQ(cycles(1024), (Cycles{20, 17})) << "four slots divide the buffer";
+    options.domains = DomainsChoice::even;
+    EXPECT_EQ(cycles(1024).in_last, 30) << "a hint says otherwise";
+}
+
+TEST(Plan, ChunksThatFitAllAtOnceAreEven) {
+    FlatTerms options;
+    options.method = find_method("multithreaded");
+    options.cb_buffer_size = 1 << 20;
+    options.cb_nodes = 4;
+    EXPECT_FALSE(plan_of(interleaved(8, 8, 1 << 16), options).domains.is_cyclic()) << "4 MiB";
+    const Plan longer = plan_of(interleaved(8, 8, 1 << 17), options);
+    EXPECT_TRUE(longer.domains.is_cyclic());
+    EXPECT_EQ(longer.domains.block(), 1 << 20);
+    options.striping_unit = 300000;
+    EXPECT_EQ(plan_of(interleaved(8, 8, 1 << 17), options).domains.block(), 900000)
+        << "whole stripes";
+}
+
 TEST(Plan, OneWriterHasOneAggregator) {
     FlatTerms options;
     options.method = find_method("one_writer");
