@@ -55,7 +55,7 @@ class AgreedCompletion final : public AccessCompletion {
     StoredReports reports_;
 };
 
-/// An aggregator's report to a rank. If nothing failed, `failed` is 0 and is sent alone.
+/// An aggregator's report to a rank. If nothing failed, `failed` is 0 and only this word is sent.
 struct AggregatorReport {
     std::uint64_t failed = 0;
     Error error;
@@ -92,8 +92,8 @@ class ReportedCompletion final : public AccessCompletion {
     Error worst_;
 };
 
-/// Posts the receives before any report is sent, so that no aggregator waits for a rank that waits
-/// for another one.
+/// Posts the receives before any report is sent, so that every report can be delivered at once,
+/// whatever its receiver waits for.
 ReportedCompletion::ReportedCompletion(const RunContext& context, const Plan& plan, unsigned number)
     : transport_(context.file.transport),
       plan_(plan),

@@ -24,8 +24,8 @@ class AccessCompletion {
     AccessCompletion(const AccessCompletion&) = delete;
     AccessCompletion& operator=(const AccessCompletion&) = delete;
 
-    /// Called once when this rank's work is over, with its own failure, how far its storage got,
-    /// and, if the access is measured, its times.
+    /// Called once when this rank's work is done, with its own failure, its storage report and, if
+    /// the access is measured, its times.
     virtual void begin(const Error& mine, Remark remark, const StoredReport& stored,
                        const std::optional<AccessTimes>& times) = 0;
     /// Makes progress; returns Step::done when the outcome is known. An error comes from the
@@ -37,7 +37,7 @@ class AccessCompletion {
     // The functions below are valid once step() has returned Step::done.
 
     /// Returns the worst error that this rank knows of, its own included. Among equally bad errors,
-    /// it is that of the lowest rank.
+    /// that of the lowest rank.
     [[nodiscard]] virtual const Error& error() const = 0;
     /// vetoed() returns true if some rank vetoed the attempt, goes_on() if some rank has more data.
     /// Equal on all ranks; always false if aggregators report.

@@ -43,8 +43,8 @@ Result<void> EntryTracker::step() {
     return {};
 }
 
-/// Returns true if the rank has entered this access. Equality suffices: no rank enters the next
-/// access before this one is over.
+/// Returns true if the rank has entered this access. Testing for equality suffices: no rank enters
+/// the next access before this one has ended.
 bool EntryTracker::has_entered(Rank rank) const {
     return node_->mailbox(rank).entered == key_;
 }

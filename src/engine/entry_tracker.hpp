@@ -13,8 +13,8 @@ namespace oratorio {
 
 class EntryTracker {
   public:
-    /// Announces that this rank has entered. All arguments outlive it. REQUIRES: collective, in the
-    /// order of accesses.
+    /// Announces that this rank has entered. All arguments outlive the object. REQUIRES:
+    /// collective, in the order of accesses.
     EntryTracker(const WorkContext& context, const Plan& plan);
 
     /// Makes progress; an error comes from the transport.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Rounds that any free rank loads (docs/internals/decisions/node-memory.md): a rank that finds a
-// sub-buffer which all participants have copied from reserves its next round. With more ranks than
-// cores, the ranks that happen to run keep the cores busy, and a sleeping aggregator delays no
-// other rank.
+// sub-buffer from which all participants have copied reserves the sub-buffer's next round. With
+// more ranks than cores, the ranks that happen to run keep the cores busy, and a sleeping
+// aggregator delays no other rank.
 #include <vector>
 
 #include "engine/round_queue.hpp"
@@ -40,8 +40,8 @@ class FreeRounds final : public RoundQueue {
     EntryTracker& entries_;
     unsigned number_;
     int index_;  ///< this rank's index among the aggregators, or -1
-    /// This rank is an aggregator or has the file open: it doesn't open the file to load for
-    /// others.
+    /// This rank is an aggregator or has the file open. Other ranks don't open it just to load
+    /// rounds.
     bool can_load_;
     std::vector<Column> columns_;
 };
@@ -102,7 +102,7 @@ RoundBuffer FreeRounds::buffer(const Round& round, std::size_t) const {
             {}};
 }
 
-/// Returns true once all rounds of this rank's own domain were served to all participants.
+/// Returns true once all rounds of this rank's own domain were served to their participants.
 bool FreeRounds::done() const {
     for (int slot = 0; index_ >= 0 && slot < plan_.slots; ++slot) {
         const Column column{index_, slot};

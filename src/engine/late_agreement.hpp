@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // LateAgreement: the agreement that ends a collective read in which each rank makes its own calls.
-// A rank contributes its part when its own data has arrived, and returns. It learns what the other
-// ranks said before its next collective call on the file.
-// docs/internals/decisions/waiting-and-progress.md.
+// A rank contributes its part when its own data has arrived, and returns. It learns the agreed
+// result in its next collective call on the file. docs/internals/decisions/waiting-and-progress.md.
 #pragma once
 
 #include <memory>
@@ -18,8 +17,8 @@ namespace oratorio {
 struct ReadEnd {
     Error failure;                       ///< of this rank
     bool mismatched = false;             ///< this rank's access did not match the kept plan
-    std::optional<AccessTimes> times;    ///< on all ranks or on none
-    std::shared_ptr<const Trial> trial;  ///< what the times are of; null without times
+    std::optional<AccessTimes> times;    ///< set on all ranks or on none
+    std::shared_ptr<const Trial> trial;  ///< the trial that the times belong to; null without times
 };
 
 /// Returns the error of a call that does nothing, because an earlier read failed on some rank.
@@ -30,12 +29,11 @@ class LateAgreement {
     /// Contributes this rank's part. Never waits. REQUIRES: none is pending; all ranks call it for
     /// the same access.
     void begin(const FileContext& file, const ReadEnd& mine);
-    /// Makes progress; returns Step::done if no agreement is pending any more. Then the file's kept
-    /// plans and learned times follow what was agreed on. REQUIRES: the object does not move.
+    /// Makes progress; returns Step::done if no agreement is pending any more. The file's kept
+    /// plans and learned times then reflect the agreed result. REQUIRES: the object does not move.
     Step step(const FileContext& file);
-    /// Returns the failure of a read that has ended on only some ranks with an error, or none, and
-    /// forgets it. Equal on all ranks.
-    /// REQUIRES: no agreement is pending, and all ranks call it.
+    /// Returns and forgets the error of a read that failed on some ranks only, if there is one.
+    /// Equal on all ranks. REQUIRES: no agreement is pending, and all ranks call it.
     [[nodiscard]] Error take_failure() { return std::exchange(failure_, {}); }
 
   private:

@@ -12,18 +12,18 @@ struct LockPolicy {
     /// No other handle can be filling holes of the file: none had it open when this one was opened,
     /// and handles opened later know of this one. Equal on all ranks.
     bool sole = true;
-    /// This handle may fill holes if it is `sole`. False if other nodes may not see this handle's
-    /// locks, or if this handle may not know of all other handles. Equal on all ranks.
+    /// This handle may fill holes if it is `sole`. False if other nodes might not see this handle's
+    /// locks, or if this handle might not know of all other handles. Equal on all ranks.
     bool fills = true;
     /// File locks work. Otherwise no handle fills holes. Equal on all ranks.
     bool lockable = true;
-    /// The job's locks of this file; null: locks come from the file system.
+    /// The MPI job's locks on this file; null: locks come from the file system.
     const JobLocksOfFile* job = nullptr;
-    /// The thread that may perform jobs under this handle's locks; null: no thread does.
+    /// The thread that may perform store jobs under this handle's locks; null: no thread does.
     IoThread* io_thread = nullptr;
     /// Independent accesses of this handle may fill holes (data sieving). Equal on all ranks.
     bool sieves = false;
-    /// Collective writes that this rank has entered and not left: any rank may be filling holes.
+    /// Collective writes that this rank is in; during them, any rank may be filling holes.
     int collective_writes = 0;
     /// This rank finished a sparse write early (engine/completion.hpp) and has not since joined an
     /// access that all ranks enter.
@@ -36,10 +36,10 @@ struct LockPolicy {
         const bool beside = left_first || (!collective && collective_writes > 0);
         return lockable && (!sole || (fills && (sieves || beside)));
     }
-    /// Waits for the lock and takes it. Waits first until no job is under way: the file system's
-    /// locks of one handle don't exclude each other, and a job that waits for one of the job's
-    /// locks would keep the requests queued behind it from ending. REQUIRES: the caller holds no
-    /// other lock, and waits for no rank before it gives this one back.
+    /// Waits for the lock and takes it. First waits until no store job is under way: file-system
+    /// locks of one handle don't exclude each other, and a store job that waits for a lock of the
+    /// MPI job would block the requests queued behind it. REQUIRES: the caller holds no other lock,
+    /// and waits for no rank before it gives this one back.
     [[nodiscard]] Result<RangeLock> take(Store& store, Extent range, bool exclusive) const {
         if (io_thread != nullptr) io_thread->wait_until_idle();
         store.finish_jobs();
@@ -53,8 +53,8 @@ struct LockPolicy {
     }
 };
 
-/// The scope from when a rank enters a collective write until it leaves. REQUIRES: the policy
-/// outlives it.
+/// Counts a collective write in the policy while this rank is in it. REQUIRES: the policy outlives
+/// it.
 class CollectiveWrite {
   public:
     explicit CollectiveWrite(LockPolicy& lock_policy) : policy_(lock_policy) {

@@ -13,7 +13,7 @@ namespace oratorio {
 
 namespace {
 
-// Bytes of all parts together: half of a core's private cache.
+// Bytes copied at a time, of all parts together: half of a core's private cache.
 constexpr Bytes kSliceBytes = 512 << 10;
 
 class MappedWork final : public Work {
@@ -24,8 +24,8 @@ class MappedWork final : public Work {
           plan_(plan),
           access_(access),
           cursors_(access, plan.direction, Target::streamed) {
-        // If at least one piece lies on every page, all pages are touched: let the kernel populate
-        // them at once.
+        // If there are as many pieces as pages, or half of the bytes are data, assume that all
+        // pages are touched: let the kernel populate them at once.
         populate_ = pieces * kPage >= plan.hull.length() || access.bytes() * 2 >= plan.hull.length()
                         ? Populate::yes
                         : Populate::no;

@@ -12,8 +12,8 @@ AccessSummary moved(AccessSummary summary, Offset by) {
     return summary;
 }
 
-/// Returns how far an access of `file` moves when its data begins `by` data bytes later, or nothing
-/// if its pieces would then lie differently.
+/// Returns the distance in the file by which an access of `file` moves if its data begins `by` data
+/// bytes later; nothing if the layout of its pieces would change.
 std::optional<Offset> step_of(const Layout& file, Bytes by) {
     const Bytes size = file.shape->size();
     if (by == 0) return 0;

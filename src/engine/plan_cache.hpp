@@ -2,12 +2,12 @@
 // PlanCache: the plan of the last collective access, kept with the view, so that the next access of
 // the same shape is planned without messages between ranks.
 //
-// Each rank decides alone whether its access has the kept shape, possibly further on in the file. A
-// rank with a different access takes part in the kept plan without data, so that no rank waits in
-// vain, and sets a veto in the reduction that ends every collective access. Ranks that moved on by
-// different steps notice it where they meet (Exchange::differs), and data that isn't as planned is
-// not stored. Then all ranks make a new plan and repeat the access.
-// docs/internals/decisions/plans.md.
+// Each rank decides alone whether its access has the kept shape, possibly at another offset. A rank
+// with a different access takes part in the kept plan without data, so that no rank waits for it in
+// vain, and sets a veto in the reduction that ends every collective access. Ranks that moved the
+// kept plan by different distances notice it when they exchange data (ExchangeProgress::differs),
+// and data that isn't as planned is not stored. Then all ranks make a new plan and repeat the
+// access. docs/internals/decisions/plans.md.
 #pragma once
 
 #include <array>

@@ -53,8 +53,8 @@ Plan Planning::own_plan() const {
                          **context_.config);
 }
 
-/// Plans an access that doesn't match the kept plan, by which no rank waits for another. The ranks
-/// measure the access if the kept plan is measured, because their agreements must be alike.
+/// Plans an access that doesn't match a kept plan in which no rank waits for another. The access is
+/// measured if the kept plan is, because all ranks' agreements must have the same form.
 void Planning::plan_for_itself(const Plan& kept) {
     mine_ = summarise(access_, false);
     plan_ = own_plan();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // PreExtend: makes a file as long as a collective access through mappings needs, before any rank
-// writes. Storing to mappings while other ranks extend the file loses data: ext4 of Linux 6.18
-// clears pages past the end that it knew.
+// writes. Storing to mappings while other ranks extend the file loses data: ext4 in Linux 6.18
+// zeroes pages past the end of file that it last recorded.
 #pragma once
 
 #include "comm/agreed.hpp"

@@ -64,7 +64,8 @@ Bytes ReadAhead::move_on() {
     return allowed_;
 }
 
-/// Allows the accepted ranges to be accessed; one range if the storage accepted none.
+/// Allows access to the next accepted ranges, at most at_once_; to one range if the storage
+/// accepted none.
 void ReadAhead::allow() {
     if (fetched_.empty() && !later_.empty()) {
         allowed_ = later_.front().until;

@@ -42,9 +42,9 @@ class ReadAhead {
     ReadAhead(const ReadAhead&) = delete;
     ReadAhead& operator=(const ReadAhead&) = delete;
 
-    /// Announces further ranges, and returns the data bytes up to which the access may go now: more
-    /// than before, unless no data is left. REQUIRES: everything that the last call allowed was
-    /// accessed.
+    /// Announces further ranges, and returns the number of the access's data bytes that may now be
+    /// accessed: more than before, unless no data is left. REQUIRES: everything that the last call
+    /// allowed was accessed.
     Bytes move_on();
 
   private:

@@ -36,7 +36,7 @@ void keep_holes_in(std::byte* data, const std::byte* file, const std::byte* give
 }
 
 /// Replaces the bytes of `data` that no rank has written, those with mask 0, by the file's bytes.
-/// Works by words, because compilers can't prove that the arrays don't overlap.
+/// Works by words, which compilers don't: they can't prove that the arrays don't overlap.
 void keep_holes(std::byte* data, const std::byte* file, const std::byte* given, std::size_t bytes) {
     using Word = std::uint64_t;
     std::size_t i = 0;
@@ -94,8 +94,8 @@ std::vector<RegionWriter::Piece> RegionWriter::written_extents() const {
     return extents;
 }
 
-/// Returns the next written pieces of `whole` at or after `from`, at most `most`; moves `from`
-/// past them.
+/// Returns at most `most` written pieces of `whole`, the first of which begins at `from`, and
+/// advances `from` to the piece after them.
 std::vector<RegionWriter::Piece> RegionWriter::written_pieces(const Piece& whole, Bytes& from,
                                                               std::size_t most) const {
     const Mask mask = Mask(buffer_.mask)
@@ -123,7 +123,8 @@ RegionWriter::Stored RegionWriter::write() {
     return {};
 }
 
-/// Chooses between data sieving and separate writes by the file system's costs, in nanoseconds.
+/// Writes the extent by data sieving or piece by piece, whichever is cheaper by the file system's
+/// costs (in nanoseconds).
 RegionWriter::Stored RegionWriter::write_cheaply(const Piece& whole) {
     const Costs& costs = context_.config.facts.costs;
     const auto bytes = static_cast<double>(whole.file.length());

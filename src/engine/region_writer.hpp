@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// RegionWriter: stores the bytes of a region that the write mask names, and leaves every other byte
-// of the file alone. It writes few pieces one by one. For many pieces it does data sieving: under
+// RegionWriter: stores the bytes of a region that the write mask marks, and leaves every other byte
+// of the file alone. It writes a few pieces one by one. For many pieces it uses data sieving: under
 // an exclusive lock it reads the region, merges the pieces and writes it back (read-modify-write),
 // so no write to the bytes in between is lost. docs/internals/decisions/holes-and-locks.md.
 //
@@ -24,8 +24,8 @@ class RegionWriter final : public StoreJob {
     static constexpr Bytes scratch_bytes = 64 << 10;
 
     /// `plan` and `scratch` outlive it. Several writers may share `scratch` if one thread performs
-    /// all their jobs. For an atomic access it takes no locks, because the run already holds one on
-    /// the whole range.
+    /// all their jobs. For an atomic access, the writer takes no locks, because the run already
+    /// holds one on the whole range.
     RegionWriter(const WorkContext& context, const Plan& plan, std::span<std::byte> scratch);
 
     struct Stored {
@@ -39,8 +39,8 @@ class RegionWriter final : public StoreJob {
     /// rank of this access. REQUIRES: all ranks have entered the access (engine/entry_tracker.hpp).
     /// The performing thread holds no range lock, unless the access is atomic.
     void perform(Store& store) override;
-    /// Adds the counts of the last job to the access's, and returns its outcome. REQUIRES: the job
-    /// is done.
+    /// Adds the last job's counts to the file's statistics, and returns the job's outcome.
+    /// REQUIRES: the job is done.
     Stored take_outcome();
 
   private:

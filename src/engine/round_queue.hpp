@@ -26,13 +26,14 @@ class RoundQueue {
     RoundQueue(const RoundQueue&) = delete;
     RoundQueue& operator=(const RoundQueue&) = delete;
 
-    /// Returns the next round that this rank may begin now, if any. `oldest` is the number of its
-    /// first round that is under way, INT64_MAX if none is.
+    /// Returns the next round that this rank may begin now, if any. `oldest` is the number of the
+    /// earliest round that it has under way; INT64_MAX: none.
     virtual std::optional<Round> take(std::int64_t oldest) = 0;
     /// Returns the buffer of a round that the given slot of this rank took. REQUIRES: take()
     /// returned the round for that slot.
     [[nodiscard]] virtual RoundBuffer buffer(const Round& round, std::size_t slot) const = 0;
-    /// Returns true if no round that this rank is responsible for is left to take.
+    /// Returns true if this rank has no round left to take or, if any rank may load rounds, once
+    /// all rounds of its own domain were served.
     [[nodiscard]] virtual bool done() const = 0;
     /// Returns the maximum number of rounds that this rank has under way.
     [[nodiscard]] virtual std::size_t slots() const = 0;

@@ -57,8 +57,8 @@ bool Run::step(int moves) {
 void Run::enter(Phase phase) {
     phase_ = phase;
     if (phase == Phase::done) return track_.leave();
-    // Phase::planned has no trace activity: the next phase begins at once, or as soon as the run
-    // may send messages.
+    // Phase::planned continues the activity before it: the next phase begins at once, or as soon as
+    // the run may send messages.
     if (phase == Phase::planned) return;
     static_assert(std::size(kPhaseActivities) == static_cast<std::size_t>(Phase::done));
     track_.enter(kPhaseActivities[static_cast<std::size_t>(phase)]);
@@ -108,8 +108,8 @@ bool Run::sends_messages() const {
     return phase_ == Phase::planning ? planning_.sends_messages() : plan().sends_messages();
 }
 
-/// Begins once the agreement of the previous read is known. If that read failed on any rank, this
-/// access does nothing on all ranks: the failing rank may not take part in it any more.
+/// Begins once the agreement of the previous read is known. If that read failed on some ranks only,
+/// this access does nothing on any rank: a rank that saw the failure might not make this call.
 bool Run::previous_settled() {
     LateAgreement& late = context_.file.late;
     if (late.step(context_.file) != Step::done) return false;
@@ -151,7 +151,7 @@ bool Run::planning_done() {
         context_.file.tuning.meet();
         entered_ = 0;
     }
-    if (!sent && sends_messages()) {  // a caller that may send messages continues at once
+    if (!sent && sends_messages()) {  // only a caller that may send messages continues, at once
         moves_left_ = 0;
         return false;
     }
@@ -314,15 +314,15 @@ bool Run::ending_done() {
     return true;
 }
 
-/// Returns this rank's times of the access, or nothing if it isn't measured. Equal plans agree on
-/// whether it is.
+/// Returns this rank's times of the access, or nothing if the access isn't measured. The plan
+/// decides that, so all ranks return times or none does.
 std::optional<AccessTimes> Run::times() const {
     if (plan().trial == nullptr) return std::nullopt;
     return AccessTimes{entered_, context_.file.tuning.since_meeting()};
 }
 
-/// Records that this rank finished before the others. Unless all ranks agreed, aggregators that
-/// share no edge with this rank may still fill holes, and other ranks haven't heard of its failure.
+/// Records whether this rank left first. If aggregators reported the outcome, those that share no
+/// edge with it may still be filling holes, and other ranks may not know of its failure.
 void Run::leave() {
     const bool failed = error_.kind != ErrorKind::none && access_.direction == Direction::write;
     const bool reported = plan().ending() == Ending::reported;

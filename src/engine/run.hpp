@@ -2,8 +2,9 @@
 // Run: one data access as a resumable state machine over a plan. A blocking call steps it until it
 // is done; a nonblocking call keeps it and steps it later. No step waits for another rank.
 //
-// A collective run passes these phases: plan -> [token, or extend the file] -> work -> [pass the
-// token] -> end [-> plan again]. An independent run passes plan -> work. In the end phase, a rank
+// A collective run passes these phases: [settle] -> plan -> [token, or extend the file] -> work ->
+// [pass the token] -> end [-> plan again]. An independent run passes plan -> work. Settling
+// completes the agreement of an earlier read (engine/late_agreement); in the end phase, a rank
 // learns the outcome on the other ranks (engine/completion).
 //
 // REQUIRES: collective runs are made in the same order on all ranks; one thread at a time steps a
@@ -54,8 +55,8 @@ class Run {
                completion_->goes_on();
     }
 
-    /// Returns true if the ranks agree on this access only before their next one, so that this rank
-    /// knows its own outcome only. REQUIRES: collective, and the run is done.
+    /// Returns true if the ranks' agreement completes only before their next access, so that
+    /// outcome() is this rank's alone. REQUIRES: collective, and the run is done.
     [[nodiscard]] bool ends_late() const {
         return planning_.mismatched() || plan().ending() == Ending::late;
     }
@@ -108,7 +109,7 @@ class Run {
     bool collective_;
     Rank rank_;
     RunMemory memory_;
-    std::uint64_t entered_ = 0;  ///< nanoseconds from the ranks' last meeting
+    std::uint64_t entered_ = 0;  ///< nanoseconds from Tuning::meet() to the start of the access
     Planning planning_;
     PreExtend pre_extend_;
     bool maps_ = true;  ///< false: the file can't be extended for mappings; equal on all ranks

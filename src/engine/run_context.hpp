@@ -20,12 +20,12 @@
 
 namespace oratorio {
 
-/// Observes runs, for messages to the user. This class itself ignores what it observes.
+/// Observes runs, for messages to the user. The functions of this base class do nothing.
 class PlanObserver {
   public:
     virtual ~PlanObserver() = default;
-    /// Called with the plan of each access, whether it was made for the access or kept from
-    /// another.
+    /// Called with the plan of each access, whether it was made for the access or kept from an
+    /// earlier one.
     virtual void planned(const Plan&) {}
     /// Called if the last plan was dropped before any data was moved: the ranks make another one.
     virtual void dropped() {}

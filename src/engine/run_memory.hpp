@@ -16,7 +16,7 @@ class RunMemory {
     /// REQUIRES: called before the first message of the access.
     [[nodiscard]] bool take_for_collective(Direction direction, const PlanOptions& options,
                                            const Topology& topology);
-    /// Reserves memory by the plan of a rank that is its own aggregator and sends no messages.
+    /// Reserves the buffers of `plan` for a rank that is its own aggregator and sends no messages.
     /// Replaces the collective memory until start_over().
     [[nodiscard]] bool take_for_alone(const Plan& plan);
     /// Reserves the bounce buffer of list I/O or data shipping. Replaces the collective memory

@@ -16,8 +16,8 @@ namespace oratorio {
 
 namespace {
 
-/// Returns the room for a request's description, a quarter of the request: a run table of small
-/// pieces takes about that share.
+/// Returns the room for a request's description, a quarter of the request: about what a run table
+/// of small pieces takes.
 Bytes description_max(Bytes shipment_max) {
     return shipment_max / 4;
 }

@@ -15,11 +15,11 @@ namespace oratorio {
 
 class Tuning {
   public:
-    /// Returns nanoseconds since some moment. A test may pass a clock of its own.
+    /// Returns nanoseconds since a fixed point in time. A test may pass a clock of its own.
     using Clock = std::int64_t (*)();
 
-    /// Measures nothing before start(): until then `auto` is the model's choice in each access.
-    /// REQUIRES: `learned`, which outlives the object, is equal on all ranks.
+    /// Measures nothing before start(): until then, `auto` follows the cost model. REQUIRES:
+    /// `learned`, which outlives the object, is equal on all ranks.
     explicit Tuning(LearnedTimes& learned) : learned_(learned) {}
 
     /// Collective. Measures accesses from now on. REQUIRES: called between two accesses.
@@ -39,8 +39,8 @@ class Tuning {
     [[nodiscard]] std::uint64_t since_meeting() const {
         return static_cast<std::uint64_t>(std::max<std::int64_t>(0, now() - met_));
     }
-    /// Records how long an access with the arm that the trial picked took. REQUIRES: all ranks
-    /// record the same.
+    /// Records the time of an access with the arm that the trial picked. REQUIRES: all ranks record
+    /// the same.
     void record(const Trial& trial, std::uint64_t nanoseconds);
 
   private:

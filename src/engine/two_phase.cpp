@@ -14,13 +14,13 @@
 //   expecting   all participants have reported what they want (Exchange::contents; asks_contents)
 //   awaiting    all ranks with data in the round have entered the access (EntryTracker::all_of)
 //   loading     the slot's storage calls have completed (reap_transfers)
-//   exchanging  all participants have filled or emptied the buffer (Exchange::close_if_served), no
-//               earlier round is before its storing, and, if holes are filled, all ranks have
-//               entered (EntryTracker::everybody)
+//   exchanging  all participants have filled or emptied the buffer (Exchange::close_if_served),
+//               every earlier round has left this phase, and, if the plan keeps holes, all ranks
+//               have entered (EntryTracker::everybody)
 //   storing     the slot's storage calls have completed
 //
-// With loads by any rank, a slot is idle again as soon as its round is open. A rank without slots
-// only steps the exchange. docs/internals/state-machines.md draws the machines around this one.
+// If any rank may load, a slot is idle again once its round is open. A rank without slots only
+// steps the exchange. docs/internals/state-machines.md draws the machines around this one.
 #include <algorithm>
 #include <cstring>
 #include <optional>
@@ -144,8 +144,8 @@ TwoPhaseWork::~TwoPhaseWork() {
     if (announced_) context_.store.register_buffers({});
 }
 
-/// Registers the collective buffer with the store. Registering pays off from the second direct
-/// request on that uses the same memory.
+/// Registers the collective buffer with the store, if direct requests use the same memory at least
+/// twice: otherwise registering costs more than it saves.
 void TwoPhaseWork::register_buffers(std::span<std::byte> memory) {
     announced_ =
         context_.store.limits().direct(plan_.direction).file > 0 && plan_.rounds >= 2 * plan_.slots;
@@ -321,8 +321,8 @@ bool TwoPhaseWork::reap_transfers(bool wait) {
     return moved;
 }
 
-/// Returns true if no earlier round is still to be stored. Rounds are stored in order, which keeps
-/// the report of a failure short and exact.
+/// Returns true if no earlier round has yet to be exchanged. Rounds begin storing in order, which
+/// keeps the report of a failure short and exact.
 bool TwoPhaseWork::is_next(const Slot& slot) const {
     return std::none_of(slots_.begin(), slots_.end(), [&](const Slot& other) {
         return other.phase != Phase::idle && other.phase != Phase::storing &&
@@ -339,8 +339,8 @@ void TwoPhaseWork::open(Slot& slot) {
     exchange_->open(slot.round.aggregator, slot.round.number, slot.buffer, slot.complete_until);
 }
 
-/// Returns true if the round holds the planned amount of data, if known. Otherwise, storing it
-/// would write bytes that no rank supplied.
+/// Returns false if the round of a write without holes isn't full. Storing it would write bytes
+/// that no rank supplied.
 bool TwoPhaseWork::is_as_planned(const Slot& slot, Bytes held) const {
     return reading_ || !plan_.covered || held == slot.round.region.bytes();
 }

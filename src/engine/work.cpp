@@ -48,8 +48,7 @@ Made make_list(const WorkSite& site) {
 }
 
 /// Extends the file to its final length if this rank writes alone: extending it window by window
-/// costs a file system far more. Ranks that write together have already done so
-/// (engine/pre_extend).
+/// would take far longer. Ranks that write together have already done so (engine/pre_extend).
 Error extended(const WorkSite& site) {
     const bool alone = !site.plan.collective || site.context.file.transport.topology().size == 1;
     if (!alone || site.plan.direction == Direction::read) return {};

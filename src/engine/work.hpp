@@ -30,8 +30,8 @@ class Work {
     [[nodiscard]] virtual bool done() const = 0;
     /// Returns the first failure of this rank's storage. The work continues after it.
     [[nodiscard]] virtual const Error& noted() const = 0;
-    /// Returns how many of this rank's bytes were moved, as far as it can know without the other
-    /// ranks: all of them in an aggregated write.
+    /// Returns how many of this rank's bytes were moved. An aggregated write returns all of them:
+    /// only the aggregators know how many were stored.
     [[nodiscard]] virtual Bytes moved() const = 0;
     [[nodiscard]] virtual StoredReport report() const { return {}; }
     /// Returns true if this rank has noticed that some rank works by a different plan.
@@ -40,14 +40,14 @@ class Work {
     [[nodiscard]] virtual WaitHint waits_for() const { return {}; }
 };
 
-/// The inputs of a work; everything referenced outlives it.
+/// The inputs of make_work(); everything referenced outlives the work.
 struct WorkSite {
     const WorkContext& context;
     const Plan& plan;
     const Access& access;
     std::int64_t pieces = 0;  ///< approximate number of the rank's pieces
     RunMemory& memory;
-    bool maps = true;  ///< false: methods that map the file write pieces to the store instead
+    bool maps = true;  ///< false: methods that map the file use list I/O instead
 };
 
 /// Makes the work that the plan's method names; returns an error if its memory isn't available.
@@ -62,7 +62,7 @@ struct WorkBuffers {
 };
 
 /// Makes the work through collective buffers: two-phase, and data sieving as the case of a single
-/// participant. `own_store` may be null; it lives as long as the work.
+/// participant. `own_store`, unless null, replaces the context's store; the work owns it.
 std::unique_ptr<Work> make_two_phase_work(const WorkContext& context, const Plan& plan,
                                           const Access& access, WorkBuffers buffers,
                                           std::unique_ptr<Store> own_store);
@@ -76,8 +76,8 @@ std::unique_ptr<Work> make_piece_work(const WorkContext& context, const Plan& pl
                                       const Access& access);
 
 /// Makes the copy between user memory and a mapping of the file. `pieces` is the approximate number
-/// of the rank's pieces. `failed` says why the file could not be extended, if it could not.
-/// REQUIRES: the file is as long as the access needs, or `failed` is set.
+/// of the rank's pieces. `failed` is the error if the file could not be extended. REQUIRES: the
+/// file is as long as the access needs, or `failed` is set.
 std::unique_ptr<Work> make_mapped_work(const WorkContext& context, const Plan& plan,
                                        const Access& access, std::int64_t pieces,
                                        const Error& failed);
