@@ -10,11 +10,11 @@ namespace oratorio {
 
 class CursorPair {
   public:
-    /// `file` says whether a write streams to the file side. A read of more bytes than a core's
-    /// cache holds streams to the user's memory.
+    /// `file` says whether a write uses streaming stores. A read does if it has more bytes than a
+    /// core's cache holds.
     CursorPair(const Access& access, Direction direction, Target file);
 
-    /// Moves to the rank's data in `extent`; returns its bytes.
+    /// Seeks to the rank's data in `extent`; returns the number of its bytes.
     Bytes enter(Extent extent);
     /// Returns the hull of the data that enter() found. REQUIRES: it wasn't copied yet.
     [[nodiscard]] Extent hull();

@@ -59,7 +59,7 @@ class DataPort {
     virtual std::size_t next(const Region& region, std::span<std::byte> table_and_payload,
                              Chunk& chunk) = 0;
     /// Returns how much of the data lies in the region, and where; nothing until that is known.
-    /// Reports each region once, and walks all its runs.
+    /// Walks all runs of the region. Not called again once it has returned the region's contents.
     virtual std::optional<RoundContents> contents(const Region& region) = 0;
     /// Copies the chunk's data to the payload of a message. REQUIRES, for this function, unpack()
     /// and sent(): next() made the chunk.

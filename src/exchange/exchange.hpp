@@ -33,12 +33,12 @@ struct RoundContents {
     }
 };
 
-/// How far this rank has come with its own data.
+/// This rank's progress with its own data.
 struct ExchangeProgress {
     bool finished = false;  ///< the rank's data was taken or has arrived; nothing is outstanding
     Bytes received = 0;     ///< reads: bytes that reached this rank's memory
     bool differs = false;   ///< another rank works by a different plan (engine/plan_cache.hpp)
-    Error failed = {};      ///< first failure to move some data; the rank went on without that data
+    Error failed = {};  ///< first failure to move some data; the rank continued without that data
 };
 
 class Exchange {
@@ -63,9 +63,9 @@ class Exchange {
     virtual void open(int aggregator, std::int64_t round, const RoundBuffer& buffer,
                       Offset valid_until) = 0;
     /// Returns true once every participant is served and the buffer is no longer touched. The round
-    /// is then forgotten, and `held` is the number of bytes that came into its buffer; the buffer's
-    /// write mask says which bytes. REQUIRES: this rank has opened the round, for its own
-    /// aggregator role, and not closed it.
+    /// is then forgotten, and `held` is the number of bytes that participants wrote to its buffer;
+    /// the buffer's write mask says which bytes. REQUIRES: this rank has opened the round, for its
+    /// own aggregator role, and not closed it.
     virtual bool close_if_served(std::int64_t round, Bytes& held) = 0;
     /// Makes progress without waiting; returns Step::progressed if anything moved. An error comes
     /// from the transport, and the run can't continue.

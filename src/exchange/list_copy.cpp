@@ -58,8 +58,8 @@ class ListCopy final : public RegionCopy {
 
 std::unique_ptr<RegionCopy> make_list_copy(const Access& access, Direction direction,
                                            Stats& stats) {
-    // The lists grow with the number of pieces. Other ranks already depend on this one, so it can't
-    // fail: fall back to iterators.
+    // The lists grow with the number of pieces. Other ranks already depend on this one, so it must
+    // not fail here: fall back to iterators.
     try {
         return std::make_unique<ListCopy>(access, direction, stats);
     } catch (const std::bad_alloc&) {

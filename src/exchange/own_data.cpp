@@ -70,7 +70,7 @@ class OwnData final : public DataPort {
     Cursor asked_;
     Cursor memory_;
     std::span<std::byte> lists_;
-    bool whole_pieces_;  ///< a local aggregator would have to forward the parts of a split piece
+    bool whole_pieces_;  ///< keep pieces whole: a local aggregator would forward each part
     std::unique_ptr<RegionCopy> copy_;
     std::int64_t extent_ = 0;  ///< index of the current extent of the region
     bool entered_ = false;

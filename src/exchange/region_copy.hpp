@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // RegionCopy: copies one rank's own data of one region between its memory and the region's buffer.
-// It serves where a rank needs no message to reach the buffer.
+// Used where a rank can access the buffer without messages.
 #pragma once
 
 #include <memory>

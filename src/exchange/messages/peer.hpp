@@ -85,7 +85,7 @@ class AggregatorSide {
         RoundBuffer buffer;
         Offset valid_until = 0;
         std::int64_t senders = 0;  ///< ranks that have more to send
-        bool own = false;          ///< this rank's own data is still to come
+        bool own = false;          ///< this rank's own data hasn't been copied yet
         Bytes bytes = 0;           ///< writes: bytes placed in the buffer
         bool spoiled = false;      ///< a dropped message overwrote placed data
 
@@ -186,7 +186,7 @@ class ParticipantSide {
     PeerContext& context_;
     bool reading_;
     Rank local_;           ///< this rank's local aggregator; -1: the rank sends for itself
-    RankRegions regions_;  ///< the next region with data that wasn't handed over
+    RankRegions regions_;  ///< the next region whose data hasn't been handed over
     Chunk chunk_;
     std::vector<Outgoing> outgoing_;
     RankRegions announced_;

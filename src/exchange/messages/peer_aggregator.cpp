@@ -94,7 +94,7 @@ Result<Step> AggregatorSide::step() {
         if (!stepped) return stepped;
         if (*stepped == Step::idle) continue;
         moved = stepped;
-        // A complete round's storage call comes before the messages of later rounds.
+        // Return, so that a complete round is stored before messages of later rounds are served.
         if (open.senders == 0) break;
     }
     return moved;

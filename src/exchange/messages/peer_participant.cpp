@@ -55,7 +55,7 @@ Result<Step> ParticipantSide::announce() {
         announcements_.erase(announcements_.begin() + static_cast<std::ptrdiff_t>(i));
         moved = true;
     }
-    // Announce up to one round ahead per slot, so that an aggregator can look for holes while the
+    // Announce up to one round ahead per slot, so that an aggregator learns what to load while the
     // previous round is exchanged.
     const auto in_flight_max = static_cast<std::size_t>(context_.plan.messages_in_flight);
     while (!announced_.at_end() && announced_.round() <= regions_.round() + context_.plan.slots &&
@@ -139,7 +139,7 @@ Result<Step> ParticipantSide::hand_over(AggregatorSide& own) {
             if (reading_) received_ += copied.bytes;
             if (!copied.last) break;
             regions_.advance();
-            // A complete round's storage call comes before further data.
+            // Return, so that a complete round is stored before further data is copied.
             if (own.is_served(round)) return Step::progressed;
         } else {
             // A read needs one buffer for the request and one for the reply.

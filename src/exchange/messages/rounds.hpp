@@ -23,8 +23,8 @@ enum class MessageKind : int {
 
 /// Returns the tag of a message. Tags repeat after 4 accesses; a sender can't be that far ahead,
 /// because its sends complete only when they are received. They also repeat after 2^20 rounds (2^10
-/// if the MPI library has few tags, which no known one has). A rank with its first data that many
-/// rounds later is detected by the head of its message.
+/// if the MPI library has few tags, which no known one has). If a message of a later round has the
+/// tag of an earlier one, its head reveals that.
 [[nodiscard]] constexpr Tag tag_of(unsigned sequence, std::int64_t round, MessageKind kind) {
     constexpr std::int64_t kRounds = 1 << 20;
     return static_cast<Tag>(round % kRounds) << 4 | static_cast<Tag>(sequence % 4) << 2 |

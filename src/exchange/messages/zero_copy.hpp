@@ -40,13 +40,13 @@ class ZeroCopyMessages {
     /// table is invalid; the message was then dropped. REQUIRES: used() and not full().
     Result<bool> start(const ZeroCopyRound& round, Rank other, std::span<std::byte> buffer,
                        std::span<const std::byte> table, Bytes payload);
-    /// Completes a message whose data can't be placed. In a write the data is received over the
-    /// whole buffer of the round, and the result is marked unsound. A read's reply is empty.
+    /// Starts a message whose data can't be placed. A write's data is received at the start of the
+    /// round's buffer, so the buffer's contents are lost. A read's reply is empty.
     Result<void> drop(const ZeroCopyRound& round, Rank other, std::span<std::byte> buffer);
     struct Done {
         std::int64_t round = -1;  ///< -1: no message has completed
-        Bytes bytes = 0;          ///< bytes that came into the round's buffer
-        bool sound = true;        ///< writes: as many bytes came as the table says
+        Bytes bytes = 0;          ///< writes: bytes placed in the round's buffer
+        bool sound = true;        ///< false: a write moved fewer bytes than its table says
         std::span<std::byte> buffer;
     };
     /// Returns a completed message, if any.

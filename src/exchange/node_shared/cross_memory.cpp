@@ -67,8 +67,8 @@ CrossMemoryExchange::CrossMemoryExchange(const ExchangeContext& context)
     if (rounds_left_ == 0) end_of_rounds();
 }
 
-/// Publishes this rank's data. The encoded layouts live as long as the exchange, until the
-/// aggregators have fetched them.
+/// Publishes this rank's data. The encoded layouts live as long as the exchange, so that the
+/// aggregators can fetch them.
 void CrossMemoryExchange::publish() {
     const Access& access = context_.access;
     encode(access.file, layouts_);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // NodeMemory: the memory that the ranks of one node share, reused from file to file: a doorbell and
 // a mailbox per rank, control words per sub-buffer, and the collective buffers. The first access
-// that needs it makes it.
+// that needs node memory makes it.
 #pragma once
 
 #include <atomic>
@@ -128,7 +128,7 @@ class NodeMemory {
     bool cross_memory_wanted_ = false;
     bool shared_refused_ = false;
     bool cross_memory_refused_ = false;
-    Error refusal_;               ///< agreed by all ranks
+    Error refusal_;               ///< agreed on by all ranks
     std::vector<int> processes_;  ///< process numbers, by index on the node
     RankMap rank_map_;            ///< the rank map of all ranks
     Awake* awake_ = nullptr;

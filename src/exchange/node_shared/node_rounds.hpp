@@ -20,8 +20,8 @@ namespace oratorio {
     return static_cast<std::int64_t>(key & 0xffffffff) - 1;
 }
 
-/// Returns the control words of a round's sub-buffer. With shared loads, the round determines the
-/// sub-buffer; else the aggregator uses whichever is free.
+/// Returns the control words of a round. If any rank may load rounds, each sub-buffer has its own
+/// words, which its rounds use in turn; otherwise, each open round has its own.
 [[nodiscard]] inline SlotControl& control_of(const NodeMemory& node, const Plan& plan,
                                              int aggregator, std::int64_t round) {
     return node.slot(aggregator, plan.any_rank_loads() ? round % plan.slots : round);

@@ -33,7 +33,7 @@ void* address(std::uint64_t base, Offset by) {
     return reinterpret_cast<void*>(base + static_cast<std::uint64_t>(by));
 }
 
-/// Appends pieces of `run` as far as there is room; returns the bytes appended.
+/// Appends as many pieces of `run` as there is room for; returns the bytes appended.
 Bytes append(std::vector<iovec>& list, const StridedRun& run, std::uint64_t base) {
     const auto room = static_cast<std::int64_t>(kIovecsMax - list.size());
     const std::int64_t count = std::min(run.count, room);
@@ -73,7 +73,7 @@ void shorten(std::vector<iovec>& list, Bytes surplus) {
 }  // namespace
 
 Result<RemoteData> RemoteData::open(const NodeMemory& node, Rank rank) {
-    // The layouts of all ranks together may need more memory than the reserve gives.
+    // The layouts of all ranks together may need more memory than the reserve holds.
     try {
         return fetch(node, rank);
     } catch (const std::bad_alloc&) {

@@ -54,9 +54,9 @@ class SharedExchange final : public Exchange {
     Doorbell* doorbell() const override { return &context_.node->doorbell(rank_); }
 
   private:
-    /// This rank's progress with one aggregator. With shared loads, each of the aggregator's
-    /// sub-buffers has its own Progress: different ranks load the sub-buffers, so a later round may
-    /// open before an earlier one.
+    /// This rank's progress with one aggregator. If any rank may load rounds, each of the
+    /// aggregator's sub-buffers has its own Progress: different ranks load the sub-buffers, so a
+    /// later round may open before an earlier one.
     struct Progress {
         int aggregator = 0;
         std::int64_t round = 0;     ///< next round to move data in

@@ -14,8 +14,8 @@ void Waking::tell(Rank rank) const {
     }
 }
 
-/// Wakes ranks that slept through a ring, as many as there are cores for. Those ranks call the rest
-/// when they run out of work.
+/// Wakes ranks that were rung while asleep, at most one for each idle core. Those ranks wake the
+/// rest when they run out of work.
 void Waking::call_others() const {
     if (!gently_) return;
     int room = std::max(1, static_cast<int>(topology_.cores_of_node())) - node_.awake();
@@ -34,8 +34,8 @@ void ActiveScope::begin() {
 }
 
 /// Stops counting this rank as working. It decrements the count before it scans the doorbells, and
-/// a ringer reads the count after it rings. So one of the two sees the other, and no rank sleeps on
-/// while there is work and a core.
+/// a ringer reads the count after it rings. So one of the two sees the other, and no rank stays
+/// asleep while there is work and an idle core.
 void ActiveScope::end() {
     if (!on_) return;
     on_ = false;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Waking: how a rank of a node notifies others that there may be work. If each aggregator loads its
 // own rounds, a waiting rank is woken at once. If any rank may load, no more ranks are woken than
-// there are cores: a working rank goes on with the work that all ranks share, and calls the others
-// when it has none left (Hastings & Choudhary 2006 run one rank per core).
+// there are cores: a working rank continues with the work that all ranks share, and wakes others
+// when none is left (Hastings & Choudhary 2006 run one rank per core).
 #pragma once
 
 #include "exchange/node_shared/node_memory.hpp"
@@ -28,8 +28,8 @@ class Waking {
     bool gently_;
 };
 
-/// The scope in which a rank counts as working, for accesses that wake no more ranks than there are
-/// cores. Ends with the object.
+/// Counts this rank as working from begin() to end(), for accesses that wake no more ranks than
+/// there are cores. The destructor calls end().
 class ActiveScope {
   public:
     ActiveScope(const NodeMemory& node, const Topology& topology)

@@ -133,8 +133,8 @@ std::optional<RoundContents> GroupData::contents(const Region& region) {
 }
 
 /// Merges the next runs of all members, by offset, until the chunk is full or a member's next
-/// message hasn't arrived. Either way a piece that members share ends in the chunk in which it
-/// begins, if it can.
+/// message hasn't arrived. Either way, a piece that members share ends in the chunk in which it
+/// begins, if possible.
 std::size_t GroupData::next(const Region& region, std::span<std::byte> table_and_payload,
                             Chunk& chunk) {
     chunk = {};
@@ -247,7 +247,7 @@ GroupData::Rows GroupData::find_rows(const Merge& merge) {
 }
 
 /// Takes rows from all members of row_ at once, as take_from does from one member. Returns false if
-/// there are no rows worth it. Rows are common, because the pieces of ranks often interleave in the
+/// there are too few rows. Rows are common, because the pieces of ranks often interleave in the
 /// file.
 bool GroupData::take_rows(Merge& merge) {
     constexpr int kPieces = 64;

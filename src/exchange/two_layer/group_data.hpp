@@ -98,7 +98,7 @@ class GroupData final : public GroupSource {
     std::vector<GroupMember> members_;
     std::span<std::byte> payload_;  ///< writes: payload of the chunk that is being made
     std::vector<Record> records_;
-    std::vector<std::size_t> row_;  ///< members of the rows that are looked at, in file order
+    std::vector<std::size_t> row_;  ///< members of the rows being examined, in file order
     int patience_ = 0;              ///< pieces to take before the next search for rows
     std::vector<Head> heap_;        ///< members with a run; the lowest offset is on top
     /// Contents that members reported, by the first byte of their region.

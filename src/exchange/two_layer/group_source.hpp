@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // GroupSource: the data of a group, for which the local aggregator sends and receives. In writes,
-// the data is gathered from the ranks of the group while the exchange goes on; in reads, it is
-// distributed to them.
+// the data is gathered from the ranks of the group during the exchange; in reads, it is distributed
+// to them.
 #pragma once
 
 #include "exchange/data_port.hpp"
@@ -12,7 +12,7 @@ class GroupSource : public DataPort {
   public:
     /// Makes progress without waiting. An error comes from the transport.
     virtual Result<Step> step() = 0;
-    /// Returns true if all data was distributed.
+    /// Returns true if no data is held and no answer is in flight.
     [[nodiscard]] virtual bool finished() const = 0;
     /// Returns true if some rank works by a different plan.
     [[nodiscard]] virtual bool differs() const = 0;

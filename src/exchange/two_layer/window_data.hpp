@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // WindowData: a group's data as its local aggregator sees it, in windows of node memory that each
 // rank of the group fills or reads. In writes, it sends the bytes of a window that the write mask
-// names, directly from the window if they are one run. In reads, it requests the part of a window
+// marks, directly from the window if they are one run. In reads, it requests the part of a window
 // in the group's hull as one run, and receives that part in the window.
 #pragma once
 
@@ -25,8 +25,7 @@ class WindowData final : public GroupSource {
     bool ready(const Region& region) override;
     std::size_t next(const Region& region, std::span<std::byte> table_and_payload,
                      Chunk& chunk) override;
-    /// Returns no contents. It is never called, because a plan with windows doesn't ask for
-    /// contents.
+    /// Never called: a plan with windows doesn't ask for contents.
     std::optional<RoundContents> contents(const Region&) override { return RoundContents{}; }
     void pack(const Chunk& chunk, std::span<std::byte> payload) override;
     Bytes unpack(const Chunk& chunk, std::span<const std::byte> payload) override;

@@ -28,7 +28,7 @@ void Windows::advance() {
     enter_region();
 }
 
-/// Moves to the region's next window that touches the hull; returns false if there is none.
+/// Advances to the region's next window that touches the hull; returns false if there is none.
 bool Windows::next_in_region() {
     const Bytes bytes = plan_.layers().window_bytes();
     for (; extent_ < region_.count; ++extent_, from_ = kAtBegin) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Windows: how the ranks of a group share their data with their local aggregator through node
 // memory, without messages. The group's regions are cut into windows; each rank copies its own data
-// to or from a window. A window is as long as a message's payload may be: a window that the group's
-// data fills densely is sent as it is.
+// to or from a window. A window is as long as a message's payload may be, so a window that the
+// group's data fills densely is sent as it is.
 #pragma once
 
 #include <limits>
@@ -39,8 +39,8 @@ class Windows {
     Region region_;
     Region window_;
     std::int64_t extent_ = 0;  ///< index of the current extent of the region
-    /// Stands for the extent's begin, which is negative if a kept plan was moved to the file's
-    /// begin.
+    /// The extent's begin. (Not 0: that may be negative, if a kept plan was moved back in the
+    /// file.)
     static constexpr Offset kAtBegin = std::numeric_limits<Offset>::min();
     Offset from_ = kAtBegin;  ///< where the extent's next window begins
     std::int64_t number_ = 0;
