@@ -52,8 +52,8 @@ Result<void> allocate_by_writing(Store& store, Bytes bytes, const Allocator& all
 Result<void> allocate(Store& store, Bytes bytes, const Allocator& allocator) {
     auto allocated = store.resize(bytes, true);
     if (allocated) return allocated;
-    // A sandbox may forbid just this call (EPERM). If the file itself is denied, writing fails,
-    // too.
+    // A sandbox may forbid just this call (EPERM). If access to the file itself is denied, writing
+    // fails as well.
     const Error& refused = allocated.error();
     if (refused.kind != ErrorKind::unsupported_operation && refused.system_errno != EPERM)
         return allocated;

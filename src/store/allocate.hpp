@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Preallocates storage for a file, also where the file system has no call for it.
+// Preallocates storage for a file, even if the file system has no call for it.
 #pragma once
 
 #include "store/range_lock.hpp"
@@ -12,13 +12,13 @@ struct Allocator {
     /// True if this handle may fill holes, because all other handles take a shared lock when they
     /// write (docs/internals/decisions/holes-and-locks.md).
     bool may_fill = true;
-    const JobLocksOfFile* job = nullptr;  ///< where its locks come from; null: the file system
+    const JobLocksOfFile* job = nullptr;  ///< null: locks come from the file system
 };
 
 /// Gives storage to every byte before `bytes` and makes the file at least that long (MPI 14.2.5):
-/// by the store, or by rewriting the existing bytes, each part under a lock of its own. Refuses to
-/// rewrite if other handles may write without a lock at the same time, because their bytes would be
-/// lost.
+/// by the store's own call, or by rewriting the existing bytes, each part under a lock of its own.
+/// Refuses to rewrite if other handles may write without a lock at the same time, because their
+/// bytes would be lost.
 Result<void> allocate(Store& store, Bytes bytes, const Allocator& allocator);
 
 }  // namespace oratorio

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// BounceBuffer: moves page cache bytes through a small bounce buffer, where the kernel's own copy
-// to or from the user's memory is slow (base/byte_copy). Two fast copies take half as long as the
-// slow one.
+// BounceBuffer: moves bytes between page cache and user memory through a small buffer, where the
+// kernel's own copy is slow (base/byte_copy). Two fast copies take half as long as the slow one.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +19,7 @@ class BounceBuffer {
     /// Below this size the second copy costs as much as it saves.
     static constexpr std::size_t kLeast = 4096;
 
-    /// Returns true if bytes between this memory and that file offset should use the bounce buffer.
+    /// Returns true if a transfer between this memory and that file offset should use the buffer.
     [[nodiscard]] static bool is_better(Direction direction, std::span<const std::byte> memory,
                                         Offset offset);
     /// Allocates the buffer. Returns false if there is no memory for it.

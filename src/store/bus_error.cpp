@@ -19,13 +19,13 @@ struct Guard {
     sigjmp_buf back = {};
 };
 
-// These are globals, because a signal handler has no argument of ours. The thread-local one has the
+// These are globals, because a signal handler gets no user argument. The thread-local one has the
 // model initial-exec, because its first use in a thread may be in the handler, where nothing may be
 // allocated.
 [[gnu::tls_model("initial-exec")]] thread_local Guard* current_guard = nullptr;
 std::mutex handler_lock;
 int handler_users = 0;               // calls under way in all threads
-struct sigaction handler_before {};  // written only while our handler isn't in place
+struct sigaction handler_before {};  // written only while our handler isn't installed
 
 // Acts as the previous disposition would: default, ignore, or a handler.
 void pass_on(int number, siginfo_t* info, void* context) {

@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::string_view kLockFailed = "lock: this file system may be mounted without locks";
 
-/// Locks at or after this offset cover no data; they show that a handle exists.
+/// Locks at or after this offset cover no data; they announce a handle to others.
 constexpr Offset kBehindData = Offset{1} << 62;
 
 static_assert(sizeof(off_t) == 8, "file offsets are 64-bit");
@@ -43,7 +43,7 @@ struct flock lock_of(Extent range, int type) {
 }
 
 /// Returns the write-back errors since the descriptor's last sync, which close(2) doesn't report.
-/// Waits for bytes that no file has: that takes no time, and still reports the errors.
+/// Waits for write-back past the end of any file, which takes no time but reports the errors.
 Result<void> failed_writes(int descriptor) {
     constexpr Offset kBehindAll = Offset{1} << 62;
     if (::sync_file_range(descriptor, kBehindAll, 1, SYNC_FILE_RANGE_WAIT_BEFORE) == 0) return {};
@@ -169,8 +169,8 @@ Result<void> DescriptorStore::sync() {
     const Answer flushed = uninterrupted([&] { return ::fsync(descriptor()); });
     if (!flushed.failed()) return {};
     if (flushed.error_number != EROFS) return Error::of_errno("sync", flushed.error_number);
-    // The first descriptor to flush may have got the write-back error, and later ones the file
-    // system's reaction to it (read-only). All of them report the same kind of error.
+    // The first descriptor to flush may get the write-back error, and later ones EROFS, because the
+    // file system became read-only. All of them report the same kind of error.
     return Error::make(ErrorKind::io,
                        "sync: an error made the file system read-only; data written since the last "
                        "sync may be lost",
@@ -181,9 +181,10 @@ Result<void> DescriptorStore::sync() {
 // another descriptor of the same file doesn't drop them.
 Result<void> DescriptorStore::lock(Extent range, bool lock, bool exclusive) {
     if (range.empty()) return {};  // a length of 0 would mean "to the end of the file"
-    const bool write_only = mode_.write && !mode_.read;  // the system refuses it shared locks
+    // The system refuses shared locks on a write-only descriptor.
+    const bool write_only = mode_.write && !mode_.read;
     const bool of_data = range.begin < kBehindData;
-    // A shared mandatory lock denies writes of its owner, too.
+    // A shared mandatory lock also denies its owner's writes.
     const bool shares = !exclusive && !write_only && !(kind().mandatory_locks && of_data);
     struct flock region = lock_of(range, !lock ? F_UNLCK : shares ? F_RDLCK : F_WRLCK);
     const Answer locked = change_lock(region);
@@ -195,8 +196,8 @@ Result<void> DescriptorStore::lock(Extent range, bool lock, bool exclusive) {
         .at(range.begin, range.length());
 }
 
-/// Changes the lock, and waits for its holder. A 9p client would sleep for 30 s before it retries,
-/// so this function tells such a client not to wait, and retries itself.
+/// Takes or releases the lock; waits while another handle holds it. A 9p client would sleep for 30
+/// s before it retries, so this function tells such a client not to wait, and retries itself.
 Answer DescriptorStore::change_lock(struct flock& region) const {
     using namespace std::chrono_literals;
     const int command = kind().slow_locks ? F_OFD_SETLK : F_OFD_SETLKW;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// DescriptorStore: the common base of all stores over a file descriptor: everything but moving
+// DescriptorStore: the common base of all stores over a file descriptor. Does everything but move
 // bytes.
 #pragma once
 
@@ -56,7 +56,7 @@ class DescriptorStore : public Store {
     [[nodiscard]] int descriptor(bool direct) const {
         return direct ? direct_.number() : file_.number();
     }
-    /// Returns how the file is used now.
+    /// Returns how the file was opened, less the direct I/O that was given up since.
     [[nodiscard]] const OpenMode& mode() const { return mode_; }
     /// Returns another descriptor of the same open file, which shares its locks.
     [[nodiscard]] Result<OpenedDescriptor> duplicate_file() const;

@@ -12,7 +12,7 @@
 namespace oratorio {
 
 struct DirectFile {
-    Descriptor file{-1};  ///< no descriptor if the system refuses
+    Descriptor file{-1};  ///< invalid if the system refuses
     DirectAlignment alignment;
     std::string refusal;  ///< why there is no direct I/O
 };

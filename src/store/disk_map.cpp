@@ -12,7 +12,7 @@ namespace oratorio {
 namespace {
 
 constexpr unsigned kExtentsAtOnce = 64;
-/// Flags of bytes whose location isn't on the device, or isn't chosen yet.
+/// Flags of extents without a known place on the device.
 constexpr unsigned kPlaceless =
     FIEMAP_EXTENT_UNKNOWN | FIEMAP_EXTENT_DELALLOC | FIEMAP_EXTENT_DATA_INLINE;
 

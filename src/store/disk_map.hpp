@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// DiskMap: where the bytes of an open file lie on its device, as far as the file system reports it.
+// DiskMap: where the bytes of an open file lie on its device, if the file system reports that.
 #pragma once
 
 #include <vector>
@@ -16,8 +16,8 @@ class DiskMap {
     DiskMap& operator=(const DiskMap&) = delete;
 
     /// Returns the disk extents of the bytes in `range`, in file order, at most `most`. Leaves out
-    /// holes and bytes that aren't written back yet; returns none if the system can't be asked. The
-    /// answer may be outdated at once.
+    /// holes and bytes that aren't written back yet; returns none if the system can't report them.
+    /// The result may be outdated at once.
     [[nodiscard]] virtual std::vector<DiskExtent> places(Extent range, std::size_t most) const = 0;
 };
 

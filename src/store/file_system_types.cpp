@@ -23,7 +23,7 @@ constexpr std::array kTypes{
     KnownType{0x19830326, "BEEGFS"}, KnownType{0x00C36400, "CEPH"},
     KnownType{0x65735546, "FUSE"},
 };
-/// Local file systems: ext2 to ext4, XFS, Btrfs, F2FS, tmpfs, and an overlay of them.
+/// Local file systems: ext2 to ext4, XFS, Btrfs, F2FS, tmpfs and overlayfs.
 constexpr std::array<long, 6> kLocal{0xEF53,     0x58465342, 0x9123683E,
                                      0xF2F52010, kTmpfs,     0x794C7630};
 /// Other file systems of one machine, for which speed doesn't matter: ramfs, hugetlbfs, ZFS,

@@ -8,14 +8,14 @@
 
 namespace oratorio {
 
-/// Returns "NFS", "LUSTRE", "GPFS", ...; "UFS" for all that need no special care.
+/// Returns "NFS", "LUSTRE", "GPFS", ...; "UFS" for all others.
 [[nodiscard]] std::string_view file_system_name(long type);
-/// Returns all that file_system_name() may return.
+/// Returns all names that file_system_name() may return.
 [[nodiscard]] std::vector<std::string_view> file_system_names();
 /// Returns true for a local file system: its page cache on this node is the only one.
 [[nodiscard]] bool is_local(long type);
-/// Returns true for a file system with incoherent client caches, or one that is unknown: a client
-/// may write back more bytes than its program wrote, and read stale ones.
+/// Returns true for a file system whose client caches are incoherent or of unknown coherence: a
+/// client may write back more bytes than its program wrote, and read stale ones.
 [[nodiscard]] bool is_incoherent(long type);
 /// Returns true if this machine's kernel knows every lock on a file of the file system: it belongs
 /// to one machine, and no other kernel has it mounted.
@@ -25,7 +25,7 @@ namespace oratorio {
 [[nodiscard]] bool has_mandatory_locks(long type);
 /// Returns true if waiting for a lock takes up to half a minute.
 [[nodiscard]] bool has_slow_locks(long type);
-/// Returns a name for messages: "ocfs2", "nfs"; "this file system" if it has no name here.
+/// Returns a name for messages: "ocfs2", "nfs"; "this file system" for unknown ones.
 [[nodiscard]] std::string lower_case_name(long type);
 /// Returns true if all clients know a file by the same number (st_ino).
 [[nodiscard]] bool has_common_numbers(long type);

@@ -91,7 +91,7 @@ class LazyStore final : public Store {
   private:
     OpenStore opens_;
     std::unique_ptr<Store> store_;  // null until opened
-    int errno_ = EBADF;             // error number of requests before that
+    int errno_ = EBADF;             // error number of requests until then
     std::deque<std::uint64_t> refused_;
 };
 

@@ -15,7 +15,7 @@ using OpenStore = std::function<Result<std::unique_ptr<Store>>()>;
 /// except requests, until `open` succeeds. An operation fails if its call of `open` fails. Requests
 /// before a successful prepare() fail with the error number of the last failed `open`. Operations
 /// that have nothing to do on a file that this store never touched (sync, close, unlock) don't open
-/// it. limits() and the like are those of the opened store; before, they are defaults.
+/// it. facts() are those of the opened store, and defaults until then.
 std::unique_ptr<Store> open_lazily(OpenStore open);
 
 }  // namespace oratorio

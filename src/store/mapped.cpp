@@ -23,9 +23,9 @@ namespace {
 
 constexpr int kPopulateWrite = 23;  // MADV_POPULATE_WRITE, Linux 5.14; older ones return EINVAL
 
-// Returns true for tmpfs, where populating a mapping pays: writes take 0.7 of the time. For reads,
-// and on file systems with large folios, one fault maps many pages anyway, and populating takes 1.0
-// to 1.5 times as long (measured on Linux 6.18, ext4).
+// Returns true for tmpfs, where populating a mapping pays: writes then take 0.7 of the time. For
+// reads, and on file systems with large folios, one fault maps many pages anyway, and populating
+// takes 1.0 to 1.5 times as long (measured on Linux 6.18, ext4).
 bool is_tmpfs(int descriptor) {
     struct statfs system {};
     return ::fstatfs(descriptor, &system) == 0 && system.f_type == TMPFS_MAGIC;
@@ -35,9 +35,8 @@ int protection(bool write) {
     return write ? PROT_READ | PROT_WRITE : PROT_READ;
 }
 
-// Calls the kernel directly, not the C library: an MPI library's memory hooks (UCX) record every
-// munmap there, 150 bytes each time, which only long messages would free. This code sends no
-// messages.
+// Calls the kernel directly, not the C library, where an MPI library's memory hooks (UCX) record
+// each munmap in 150 bytes, which only long messages would free. This code sends no messages.
 void* map(std::size_t length, bool write, int descriptor, Offset from) {
     return reinterpret_cast<void*>(
         ::syscall(SYS_mmap, nullptr, length, protection(write), MAP_SHARED, descriptor, from));
@@ -56,13 +55,13 @@ bool is_full(int descriptor) {
            static_cast<Bytes>(space.f_bavail * space.f_frsize) < kLargePage;
 }
 
-// Returns why a page of the file isn't available. Requests the page again, by a call that can
-// report an error. The call may succeed, if the kernel wanted more room at once than this page
-// needs.
+// Returns the errno for a page of the file that isn't available. For a write, tries to allocate the
+// page again by a call that can report an error. That may succeed, if the kernel wanted more space
+// at once than this page needs.
 int reason_of_fault(int descriptor, Direction direction, Offset page) {
     struct stat status {};
     if (direction == Direction::read || ::fstat(descriptor, &status) != 0) return EIO;
-    if (page >= status.st_size) return EIO;  // truncated by others
+    if (page >= status.st_size) return EIO;  // another process truncated the file
     const bool hole = ::lseek(descriptor, page, SEEK_HOLE) == page;
     const bool given = ::fallocate(descriptor, FALLOC_FL_KEEP_SIZE, page, page_bytes()) == 0;
     if (!given && (errno == ENOSPC || errno == EDQUOT)) return errno;
@@ -96,8 +95,8 @@ class FileWindow final : public MappedWindow {
     }
 
   private:
-    /// Supplies zeros for a hole. Reading a hole of a tmpfs allocates a page, and a full tmpfs has
-    /// none left. Private memory of this process takes its place while this window lasts. Runs in a
+    /// Supplies zeros for a hole. Reading a hole on tmpfs allocates a page, and a full tmpfs has
+    /// none left. Maps private memory in place of the hole while this window lives. Runs in a
     /// signal handler.
     bool give_zeros(std::byte* at) {
         const Offset page = first_ + (at - pages_.data()) / page_bytes() * page_bytes();
@@ -157,7 +156,7 @@ Result<Mapped> map_file(int descriptor, Extent range, Direction direction, Popul
     if (memory == MAP_FAILED) {
         return map_error("map: the file system refuses", errno, range);
     }
-    // A failure to populate is no error: the access itself will meet the cause, and report where.
+    // Failing to populate isn't an error: the access itself will then fail, and report where.
     if (populate == Populate::yes && write && is_tmpfs(descriptor))
         (void)::madvise(memory, length, kPopulateWrite);
     const std::span pages(static_cast<std::byte*>(memory), length);

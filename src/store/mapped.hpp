@@ -15,12 +15,11 @@
 
 namespace oratorio {
 
-/// Says whether every page of a mapping will be touched. If so, the kernel populates all pages at
-/// once. In writes, pages that are never touched would get storage for nothing.
+/// Whether every page of a mapping will be touched. If so, the kernel may populate all pages at
+/// once. In a write, that would allocate storage for pages that are never touched.
 enum class Populate { no, yes };
 
-/// A function with its argument, called once: the form in which a callable crosses into a .cpp
-/// file.
+/// A function and its argument, called once. Passes a callable of any type to code in a .cpp file.
 struct Touch {
     void (*call)(void* argument);
     void* argument;
@@ -53,10 +52,10 @@ class Mapped {
     }
 
     /// Calls `copy()`, which reads or writes bytes(). If a page isn't available (full disk, I/O
-    /// error, a file that was truncated by others), `copy` is abandoned there by siglongjmp. So it
+    /// error, another process truncated the file), `copy` is abandoned there by siglongjmp. So it
     /// may only copy plain bytes: hold no object with a destructor, take no lock, allocate nothing,
-    /// throw nothing. The error holds the file offset of that page, or that of the range if the
-    /// page began before it: a copy in ascending order has completed everything before that offset.
+    /// throw nothing. The error holds the offset of that page, or of the range if the page begins
+    /// before it. A copy in ascending order has completed everything before that offset.
     template <class Copy>
     Result<void> guarded(Copy&& copy) {
         if (window_ == nullptr) return {};

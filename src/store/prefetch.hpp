@@ -28,7 +28,7 @@ class Prefetch {
                                 Direction direction) = 0;
 };
 
-/// Makes the prefetch by the page cache (posix_fadvise). Accessed pages stay there, because other
+/// Makes a prefetch into the page cache (posix_fadvise). Released ranges stay there, because other
 /// ranks may need them (docs/internals/decisions/stores.md). The caller owns the descriptor.
 std::unique_ptr<Prefetch> make_page_cache_prefetch(int descriptor);
 

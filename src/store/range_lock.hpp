@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // RangeLock: a lock on a range of the file, held while this object lives. The lock is the file
-// system's, or the job's where other nodes don't see the file system's.
+// system's, or the MPI job's if other nodes don't see the file system's locks.
 // REQUIRES: a holder makes storage calls only. It waits neither for another rank nor for the
 // program. It takes a second lock only within take(), the job's before the file system's, so waits
 // never form a cycle
@@ -14,7 +14,7 @@
 
 namespace oratorio {
 
-/// The job's locks on one open file.
+/// The MPI job's locks on one open file.
 struct JobLocksOfFile {
     std::shared_ptr<LockService> service;  ///< null: not available, and `refused` says why
     LockKey file;

@@ -47,8 +47,8 @@ struct IoRequest {
 
 struct IoCompletion {
     std::uint64_t token = 0;
-    Bytes bytes = 0;       ///< moved; may be short; 0 for a read at or past the end
-    int system_errno = 0;  ///< 0 = success; kInvalidResult
+    Bytes bytes = 0;       ///< bytes moved; may be short; 0 for a read at or past the end
+    int system_errno = 0;  ///< 0: success; may be kInvalidResult
 };
 
 /// Returns the bytes of all pieces.
@@ -72,10 +72,10 @@ struct StoreLimits {
     int iovecs_max = 1024;       ///< per request
     Bytes bytes_max = 1 << 30;   ///< per request
     Bytes block_bytes = 4096;    ///< preferred block of the file system (st_blksize)
-    bool asynchronous = false;   ///< `queued` requests progress while the caller does other things
+    bool asynchronous = false;   ///< `queued` requests progress while the caller does other work
     bool performs_jobs = false;  ///< requests may be jobs, which progress in the same way
     bool mappable = false;       ///< map() works
-    /// True if other nodes may have extended the file without this machine's knowledge.
+    /// True if other nodes might have extended the file without this machine knowing.
     bool size_may_be_old = false;
     DirectAlignment direct_read = {};
     DirectAlignment direct_write = {};
@@ -92,7 +92,7 @@ struct FileKind {
     Bytes block_bytes = 4096;  ///< preferred block of the file system (st_blksize)
     bool mappable = false;
     bool one_machine = true;       ///< no other machine mounts the file system
-    bool mandatory_locks = false;  ///< a lock denies accesses of all others
+    bool mandatory_locks = false;  ///< a lock denies accesses by all other handles
     bool slow_locks = false;       ///< waiting for a lock takes up to half a minute
 };
 
@@ -111,9 +111,9 @@ struct OpenMode {
     bool exclusive = false;
     int permissions = 0666;     ///< permissions of a created file, before umask (hint file_perm)
     bool direct_read = false;   ///< bypass the page cache where the alignment allows it
-    bool direct_write = false;  ///< likewise; if the system refuses, `remark` says so
-    /// What another store of the file on this machine has found out; then the system isn't asked
-    /// again.
+    bool direct_write = false;  ///< likewise; if the system refuses either, `remark` says so
+    /// Properties that another store of the file on this machine has found; if set, the system
+    /// isn't asked again.
     std::optional<FileKind> known = {};
 };
 
@@ -148,7 +148,7 @@ class Store {
 
     /// Starts a request. `done`: its completion can be reaped at once, also if it failed.
     virtual Submitted submit(const IoRequest& request) = 0;
-    /// Returns completed requests in `out`, at most out.size(). If `wait` and something is
+    /// Stores completions in `out` and returns their number. If `wait` is set and requests are
     /// outstanding, waits for at least one; otherwise may return 0.
     virtual std::size_t reap(std::span<IoCompletion> out, bool wait) = 0;
     /// Waits until no job is queued or being performed. Inside a job, returns at once.
@@ -156,7 +156,7 @@ class Store {
     /// Begins a series of writes. Until it ends, other machines may not see completed ones yet. A
     /// store that has to flush each write flushes them together at the end.
     virtual void begin_series() {}
-    /// Ends the series. Afterwards all its writes are on the server, or the error says why not.
+    /// Ends the series. All its writes are then on the server, or an error is returned.
     virtual Result<void> end_series() { return {}; }
     /// Returns the file size; asks the server if other machines may have extended the file.
     virtual Result<Bytes> size() = 0;
@@ -164,14 +164,13 @@ class Store {
     /// without shrinking the file or changing data.
     virtual Result<void> resize(Bytes bytes, bool allocate) = 0;
     virtual Result<void> sync() = 0;
-    /// Locks the range against other writers (advisory, per open file), and waits until that is
-    /// possible. With `lock == false`, unlocks the range.
+    /// Waits for a lock on the range and takes it (against other handles; usually advisory). With
+    /// `lock == false`, unlocks the range.
     virtual Result<void> lock(Extent range, bool lock, bool exclusive) = 0;
     /// Returns true if another handle holds a lock on any part of the range.
     virtual Result<bool> is_locked_elsewhere(Extent range) = 0;
     /// Registers memory that requests will use repeatedly; empty memory ends the registration. The
-    /// memory must stay valid until the next call. The store may prepare the system for it.
-    /// Requests may use any memory, registered or not.
+    /// memory must stay valid until the next call. Requests may use any memory, registered or not.
     virtual void register_buffers(std::span<std::byte> /*memory*/) {}
     /// Maps a range of the file into memory, until the result is destroyed or the store closes. A
     /// read returns the part of the range that the file has. A write first extends the file to
@@ -188,10 +187,9 @@ class Store {
     /// (One thread at a time uses a store.) This store's locks cover its requests, too. Returns
     /// unsupported_operation if the store can't be duplicated. REQUIRES: prepare() succeeded.
     virtual Result<std::unique_ptr<Store>> duplicate();
-    /// Asks for the size if, as far as this machine knows, the file may end before `end` and other
-    /// machines may have extended it. Called before a read up to `end`, because a client that
-    /// doesn't know of the extension may return garbage
-    /// (docs/internals/decisions/network-file-systems.md).
+    /// Asks for the size if the last size known ends before `end` and other machines may have
+    /// extended the file. Called before a read up to `end`, because a client that doesn't know of
+    /// the extension may return garbage (docs/internals/decisions/network-file-systems.md).
     void expect_size(Offset end);
     /// Discards the known size. Called when another rank may have truncated the file.
     void forget_size() { known_size_ = 0; }
@@ -200,8 +198,8 @@ class Store {
     Bytes known_size_ = 0;  ///< size that expect_size last found
 };
 
-/// The scope of a series of writes of one thread. REQUIRES: it ends before a lock on the range is
-/// released, and before another rank or the program hears of the writes.
+/// A scope that makes the writes of one thread a series. REQUIRES: it ends before a lock on the
+/// range is released, and before another rank or the program learns of the writes.
 class WriteSeries {
   public:
     explicit WriteSeries(Store& store) : store_(&store) { store.begin_series(); }
@@ -244,10 +242,9 @@ Result<std::unique_ptr<Store>> open_uring(const std::string& path, const OpenMod
 Result<std::unique_ptr<Store>> open_threaded(const std::string& path, const OpenMode& mode,
                                              int queue_depth);
 
-/// Opens a store like posix that bypasses everything this machine caches of the file: written bytes
-/// are on the server when submit returns, exactly these bytes, and reads come from there. For file
-/// systems with clients that don't keep their caches coherent. Correct on all file systems, slow on
-/// local ones.
+/// Opens a store like posix that bypasses everything this machine caches of the file: when submit
+/// returns, exactly the bytes written are on the server, and reads ask the server. For file systems
+/// whose clients don't keep their caches coherent. Correct on all file systems, slow on local ones.
 Result<std::unique_ptr<Store>> open_uncached(const std::string& path, const OpenMode& mode);
 
 /// Returns the identity of the file that `path` currently names, following links.

@@ -29,7 +29,7 @@ constexpr const char* kLayout = "lustre.lov";
 constexpr std::uint32_t kPlain = 0x0BD10BD0;
 constexpr std::uint32_t kPooled = 0x0BD30BD0;
 constexpr std::uint32_t kComposite = 0x0BD60BD0;
-/// Lustre's lov_user_md_v1, the layout of a file. Data of a pool or of objects follows it.
+/// Lustre's lov_user_md_v1, the layout of a file. The name of a pool and the objects follow it.
 struct LustreLayout {
     std::uint32_t magic = kPlain;
     std::uint32_t pattern = 0;
@@ -39,7 +39,7 @@ struct LustreLayout {
     std::uint16_t stripe_offset = 0xffff;  ///< first target; this value lets the server choose
 };
 static_assert(sizeof(LustreLayout) == 32);
-/// Lustre's lov_comp_md_v1, the header of a layout of several parts, which follow it.
+/// Lustre's lov_comp_md_v1, the header of a layout with several parts, which follow it.
 struct LustreComposite {
     std::uint32_t magic = kComposite;
     std::uint32_t size = 0;
@@ -64,7 +64,7 @@ static_assert(sizeof(LustrePart) == 48);
 /// have no other meaning for a regular file.
 constexpr int kLater = O_NOCTTY | O_ASYNC;
 
-/// Copies a record that begins at byte `at`. Returns false if the bytes end before the record does.
+/// Copies the record at byte `at`. Returns false if the bytes end before the record does.
 template <class Record>
 bool take(std::span<const std::byte> bytes, std::size_t at, Record& record) {
     if (at > bytes.size() || bytes.size() - at < sizeof record) return false;

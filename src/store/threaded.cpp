@@ -82,7 +82,7 @@ class ThreadedStore final : public Store, private IoThread::Client {
         if (request.job != nullptr) {
             request.job->perform(beside_);
         } else {
-            (void)beside_.submit(request);  // never full: it has no other requests
+            (void)beside_.submit(request);  // never full: beside_ has no other requests
             while (beside_.reap(std::span(&completion, 1), true) == 0) {
             }
         }

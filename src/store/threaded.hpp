@@ -35,7 +35,7 @@ class IoThread {
     IoThread& operator=(const IoThread&) = delete;
 
     /// Starts the thread and gives it a duplicate of `store`; later calls keep the first duplicate.
-    /// Returns false if thread or duplicate is not available.
+    /// Returns false if the thread or the duplicate isn't available.
     [[nodiscard]] bool prepare(Store& store);
     /// Returns the duplicate that prepare() made; null before.
     [[nodiscard]] Store* store() const { return store_.get(); }

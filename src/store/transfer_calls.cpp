@@ -8,8 +8,8 @@
 
 namespace oratorio {
 
-// Moves a request by the calls with a list of pieces. A request of one piece uses the calls without
-// a list: the kernel then copies no list, which is a tenth of the cost of a small write.
+// Moves a request by preadv or pwritev. A request of one piece uses pread or pwrite: the kernel
+// then copies no list, which is a tenth of the cost of a small write.
 Answer TransferCalls::move(const IoRequest& request, int file) {
     if (request.memory.size() == 1)
         return move_piece(request.direction, request.memory.front(), request.offset, file);
@@ -34,8 +34,8 @@ Answer TransferCalls::move_piece(Direction direction, const iovec& piece, Offset
                          : ::pwrite(file, piece.iov_base, piece.iov_len, offset));
 }
 
-/// Moves the pieces one by one. Reports a failure only if nothing moved before it; otherwise the
-/// next call meets it again.
+/// Moves the pieces one by one. Reports a failure only if nothing was moved before it; otherwise
+/// the next call runs into it again.
 Answer TransferCalls::move_pieces(const IoRequest& request, int file) {
     Answer all;
     for (const iovec& piece : request.memory) {

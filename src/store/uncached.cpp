@@ -22,12 +22,12 @@
 namespace oratorio {
 namespace {
 
-/// Scattered memory is gathered up to this size, because each piece would be a message to the
-/// server.
+/// Scattered memory is gathered up to this size, because each piece would otherwise be a message to
+/// the server.
 constexpr Bytes kGatheredMax = 4 << 20;
-/// The byte that this store locks, beyond all data and beyond the locks of the engine. An NFS
-/// client that holds a lock on a file sends the bytes that were written, not the pages that contain
-/// them.
+/// The byte that this store locks, beyond all data and apart from this library's other locks. An
+/// NFS client that holds a lock on a file sends the bytes that were written, not the pages that
+/// contain them.
 constexpr Extent kPresence{kOffsetLimit + 64, kOffsetLimit + 65};
 
 /// Clears the flags for a second, direct descriptor: this store has only one.
@@ -63,8 +63,8 @@ class UncachedStore final : public DescriptorStore {
         return 1;
     }
 
-    /// Delays nothing where locks are mandatory: a denied write is repeated under a lock of its
-    /// own, which must not be released before the flush.
+    /// Doesn't delay flushes where locks are mandatory: a denied write is repeated under a lock of
+    /// its own, which must not be released before the flush.
     void begin_series() override { in_series_ = !kind().mandatory_locks; }
 
     Result<void> end_series() override {
@@ -74,7 +74,7 @@ class UncachedStore final : public DescriptorStore {
         return flushed.failed() ? Error::of_errno("write", flushed.error_number) : Result<void>();
     }
 
-    /// Returns the server's size. A flush also makes some clients request it from the server.
+    /// Returns the server's size. Flushes first, which makes some clients request it.
     Result<Bytes> size() override {
         if (auto flushed = DescriptorStore::sync(); !flushed) return flushed.error();
         const auto told = DescriptorStore::size();
@@ -103,8 +103,7 @@ class UncachedStore final : public DescriptorStore {
                            "map: the file system's clients don't see each other's pages");
     }
 
-    /// Opens the file again: duplicates of a descriptor share the flag that decides about the page
-    /// cache.
+    /// Opens the file again: duplicates of a descriptor share the flag O_DIRECT.
     Result<std::unique_ptr<Store>> duplicate() override {
         if (kind().mandatory_locks)
             return Error::make(ErrorKind::unsupported_operation,
@@ -183,9 +182,9 @@ class UncachedStore final : public DescriptorStore {
         return uninterrupted([&] { return ::fdatasync(descriptor()); });
     }
 
-    /// Reads from the server. A client may also hold an old file size: a read that fails or is
-    /// short asks for it. If a further read then fails, that must not look like the end of the
-    /// file.
+    /// Reads from the server. A client may also hold an old file size, so a read that fails or is
+    /// short asks the server for the size. If a further read then fails, that must not look like
+    /// the end of the file.
     Answer read(iovec memory, Offset offset) {
         if (!direct_) forget_pages();
         const Answer first =
@@ -205,14 +204,15 @@ class UncachedStore final : public DescriptorStore {
     }
 
     /// Switches to the page cache, because the system refuses direct I/O for this file or for
-    /// unaligned bytes. Pages are then sent at once and read again each time.
+    /// unaligned bytes. Writes are then flushed at once, and each read first drops the cached
+    /// pages.
     void use_cache() {
         direct_ = false;
         (void)::fcntl(descriptor(), F_SETFL, ::fcntl(descriptor(), F_GETFL) & ~O_DIRECT);
         set_remark(
             "this file system's clients have their own caches, and it refuses direct I/O of "
             "unaligned bytes; each write is flushed, and pages are read again each time");
-        // If the mount has no locks, this fails, and flushing alone has to do.
+        // If the mount has no locks, this fails, and flushing must suffice.
         (void)lock(kPresence, true, false);
     }
 
@@ -228,8 +228,8 @@ class UncachedStore final : public DescriptorStore {
     /// keep the pages even if the file is opened again.
     void drop_pages() const { (void)::posix_fadvise(descriptor(), 0, 0, POSIX_FADV_DONTNEED); }
 
-    /// True if a direct write has left the client completely when it returns. Clients other than
-    /// NFS may have a cache of their own behind the system's.
+    /// True if a direct write is on the server when it returns. Clients other than NFS may have a
+    /// cache of their own besides the page cache.
     const bool sends_at_once_;
     bool direct_ = true;
     bool in_series_ = false;  ///< between begin_series() and end_series()
@@ -245,8 +245,8 @@ Result<std::unique_ptr<Store>> open_uncached(const std::string& path, const Open
     auto file = open_descriptor(path, mode, O_DIRECT);
     const bool direct = file.ok();
     if (!direct && file.error().system_errno == EINVAL) {
-        // The first try may have created the file, after the check that it doesn't exist. So the
-        // second try must accept an existing file.
+        // With O_EXCL, the first try may have created the file before it failed, so the second try
+        // must accept an existing file.
         OpenMode again = mode;
         again.exclusive = false;
         file = open_descriptor(path, again);

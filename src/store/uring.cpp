@@ -114,8 +114,8 @@ class UringStore final : public DescriptorStore {
     }
 
     /// Registers the memory with the kernel, which then need not look up and pin its pages for each
-    /// direct request. That is half of the CPU cost of such a request. If the kernel refuses (a
-    /// limit on locked memory), requests work as before.
+    /// direct request: half of the request's CPU cost. If the kernel refuses (a limit on locked
+    /// memory), requests work as before.
     void register_buffers(std::span<std::byte> memory) override {
         if (!registered_.empty()) io_uring_unregister_buffers(ring_->get());
         registered_ = {};
@@ -171,7 +171,7 @@ class UringStore final : public DescriptorStore {
 
     // Submits new entries to the kernel and waits for `wanted` completions.
     void send(unsigned wanted) {
-        if (broken_) {  // its entries are refused already and must not be sent
+        if (broken_) {  // the unsent entries are in refused_ and must not be sent
             io_uring_cqe* entry = nullptr;
             if (wanted > 0) io_uring_wait_cqe(ring_->get(), &entry);
             return;
@@ -185,9 +185,9 @@ class UringStore final : public DescriptorStore {
         if (sent < 0 && (!is_transient(-sent) || transient_ >= kInterruptionsMax)) give_up_ring();
     }
 
-    /// Stops using the ring, because it accepts no more requests, for example in a sandbox that the
-    /// process has entered since. Requests that it accepted still complete; ordinary calls perform
-    /// all others.
+    /// Stops using the ring, because it accepts no more requests, for example because the process
+    /// has since entered a sandbox. Requests that it accepted still complete; ordinary calls
+    /// perform all others.
     void give_up_ring() {
         broken_ = true;
         set_remark("io_uring: the kernel refuses requests; using ordinary calls instead");
@@ -246,7 +246,7 @@ class UringStore final : public DescriptorStore {
     bool broken_ = false;              // the ring refuses entries
     int transient_ = 0;                // successive transient failures
     std::size_t in_kernel_ = 0;
-    std::vector<Place> places_;  // requests in the ring, which knows them by their index here
+    std::vector<Place> places_;  // requests in the ring, which identifies them by their index here
     std::vector<std::size_t> free_;
     std::deque<std::size_t> unsent_;  // indices not yet submitted to the kernel
     std::deque<IoRequest> refused_;
@@ -257,8 +257,8 @@ class UringStore final : public DescriptorStore {
 
 Result<std::unique_ptr<Store>> open_uring(const std::string& path, const OpenMode& mode,
                                           int queue_depth) {
-    // The ring is opened first: if there is no ring, this function doesn't create the file, and
-    // another store may create it.
+    // The ring is opened first: without a ring, this function must not create the file, because the
+    // caller then opens it with another store.
     queue_depth = std::clamp(queue_depth, 1, kDepthMax);
     auto ring = std::make_unique<Ring>();
     if (const int number = ring->open(queue_depth); number != 0) {
