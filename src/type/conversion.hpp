@@ -21,8 +21,8 @@ class Conversion {
 
     /// Returns the number of bytes that the data takes in the file.
     [[nodiscard]] virtual Bytes file_bytes() const = 0;
-    /// Returns the range of the memory's data with the elements that lie completely inside
-    /// `file_part`, a range of the file's data. Both are ranges of positions in data order.
+    /// Returns the range of data positions in memory of the elements that lie completely inside
+    /// `file_part`, a range of data positions in the file.
     [[nodiscard]] virtual Extent memory_part(Extent file_part) const = 0;
     /// Converts the user's buffer to contiguous file data, file_bytes() long. Fails with
     /// ErrorKind::conversion.

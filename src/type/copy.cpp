@@ -12,8 +12,8 @@ namespace oratorio {
 namespace {
 
 /// One side of a copy: the pieces that were taken from its cursor and are not copied yet. A
-/// position moves over the pieces, and the pieces themselves don't change, because copying their
-/// description costs more than a step.
+/// position advances over the pieces. The pieces stay unchanged, because copying their description
+/// costs more than advancing.
 template <class Byte>
 class Side {
   public:
@@ -40,7 +40,7 @@ class Side {
     [[nodiscard]] Bytes left() const { return left_; }
     /// Returns the number of pieces left of the row.
     [[nodiscard]] std::int64_t count() const { return row().count - position_.piece; }
-    /// Returns the number of rows left, including the current one; 1 when a part of the current row
+    /// Returns the number of rows left, including the current one; 1 if a part of the current row
     /// is done.
     [[nodiscard]] std::int64_t rows() const { return position_.piece == 0 ? pieces_.rows : 1; }
     [[nodiscard]] Bytes row_bytes() const { return row_bytes_; }
@@ -62,8 +62,8 @@ class Side {
                     pieces_.stride};
         return {displaced(base_, row().origin), row().offsets + piece, 0, pieces_.stride};
     }
-    /// Returns the places for the pieces of the row of `many`, if they lie one after the other
-    /// inside this side's current piece.
+    /// Returns the places of the pieces of `many` if they are packed one after the other into this
+    /// side's current piece.
     template <class OtherByte>
     [[nodiscard]] Places<Byte> packed_places(const Side<OtherByte>& many) const {
         const PieceRun& other = many.row();
@@ -155,7 +155,7 @@ Bytes copy_alike(TargetSide& to, SourceSide& from, Stores& stores) {
     return bytes;
 }
 
-/// The pieces that fit into one piece of the other side: some pieces of a row, or whole rows.
+/// The pieces of one side that fit into a piece of the other: some pieces of a row, or whole rows.
 struct Portion {
     std::int64_t count;
     std::int64_t rows;
@@ -190,8 +190,8 @@ Bytes copy_out_of_long(TargetSide& to, SourceSide& from, Stores& stores) {
     return bytes;
 }
 
-/// Returns true if neither side's pieces are much longer than the other's, so that only few pieces
-/// of one side fit into one piece of the other.
+/// Returns true if neither side's pieces are much longer than the other's: only a few pieces of one
+/// side then fit into one piece of the other.
 bool similar(const TargetSide& to, const SourceSide& from) {
     constexpr Bytes kFew = 4;
     const Bytes target = to.mean_length();

@@ -6,7 +6,7 @@ namespace oratorio {
 namespace {
 
 // The hash is two rounds of multiply and xor-shift. The first multiplication is linear in the
-// offset, so a walk at a constant stride pays one addition for it. The hash has no branch and no
+// offset, so in a walk at a constant stride it costs one addition. The hash has no branch and no
 // state, so the processor computes several hashes of a loop at the same time.
 constexpr std::uint64_t kKey = 0x6f7261746f72696fU;
 constexpr std::uint64_t kFirst = 0x9e3779b97f4a7c15U;

@@ -146,7 +146,7 @@ void Cursor::seek_offset(Offset offset) {
     position_ += within_;
 }
 
-// The functions from here to next() run for every piece. So they are inline, and return their
+// The functions from here to next() run for every piece, so they are inline and return their
 // results in registers.
 
 inline void Cursor::advance(std::int64_t parts) {
@@ -155,7 +155,7 @@ inline void Cursor::advance(std::int64_t parts) {
     if (part_ == leaf_.count) next_leaf();
 }
 
-/// Moves on by `bytes` of the current piece. REQUIRES: the piece has that many bytes left.
+/// Advances by `bytes` in the current piece. REQUIRES: the piece has that many bytes left.
 inline void Cursor::take(Bytes bytes) {
     position_ += bytes;
     within_ += bytes;
@@ -215,8 +215,8 @@ inline StridedRun Cursor::next_in_leaf(Bytes bytes_max, Offset offset_limit) {
 
 StridedRun Cursor::next(Bytes bytes_max, Offset offset_limit) {
     StridedRun run = next_in_leaf(bytes_max, offset_limit);
-    // If the run is a single piece and the cursor is at the start of a leaf, the piece may continue
-    // in this leaf.
+    // If the run is a single piece and the cursor is at the start of the next leaf, the piece may
+    // continue there.
     while (part_ == 0 && within_ == 0 && run.count == 1 && leaf_.count > 0) {
         const Offset begin = leaf_.begin_of(0);
         if (begin != run.end()) break;

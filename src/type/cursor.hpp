@@ -41,21 +41,20 @@ class Cursor {
     /// Moves to the first data byte at or after `offset`. REQUIRES: the layout is monotonic.
     void seek_offset(Offset offset);
     /// Takes the next strided run. The run is as long as possible with at most `bytes_max` (> 0)
-    /// data bytes and with every byte before `offset_limit`, which only makes sense for monotonic
-    /// layouts. The count is 0 when nothing is left within the limits. A piece that is cut by a
-    /// limit is a run of its own. A single piece is joined with the touching pieces of the parts
-    /// and tiles that follow.
+    /// data bytes, all of them before `offset_limit`. REQUIRES: the layout is monotonic, or there
+    /// is no `offset_limit`. The count is 0 when nothing is left within the limits. A piece that is
+    /// cut by a limit is a run of its own. A single piece is joined with the touching pieces of the
+    /// parts and tiles that follow.
     StridedRun next(Bytes bytes_max = INT64_MAX, Offset offset_limit = INT64_MAX);
     /// Takes pieces in the form in which a leaf of the shape keeps them. Takes as many whole pieces
     /// of the leaf as fit `bytes_max` (> 0) data bytes, and if the whole leaf fits, as many of the
-    /// parent's repetitions of the leaf as fit. If the current piece was cut before or does not
-    /// fit, takes a part of it instead, as a run of its own. Doesn't join touching pieces. Sets
-    /// pieces.rows to 0 at the end. Takes O(log pieces taken) time.
+    /// parent's repetitions of the leaf as fit. If the current piece was partly taken before or
+    /// doesn't fit, takes a part of it instead, as a run of its own. Doesn't join touching pieces.
+    /// Sets pieces.rows to 0 at the end. Takes O(log pieces taken) time.
     void next_pieces(PieceRows& pieces, Bytes bytes_max = INT64_MAX);
 
   private:
-    /// A leaf of the shape, which is a run or a node of runs. It is kept unpacked, with all that is
-    /// needed for each piece.
+    /// A leaf of the shape (a run, or a node of runs), unpacked to what is needed for each piece.
     struct Leaf {
         Offset origin = 0;
         std::int64_t count = 0;           ///< number of pieces
@@ -69,7 +68,7 @@ class Cursor {
         [[nodiscard]] Offset begin_of(std::int64_t part) const;
         [[nodiscard]] Bytes length_of(std::int64_t part) const;
     };
-    /// Pieces of equal length that follow each other at a constant stride.
+    /// Successive pieces of equal length at a constant stride.
     struct Series {
         std::int64_t count = 1;
         Bytes stride = 0;
@@ -96,7 +95,7 @@ class Cursor {
     std::vector<Level> stack_;  ///< the levels above the leaf, root first
     Leaf leaf_;                 ///< the current leaf; its count is 0 at the end
     std::int64_t part_ = 0;     ///< current piece of the leaf
-    Bytes within_ = 0;          ///< bytes of that piece that are taken already
+    Bytes within_ = 0;          ///< bytes of that piece that were already taken
     Bytes position_ = 0;
 };
 

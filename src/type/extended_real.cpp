@@ -51,7 +51,7 @@ ExtendedReal narrowed(Binary128 real) {
     if (exponent == 0) {
         exponent = significand >> 63;  // rounded up to the smallest normal number
     } else if ((significand & kIntegerBit) != 0) {
-        ++exponent;  // after the carry the fraction is zero
+        ++exponent;  // the rounding carried, so the fraction is zero
     } else {
         significand |= kIntegerBit;
     }

@@ -9,7 +9,7 @@
 namespace oratorio {
 namespace {
 
-/// Bytes of packed native data held at once; they fit the nearest caches.
+/// Bytes of packed native data held at once; few enough for the caches nearest to the core.
 constexpr Bytes kStage = 64 * 1024;
 
 std::span<std::byte> part(const std::unique_ptr<std::byte[]>& stage, Bytes at, Bytes bytes) {

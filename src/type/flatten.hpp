@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Flattened lists: every contiguous piece of an access written out, and a walk over such a list.
 // Other implementations of MPI-IO work with such lists (Hastings & Choudhary 2006, section 2,
-// "flattened datatypes"). This library has them for the list methods, with which its iterators are
-// compared. A list takes 24 bytes per piece.
+// "flattened datatypes"). This library uses them only in the list methods, to compare its iterators
+// with. A list takes 24 bytes per piece.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ class ListCursor {
     explicit ListCursor(std::vector<Extent> pieces);
 
     [[nodiscard]] const std::vector<Extent>& pieces() const { return pieces_; }
-    /// Returns the number of data bytes of the list.
+    /// Returns the number of data bytes in the list.
     [[nodiscard]] Bytes size() const { return before_.back(); }
     [[nodiscard]] bool at_end() const { return piece_ == pieces_.size(); }
     /// Returns the number of data bytes before the current position.
@@ -36,7 +36,7 @@ class ListCursor {
     /// list is that of a monotonic layout.
     void seek_offset(Offset offset);
 
-    /// Copies the next `bytes` data bytes at `from` to `to`, and moves both on. The bases are the
+    /// Copies the next `bytes` data bytes at `from` to `to`, and advances both. The bases are the
     /// addresses of offset 0 of each list. REQUIRES: both have that many bytes left; source and
     /// target don't overlap.
     friend void copy_between(ListCursor& to, std::byte* to_base, ListCursor& from,

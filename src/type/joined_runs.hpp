@@ -12,16 +12,16 @@
 
 namespace oratorio {
 
-/// The order of a sequence of pieces. `forward_` is negative once the pieces are not monotonic, and
-/// `apart_` once they overlap.
+/// The order of a sequence of pieces. `forward_` becomes negative if the pieces aren't monotonic,
+/// and `apart_` if they overlap.
 class PieceOrder {
   public:
     PieceOrder() = default;
     PieceOrder(bool monotonic, bool overlapping)
         : forward_(monotonic ? 0 : -1), apart_(overlapping ? -1 : 0) {}
 
-    /// Takes into account a piece, which may be the last one of a part, and the piece that follows
-    /// it. Has no branch, because loops call it for every piece.
+    /// Accounts for a piece, which may be the last one of a part, and the piece after it. Has no
+    /// branch, because loops call it for every piece.
     void follow(Extent last, Extent next) {
         forward_ |= distance(last.begin, next.begin) | distance(last.end, next.end);
         apart_ |= distance(last.end, next.begin);
@@ -31,7 +31,7 @@ class PieceOrder {
         apart_ |= inside.apart_;
     }
     [[nodiscard]] bool monotonic() const { return forward_ >= 0; }
-    /// Returns true if pieces overlap, as far as a monotonic order shows it.
+    /// Returns true if the order is monotonic and pieces overlap.
     [[nodiscard]] bool overlapping() const { return monotonic() && apart_ < 0; }
 
   private:

@@ -29,7 +29,7 @@ struct Uneven {
     }
 };
 
-/// Calls `with` with the fastest way to copy pieces of `length` bytes.
+/// Calls `with` with the fastest function that copies pieces of `length` bytes.
 template <class With>
 void with_move_of(Bytes length, With with) {
     switch (length) {

@@ -54,8 +54,8 @@ struct MergedSide {
     PiecePosition& position;  ///< advanced by the copy
 };
 
-/// Copies between pieces with ends that don't match, up to the last piece of either side, which it
-/// leaves untouched or partly copied. Returns the bytes copied. REQUIRES: both sides have at least
+/// Copies between pieces whose ends don't match, until one side is at its last piece. Leaves that
+/// piece untouched or partly copied. Returns the bytes copied. REQUIRES: both sides have at least
 /// two pieces.
 Bytes copy_merged(const MergedSide<std::byte>& to, const MergedSide<const std::byte>& from,
                   bool masked = has_masked_moves());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// List: numbers in one block of memory, which BlockCache may provide and take back. Copies share
-// the memory, so only the code that has just made a list may write to it.
+// List: numbers in one block of memory, which may come from a BlockCache and return to it. Copies
+// share the memory, so only the code that has just made a list may write to it.
 #pragma once
 
 #include <algorithm>

@@ -8,7 +8,7 @@ namespace oratorio {
 
 namespace {
 
-/// The representations of a run of pieces, with one interface for the merge.
+/// The three representations of a run of pieces, with one interface for the merge.
 struct Spaced {
     PieceRun run;
     [[nodiscard]] Offset begin(std::int64_t piece) const { return piece * run.stride; }
@@ -55,7 +55,7 @@ struct Walk {
         at = displaced(base, kind.begin(piece));
         left = kind.length(piece);
     }
-    /// Moves on by `bytes` without a branch, because which side's piece ends first is often random.
+    /// Advances by `bytes` without a branch: it is often random which side's piece ends first.
     void move_on(Bytes bytes) {
         const bool done = bytes == left;
         piece += done;
@@ -77,7 +77,7 @@ template <class Move, class To, class From>
         const Bytes bytes = std::min(to.left, from.left);
         Move()(to.at, from.at, bytes);
         total += bytes;
-        // The processor predicts this branch, so copies of equal lists don't wait for loads.
+        // Predictable if the lists are equal, so that their copies don't wait for loads.
         if (to.left == from.left) {
             to.next_piece();
             from.next_piece();

@@ -77,7 +77,7 @@ struct Branching {
 };
 
 /// Moves any number of bytes; up to 64 with one masked load and store, which touch nothing else.
-/// With random lengths the processor guesses the branches of Branching wrong, and each wrong guess
+/// With random lengths, the processor mispredicts the branches of Branching, and each misprediction
 /// costs more than the copy. REQUIRES: has_masked_moves().
 struct Masked {
     ORATORIO_MASKED void operator()(std::byte* to, const std::byte* from, Bytes length) const {

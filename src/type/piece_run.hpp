@@ -9,7 +9,7 @@
 
 namespace oratorio {
 
-/// Pieces that are equally spaced, or listed. The lists belong to the shape they come from.
+/// Pieces that are equally spaced, or listed. The shape that the pieces come from owns the lists.
 struct PieceRun {
     /// Offset of the first piece or, with a list, what `offsets` are relative to.
     Offset origin = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Run table: the strided runs of one message in a packed form. A run of small, close pieces takes 2
-// bytes, so that describing a 4-byte piece doesn't cost more than sending it. REQUIRES: offsets
-// don't decrease from run to run.
+// Run table: the strided runs of one message in a packed form. A small piece close to the previous
+// one takes 2 bytes, so that describing a 4-byte piece doesn't cost more than sending it. REQUIRES:
+// offsets don't decrease from run to run.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ class RunTableWriter {
     static constexpr std::size_t run_bytes_max = 40;
 
     RunTableWriter() = default;
-    /// `origin` is the offset that the first run is counted from. The reader knows it.
+    /// The first run's offset is relative to `origin`, which the reader must know.
     RunTableWriter(std::span<std::byte> into, Offset origin) : into_(into), last_(origin) {}
 
     [[nodiscard]] std::size_t bytes() const { return used_; }
@@ -54,11 +54,11 @@ class RunTableReader {
         : from_(from), whole_(whole), last_(static_cast<std::uint64_t>(whole.begin)) {}
 
     [[nodiscard]] bool at_end() const { return used_ >= from_.size(); }
-    /// Returns the next run. Its count is 0 if the table is damaged, so that the run has no bytes
-    /// or isn't inside `whole`.
+    /// Returns the next run. Its count is 0 if the run has no bytes or isn't inside `whole`, which
+    /// means that the table is damaged.
     StridedRun next() {
-        // Offsets are computed modulo 2^64, because runs of reads may overlap, so their distance
-        // may be negative.
+        // Offsets are computed modulo 2^64, because runs of a read may overlap and so have a
+        // negative distance.
         last_ += take();
         const std::uint64_t length = take();
         StridedRun run{static_cast<Offset>(last_), static_cast<Bytes>(length >> 1), 0, 1};

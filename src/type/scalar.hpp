@@ -30,7 +30,7 @@ enum class ScalarKind : std::uint8_t {
 [[nodiscard]] Bytes external32_size(ScalarKind kind);
 
 /// Converts `count` scalars. Neither side need be aligned. Returns false if a value doesn't fit the
-/// other side; some scalars may have been converted by then. A real that loses precision is rounded
+/// target; earlier scalars may have been converted by then. A real that loses precision is rounded
 /// to nearest, ties to even. REQUIRES: the two sides don't overlap.
 [[nodiscard]] bool to_external32(ScalarKind kind, const std::byte* memory, std::byte* file,
                                  std::int64_t count);

@@ -111,8 +111,8 @@ bool fit_at(const std::vector<ShapePtr>& children, const List<Offset>& offsets) 
     return true;
 }
 
-/// Returns the number of parts that a parent could have in place of `shape`; 0 if `shape` repeats
-/// one part.
+/// Returns the number of parts that could replace `shape` in its parent; 0 if `shape` repeats one
+/// part.
 std::size_t parts_to_take(const Shape& shape) {
     const bool listed = shape.kind() == Shape::Kind::mixed || shape.kind() == Shape::Kind::runs;
     return listed ? static_cast<std::size_t>(shape.count()) : 0;
@@ -146,8 +146,8 @@ void take_parts(std::vector<ShapePtr>& children, List<Offset>& offsets, std::siz
 
 /// Makes nodes from parts in normal form, and computes the members that follow from the parts.
 struct ShapeBuilder {
-    /// Makes the node that stands for all layouts that don't fit. Its size is one byte, so that it
-    /// isn't treated as an empty shape.
+    /// Makes the node for all layouts that don't fit. Its size is one byte, so that it isn't
+    /// treated as an empty shape.
     static ShapePtr unfit() {
         auto node = std::make_shared<Shape>(*run(1));
         node->fits_ = false;
@@ -259,8 +259,8 @@ struct ShapeBuilder {
     }
 };
 
-// The empty shape is never freed and has no reference count, because every new layout holds it at
-// first.
+// The empty shape is never freed and has no reference count, because every new layout starts with
+// it.
 ShapePtr Shape::empty() {
     static const Shape* const nothing = new Shape;
     return ShapePtr(ShapePtr(), nothing);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Shape: the normal form of a datatype's layout. An immutable tree, built once per datatype and
 // shared. Adjacent pieces are merged, constant strides recognised, nested vectors collapsed, and
-// parts without data dropped. So two datatypes with the same typemap layout usually have the same
-// shape, and a cursor meets strided runs that are as few and as long as possible. (Source of the
-// idea: the datatype iterator of Hastings & Choudhary 2006, section 2.) However deeply a program
-// nests its datatypes, the tree stays shallow (docs/internals/decisions/layouts-and-conversion.md),
-// so functions may recurse over it.
+// parts without data dropped. So two datatypes with the same typemap usually have the same shape,
+// and a cursor returns few and long strided runs. (The idea is from the datatype iterator of
+// Hastings & Choudhary 2006, section 2.) However deeply a program nests its datatypes, the tree
+// stays shallow (docs/internals/decisions/layouts-and-conversion.md), so functions may recurse over
+// it.
 #pragma once
 
 #include <cstdint>
@@ -50,15 +50,16 @@ class Shape {
     /// Returns true if neither the first nor the last bytes of the pieces ever decrease in data
     /// order. A file view needs this (MPI-4.1, 14.3). Pieces may still overlap.
     [[nodiscard]] bool monotonic() const { return monotonic_; }
-    /// Returns true if some byte occurs twice, as far as a monotonic order shows it. Returns false
-    /// for shapes that aren't monotonic.
+    /// Returns true if the shape is monotonic and some byte occurs twice. Returns false for all
+    /// shapes that aren't monotonic.
     [[nodiscard]] bool overlapping() const { return overlapping_; }
     /// Returns the number of levels of the tree: 1 for a run, 2 if all parts are runs, more
     /// otherwise. Grows with the logarithm of the number of parts and of the data bytes, not with
     /// the nesting of datatypes.
     [[nodiscard]] int depth() const { return depth_; }
-    /// Returns false for the shape that stands for every layout with data further than kOffsetLimit
-    /// from its origin, or with more data than that. Such a shape has no parts and can't be walked.
+    /// Returns false for too_large(), which replaces every layout with data further than
+    /// kOffsetLimit from its origin, or with more data than that. Such a shape has no parts and
+    /// can't be walked.
     [[nodiscard]] bool fits() const { return fits_; }
 
     /// Returns the number of parts of a strided, blocks, runs or mixed shape.
@@ -81,9 +82,9 @@ class Shape {
     [[nodiscard]] std::span<const Bytes> prefix() const { return {prefix_.data(), prefix_.size()}; }
     /// Returns the number of data bytes in the parts before part `part`.
     [[nodiscard]] Bytes size_before(std::int64_t part) const;
-    /// Returns the part with data byte `at`; O(log parts). REQUIRES: 0 <= at < size().
+    /// Returns the part that contains data byte `at`; O(log parts). REQUIRES: 0 <= at < size().
     [[nodiscard]] std::int64_t part_of_size(Bytes at) const;
-    /// Returns the first part with its last data byte at or after `at`, or count() if there is
+    /// Returns the first part whose last data byte is at or after `at`, or count() if there is
     /// none; O(log parts). REQUIRES: the shape is monotonic.
     [[nodiscard]] std::int64_t part_of_offset(Offset at) const;
 
@@ -96,7 +97,7 @@ class Shape {
     static ShapePtr run(Bytes bytes);
     /// Makes `count` copies of `child`, `stride` bytes apart; the stride may be negative or zero.
     static ShapePtr strided(ShapePtr child, std::int64_t count, Bytes stride);
-    // blocks(), runs() and mixed() take over the lists and may write to them.
+    // blocks(), runs() and mixed() take ownership of the lists and may write to them.
     static ShapePtr blocks(ShapePtr child, List<Offset> offsets);
     static ShapePtr runs(List<Offset> offsets, const List<Bytes>& lengths);
     static ShapePtr runs(JoinedRuns joined);
@@ -165,7 +166,7 @@ struct Layout {
     /// Returns true if data can be found by its offset: each data byte lies after all earlier ones
     /// in data order.
     [[nodiscard]] bool searchable() const;
-    /// Returns true for the same shape object and the same numbers.
+    /// Returns true if both have the same shape object and the same numbers.
     [[nodiscard]] bool operator==(const Layout& other) const = default;
 };
 

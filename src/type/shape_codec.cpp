@@ -11,8 +11,8 @@ namespace {
 
 using Kind = Shape::Kind;
 
-/// Maximum number of bytes of a number. Numbers are written 7 bits per byte, the lowest first, and
-/// signed ones with the sign in bit 0. Lists of offsets hold differences, which are short.
+/// Maximum number of bytes of a number. Numbers are written 7 bits per byte, lowest bits first,
+/// with the sign in bit 0. Lists of offsets hold differences, which are short.
 constexpr int kLongestNumber = 10;
 
 /// The deepest shape that decode() accepts, in levels. This is limited because decode() recurses,
@@ -95,8 +95,7 @@ bool beyond(std::int64_t value, std::int64_t most) {
     return value < -most || value > most;
 }
 
-/// A number that becomes invalid, and stays so, when a result leaves the range from -kMost to
-/// kMost.
+/// A number that becomes and stays invalid when a result leaves the range from -kMost to kMost.
 class Checked {
   public:
     static constexpr std::int64_t kMost = std::int64_t{1} << 60;

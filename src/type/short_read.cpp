@@ -22,8 +22,8 @@ void each_piece(const Layout& file, Extent data, const Visit& visit) {
     }
 }
 
-/// Returns the smallest length of the file with which `bytes` of the data positions `data` lie
-/// before its end.
+/// Returns the smallest file length for which at least `bytes` bytes of the data positions `data`
+/// lie before the end.
 Offset end_with(const Layout& file, Extent data, Bytes bytes) {
     Offset low = 0;
     for (Offset high = kOffsetLimit; low < high;) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Short read: the part of an access's data that was read, where the file ended inside the access.
+// Short read: which part of an access's data was read if the file ended inside the access.
 #pragma once
 
 #include <functional>
@@ -10,7 +10,7 @@ namespace oratorio {
 
 /// Calls `visit` for each part of the data positions `data` that lies before the end of the file,
 /// in data order. The parts don't touch each other. `bytes` is the number of data bytes before the
-/// end of the file. The function needs to know nothing else about where the file ends.
+/// end of the file. The function needs nothing else to find where the file ends.
 void each_part_before_end(const Layout& file, Extent data, Bytes bytes,
                           const std::function<void(Extent)>& visit);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Signature: the data of a datatype without its places: the elements in data order (the type
+// Signature: the data of a datatype without its layout: the elements in data order (the type
 // signature of MPI-4.1, 5.1), with their sizes in memory and in a file's representation. An
 // immutable nest of repetitions that doesn't grow with counts. It stays shallow however deeply
 // datatypes are nested (docs/internals/decisions/layouts-and-conversion.md), so functions may
@@ -68,7 +68,7 @@ class Signature {
     [[nodiscard]] int depth() const { return depth_; }
     /// Returns true if every element has a size in the file.
     [[nodiscard]] bool has_file_form() const { return has_file_form_; }
-    /// Returns the amount of the first whole elements that have together at most `limit` of one
+    /// Returns the amount of as many first whole elements as have together at most `limit` of one
     /// measure: &Amount::elements, &Amount::memory or &Amount::file.
     [[nodiscard]] Amount first(std::int64_t Amount::*measure, std::int64_t limit) const;
     /// Returns the amount of the elements before the first one that begins at or after position
@@ -101,10 +101,10 @@ class SignatureCursor {
         const Element* element = nullptr;
         std::int64_t count = 0;
     };
-    /// Returns the next equal elements, as many whole ones as both limits allow. The count is 0 at
-    /// the end, and if no element fits the limits.
+    /// Returns the next equal elements, as many whole elements as both limits allow. The count is 0
+    /// at the end, and if no element fits the limits.
     Run next(Bytes memory_max, Bytes file_max);
-    /// Moves to the element that has `elements` elements before it.
+    /// Seeks to the element with `elements` elements before it.
     void seek(std::int64_t elements);
 
   private:

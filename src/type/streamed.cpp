@@ -11,9 +11,9 @@ namespace {
 
 constexpr Bytes kLine = 64;
 
-// The lengths from which streaming is faster than ordinary stores. The cost of streaming is in the
-// cache lines at the ends of a piece: there are none where pieces are whole lines, and one per two
-// ends where pieces touch.
+// The lengths from which streaming is faster than ordinary stores. Streaming costs more only for
+// cache lines that a piece covers partly: none if pieces are whole lines, and one for each two ends
+// if pieces touch.
 constexpr Bytes kWholeLinesMin = 192;
 constexpr Bytes kPackedMin = 256;
 constexpr Bytes kSpacedMin = 384;
@@ -48,11 +48,11 @@ Bytes to_boundary(const std::byte* at) {
     return -static_cast<Bytes>(reinterpret_cast<std::uintptr_t>(at)) & (kLine - 1);
 }
 
-/// Prefetches the lines that a piece has only a part of, and the address translation of the page
-/// that it ends on. Stores take effect in order. So if a store waits for its line or for its page's
-/// address, all later stores wait as well, streamed ones included. Without this prefetch streaming
-/// is slower than ordinary stores. (Inlined by force: GCC drops calls of functions that only
-/// prefetch.)
+/// Prefetches the lines that a piece covers only partly, and the address translation of the page on
+/// which the piece ends. Stores take effect in order, so if a store waits for its line or for an
+/// address translation, all later stores wait as well, streamed ones included. Without this
+/// prefetch streaming is slower than ordinary stores. (Inlined by force: GCC drops calls of
+/// functions that only prefetch.)
 [[gnu::always_inline]] inline void fetch_ends(const std::byte* to, Bytes length) {
     const std::byte* const end = to + length;
     const auto crossed =
