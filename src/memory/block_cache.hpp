@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // BlockCache: keeps large blocks of memory for reuse, because the first touch of a fresh page costs
-// more than writing data to it. It serves datatypes with long lists that a program makes again for
-// each access (mpi/decode). Its owners keep the cache alive. Blocks in use don't, and may outlive
-// the cache. Thread-safe.
+// more than writing data to it. Used for datatypes with long lists that a program makes again for
+// each access (mpi/decode). Blocks in use don't keep the cache alive, and may outlive it.
+// Thread-safe.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The memory of this machine: how much there is for buffers, and the page size.
+// The memory of this machine: how large buffers may be, and the page size.
 #pragma once
 
 #include "base/extent.hpp"

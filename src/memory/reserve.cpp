@@ -15,9 +15,8 @@ namespace {
 
 constexpr std::size_t kAlignment = 16;
 constexpr std::size_t kFirst = 4 << 20;
-// Memory that must be free before a collective call. It is many times what such calls were measured
-// to need (tests/sim/memory_test): a few thousand small blocks, and some lists with an entry per
-// rank.
+// Memory that must be free before a collective call, for a few thousand small blocks and some lists
+// with an entry per rank: many times what such calls were measured to need (tests/sim/memory_test).
 constexpr std::size_t kPerCall = 1 << 20;
 constexpr std::size_t kPerRank = 2 << 10;
 
@@ -30,8 +29,8 @@ bool contains(std::span<const std::byte> memory, const void* address) {
     return !before(address, memory.data()) && before(address, memory.data() + memory.size());
 }
 
-// The reserve's first memory. Its pages take no memory until they are touched, which happens only
-// when malloc has failed.
+// The reserve's first arena. Its pages take no memory until they are touched, which happens only
+// after malloc has failed.
 alignas(kAlignment) constinit std::array<std::byte, kFirst> first_memory{};
 constinit Reserve the_reserve{std::span(first_memory)};
 
@@ -143,9 +142,9 @@ bool Reserve::make_room(std::size_t bytes) {
 }  // namespace oratorio
 
 // The replacements of operator new and delete, for the library and its tests. The library doesn't
-// export them, so the program's own are unaffected. No type of the library that is made with new
-// asks for more than the default alignment. They are in this file so that every program that links
-// the reserve also links them.
+// export them, so the program's own are unaffected. No type that the library makes with new needs
+// more than the default alignment. They are in this file so that every program that links the
+// reserve also links them.
 
 void* operator new(std::size_t bytes) {
     if (void* const memory = std::malloc(bytes == 0 ? 1 : bytes)) return memory;

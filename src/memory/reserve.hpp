@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reserve: memory set aside for the small needs of this library, for when the system has none left.
-// A rank inside a collective call can't stop half way, because other ranks wait for what it sends.
-// So operator new takes memory from the reserve when malloc fails. A collective call that finds too
+// Reserve: memory kept for this library's small allocations when the system has none left. A rank
+// inside a collective call can't stop in the middle, because other ranks wait for its messages. So
+// operator new takes memory from the reserve when malloc fails. A collective call that finds too
 // little in the reserve fails before its first message, on all ranks alike. See
 // docs/internals/decisions/memory.md.
 //
@@ -26,9 +26,9 @@ class Reserve {
     Reserve& operator=(const Reserve&) = delete;
     ~Reserve() = default;  ///< mapped memory stays, because blocks can be returned at any time
 
-    /// Returns memory aligned to 16 bytes, or null. No block is larger than a quarter of its arena.
-    /// So large requests, without which their callers can go on, leave enough memory for small
-    /// ones.
+    /// Returns memory aligned to 16 bytes, or null. No block is larger than a quarter of its arena,
+    /// so that large requests, whose callers can continue without the memory, leave enough for
+    /// small ones.
     [[nodiscard]] void* take(std::size_t bytes);
     /// Returns a block to the reserve. Returns false for memory that isn't the reserve's.
     [[nodiscard]] bool give_back(void* memory);
@@ -69,8 +69,8 @@ class Reserve {
 /// Returns the reserve that operator new falls back on.
 [[nodiscard]] Reserve& reserve();
 
-/// Checks, before a collective call of `ranks` ranks, that the reserve has room for all that the
-/// call needs. Returns an error if not.
+/// Ensures, before a collective call of `ranks` ranks, that the reserve has room for all that the
+/// call needs. Returns an error if it can't.
 [[nodiscard]] Error ready_for_collective(Rank ranks);
 
 }  // namespace oratorio

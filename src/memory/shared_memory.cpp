@@ -26,7 +26,7 @@ namespace {
 /// container may have processes with the same numbers, and so objects with similar names.
 constexpr Bytes kMark = 64;
 
-/// Returns 16 digits: random ones, or zeros where the system has no random number yet.
+/// Returns 16 digits: random ones, or zeros if the system has no random number yet.
 std::string random_digits() {
     std::uint64_t number = 0;
     if (::getrandom(&number, sizeof number, GRND_NONBLOCK) != sizeof number) number = 0;
@@ -36,7 +36,7 @@ std::string random_digits() {
 }
 
 std::string new_name() {
-    static std::atomic<unsigned> made{0};  // only makes numbers; publishes nothing
+    static std::atomic<unsigned> made{0};  // only makes names unique; publishes nothing
     return "/oratorio-" + std::to_string(getpid()) + "-" + std::to_string(made.fetch_add(1)) + "-" +
            random_digits();
 }

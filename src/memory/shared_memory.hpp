@@ -17,15 +17,15 @@ class SharedMemory {
     /// Creates an object under a unique name. Allocates all its pages at once, so that a full
     /// /dev/shm is an error here (no_space) and not a SIGBUS later.
     static Result<SharedMemory> create(Bytes bytes);
-    /// Attaches to the object `name`, which another process has created. Fails if the name leads to
-    /// another object, even one of the same name and length.
+    /// Attaches to the object `name`, which another process has created. Fails if the name refers
+    /// to another object here, even if that has the same length.
     static Result<SharedMemory> attach(const std::string& name, Bytes bytes);
     SharedMemory(SharedMemory&& other) noexcept { *this = std::move(other); }
     SharedMemory& operator=(SharedMemory&& other) noexcept;
     ~SharedMemory();
 
-    /// Removes the name; the memory stays with the processes that have attached. REQUIRES: this
-    /// process is the creator.
+    /// Removes the name; processes that have attached keep the memory. REQUIRES: this process is
+    /// the creator.
     void unlink();
     [[nodiscard]] const std::string& name() const { return name_; }
     [[nodiscard]] std::span<std::byte> span() const { return memory_; }
