@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory of NVIDIA's devices, through the CUDA driver API (libcuda.so.1), as cuda.h describes it.
+// Memory of NVIDIA devices, through the CUDA driver API (libcuda.so.1) as declared in cuda.h.
 #include <array>
 #include <cstdint>
 
@@ -91,8 +91,8 @@ struct Facts {
     }
 };
 
-/// The CUDA context that memory belongs to. Memory of a pool has no context; the primary context of
-/// its device is used for it.
+/// The CUDA context that memory belongs to. Memory of a pool has none, so the primary context of
+/// its device is used.
 class Home {
   public:
     Home(const Calls& calls, const Facts& facts) : calls_(calls), context_(facts.context) {
@@ -123,7 +123,7 @@ class Home {
     bool retained_ = false;
 };
 
-/// A queue with its own stream. The stream waits for all work that the program has started in the
+/// A queue with its own stream. Its copies wait for all work that the program has started in the
 /// default stream, as a plain copy does.
 class CudaQueue final : public DeviceQueue {
   public:

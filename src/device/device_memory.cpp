@@ -10,8 +10,8 @@ namespace oratorio {
 
 namespace {
 
-/// Pieces are small if they are shorter than this, because starting a copy by the driver takes as
-/// long as copying this many bytes.
+/// Pieces are small if they are shorter than this, because starting a driver's copy takes as long
+/// as copying this many bytes.
 constexpr Bytes kSmallPiece = 512;
 /// Small pieces are close together if at least one in this many bytes belongs to a piece.
 constexpr Bytes kSparse = 8;
@@ -30,7 +30,7 @@ struct Stretch {
     Bytes bytes = 0;
     int runs = 0;
 
-    /// Returns the stretch of the next small pieces at the cursor, as many as fit the window.
+    /// Returns the stretch of the next small pieces at the cursor, as many as fit into the window.
     static Stretch at(Cursor memory, Bytes bytes_max, Bytes window) {
         Stretch stretch;
         const Bytes most = window / kSparse;
@@ -57,15 +57,15 @@ struct Stretch {
     }
 };
 
-/// Copies data of a device to packed memory of the host. Small pieces that lie close together go
-/// through the window, where they lie as they do in the device's memory.
+/// Packs data from device memory into host memory. Small pieces that lie close together go through
+/// the window, where they have the same layout as on the device.
 class Gathering {
   public:
     Gathering(DeviceQueue& queue, const std::byte* base, std::span<std::byte> window)
         : queue_(queue), base_(base), window_(window) {}
 
-    /// Starts to copy, or copies, the data of the next run or stretch to the start of `out`.
-    /// Removes this part from `out`.
+    /// Copies the data of the next run or stretch to the start of `out`, or starts to, and removes
+    /// this part from `out`.
     Error take(Cursor& memory, std::span<std::byte>& out) {
         Cursor ahead = memory;
         const StridedRun run = ahead.next(std::ssize(out));
@@ -91,7 +91,7 @@ class Gathering {
         return queue_.wait();
     }
     /// Copies a stretch to the window. If the driver refuses, stops using the window for good and
-    /// returns false: the bytes between the pieces may not be the program's.
+    /// returns false: the bytes between the pieces might not belong to the program.
     bool copy_to_window(const Stretch& stretch) {
         const Extent hull = stretch.hull;
         const Error started =

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// DeviceMemory: a user's buffer that is, in part or as a whole, memory of a device; and copies
-// between it and memory of the host, by the driver. Parts that the host could touch are copied the
-// same way.
+// DeviceMemory: a user's buffer that is wholly or partly device memory, and copies between it and
+// host memory, made by the driver. Parts in host memory are copied the same way.
 #pragma once
 
 #include <memory>
@@ -14,7 +13,7 @@
 namespace oratorio {
 
 struct DeviceMemory {
-    DeviceDriver* driver = nullptr;  ///< null: this isn't memory of a device
+    DeviceDriver* driver = nullptr;  ///< null: this isn't device memory
     std::byte* base = nullptr;       ///< address of the layout's offset 0
     Layout layout;
 
@@ -30,13 +29,13 @@ struct DeviceMemory {
 /// `window` is empty, they are copied one by one. `base` is that of the DeviceMemory.
 [[nodiscard]] Error gather_from_device(DeviceQueue& queue, Cursor& memory, const std::byte* base,
                                        std::span<std::byte> out, std::span<std::byte> window);
-/// Starts to copy `in` to the next in.size() data bytes at the cursor. Writes nothing between these
-/// bytes.
+/// Starts to copy `in` to the next in.size() data bytes at the cursor. Doesn't touch the bytes
+/// between these.
 [[nodiscard]] Error scatter_to_device(DeviceQueue& queue, Cursor& memory, std::byte* base,
                                       std::span<const std::byte> in);
 
-/// Returns a conversion that moves all data of an access through the host, and converts it there if
-/// `inner` isn't null. Errors are those of the copies and of `inner`, or no_memory.
+/// Returns a conversion that moves all data of an access through host memory, and converts it there
+/// if `inner` isn't null. Errors are those of the copies and of `inner`, or no_memory.
 [[nodiscard]] std::shared_ptr<Conversion> stage_whole(DeviceMemory memory,
                                                       std::shared_ptr<Conversion> inner);
 

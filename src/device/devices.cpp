@@ -24,7 +24,7 @@ constexpr std::array<Kind, 2> kKnown = {
 
 /// The driver libraries that are loaded.
 struct Loaded {
-    unsigned long long before = 0;  ///< libraries that were ever loaded, as of the last look
+    unsigned long long before = 0;  ///< number of libraries ever loaded, as of the last look()
     unsigned long long ever = 0;
     /// Path of each known library; "" if it isn't loaded, or if no library was loaded since
     /// `before`.
@@ -49,7 +49,7 @@ struct Loaded {
     }
 };
 
-/// Finds the driver that owns memory, with few calls of the drivers.
+/// Finds the driver that owns memory, with few driver calls.
 class Search {
   public:
     Search(std::span<const std::unique_ptr<DeviceDriver>> drivers, const std::byte* base)
@@ -63,8 +63,8 @@ class Search {
     }
 
     /// Returns the owner of the first part that a driver owns. Asks about every part that the shape
-    /// lists, because members of a structure may be anywhere. Asks about one copy only of equally
-    /// spaced ones, because these lie in the same memory.
+    /// lists, because members of a structure may be anywhere. Of equally spaced copies, asks about
+    /// the first only, because all of them lie in the same memory.
     [[nodiscard]] DeviceDriver* owner_of_part(const Shape& shape, Offset origin) {
         if (shape.size() == 0) return nullptr;
         if (shape.kind() == Shape::Kind::run) return owner_near(origin);
@@ -80,8 +80,8 @@ class Search {
     }
 
   private:
-    /// Asks the drivers once per 64 KiB: memory of devices doesn't begin and end within so short a
-    /// distance of the host's.
+    /// Asks the drivers once per 64 KiB, because device memory and host memory don't share such a
+    /// block.
     [[nodiscard]] DeviceDriver* owner_near(Offset offset) {
         constexpr std::uintptr_t kNear = 64 << 10;
         const auto near = reinterpret_cast<std::uintptr_t>(place_in(base_, offset)) / kNear;

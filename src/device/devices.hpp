@@ -16,21 +16,21 @@ namespace oratorio {
 /// Thread-safe.
 class Devices {
   public:
-    /// Returns true if there is a driver. Costs one load from memory.
+    /// Returns true if a driver was found. Costs one load from memory.
     [[nodiscard]] bool any() const { return count_.load(std::memory_order_relaxed) > 0; }
     /// Looks for drivers among the libraries that were loaded since the last look.
     void look();
-    /// Returns the driver of the memory, if any of it is memory of a device. Asks the drivers about
-    /// both ends of the layout and, if the layout lists parts, about each part that lies in other
-    /// 64 KiB than the part before it.
+    /// Returns the driver of the memory if any of it is device memory, else null. Asks the drivers
+    /// about both ends of the layout and, if the layout lists parts, about each part that lies in
+    /// another 64 KiB block than the part before it.
     [[nodiscard]] DeviceDriver* owner_of(const std::byte* base, const Layout& memory) const;
 
   private:
     static constexpr std::size_t kKinds = 2;
 
     std::mutex looking_;  ///< held while drivers are added; guards taken_
-    /// Libraries ever loaded, as of the last look. Its release store follows that of count_, so
-    /// that a thread that has nothing to look for sees all drivers.
+    /// Number of libraries ever loaded, as of the last look(). Its release store follows that of
+    /// count_, so that a thread that finds the number unchanged sees all drivers.
     std::atomic<unsigned long long> libraries_{0};
     std::array<bool, kKinds> taken_{};
     /// The drivers in the order in which they were found.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// DeviceDriver: a driver of devices with memory of their own, found while the program runs, and the
-// copies that it makes. The library is not linked to any driver. See docs/user/devices.md.
+// DeviceDriver: a driver of devices with memory of their own, found at run time, and the copies
+// that the driver makes. The library is not linked to any driver. See docs/user/devices.md.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +13,8 @@
 
 namespace oratorio {
 
-/// `count` pieces of `length` bytes, equally spaced on both sides. Each side may be memory of the
-/// host or of a device.
+/// `count` pieces of `length` bytes, equally spaced on both sides. Each side may be host or device
+/// memory.
 struct CopyRows {
     std::byte* to = nullptr;
     Bytes to_stride = 0;
@@ -38,9 +38,9 @@ class DeviceQueue {
     /// Starts a copy. REQUIRES: neither side is touched by others before wait(); strides are at
     /// least `length`, and at most kPitchMost.
     virtual Error start(const CopyRows& rows) = 0;
-    /// Waits until all copies that were started are done or have failed.
+    /// Waits until all copies that were started have completed or failed.
     virtual Error wait() = 0;
-    /// Makes copies to and from `memory` of the host faster, if the driver can.
+    /// Pins host memory, which makes copies to and from it faster, if the driver can.
     virtual void pin(std::span<std::byte> memory) = 0;
 };
 
@@ -57,9 +57,9 @@ class DeviceDriver {
 
     /// Returns the name that users know: "CUDA".
     [[nodiscard]] virtual const char* name() const = 0;
-    /// Returns true if the byte at `address` is memory of a device that the host can't or shouldn't
-    /// touch. Returns false for memory that host and device share (managed memory), and for memory
-    /// of the host that the driver knows.
+    /// Returns true if the byte at `address` is device memory that the CPU can't or shouldn't
+    /// touch. Returns false for memory that CPU and device share (managed memory), and for host
+    /// memory that the driver knows.
     [[nodiscard]] virtual bool owns(const std::byte* address) const = 0;
     /// Opens a queue for copies from and to memory that the driver owns, such as `address`.
     [[nodiscard]] virtual Result<std::unique_ptr<DeviceQueue>> open(

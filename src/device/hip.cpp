@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory of AMD's devices, through the HIP runtime (libamdhip64.so), as hip_runtime_api.h describes
-// it.
+// Memory of AMD devices, through the HIP runtime (libamdhip64.so) as declared in hip_runtime_api.h.
 #include <cstdint>
 
 #include "device/loaded.hpp"
@@ -57,9 +56,9 @@ struct Calls {
     }
 };
 
-/// Switches the thread to another device as long as the object lives. The runtime also remembers
-/// each thread's last error. An error of the program stays remembered; if there was none, an error
-/// of this library's calls is removed at the end.
+/// Switches the thread to another device while the object lives. Also preserves the runtime's last
+/// error of this thread: the program's error stays; if there was none, an error of this library's
+/// calls is cleared at the end.
 class Aside {
   public:
     Aside(const Calls& calls, int device) : calls_(calls), clean_(calls.peek_error() == kSuccess) {
@@ -80,7 +79,7 @@ class Aside {
     bool clean_;
 };
 
-/// A queue with its own stream. The stream waits for all work that the program has started in the
+/// A queue with its own stream. Its copies wait for all work that the program has started in the
 /// default stream, as a plain copy does.
 class HipQueue final : public DeviceQueue {
   public:
@@ -129,7 +128,7 @@ class HipQueue final : public DeviceQueue {
 class HipDriver final : public DeviceDriver {
   public:
     HipDriver(void* library, const Calls& calls) : library_(library), calls_(calls) {
-        // ROCm 6 has changed the numbers of hipMemoryType; before, hipMemoryTypeDevice was 1.
+        // ROCm 6 changed the values of hipMemoryType; before, hipMemoryTypeDevice was 1.
         constexpr int kRocm6 = 6 * 10'000'000;
         int version = 0;
         if (calls_.version(&version) == kSuccess && version < kRocm6) device_type_ = 1;
@@ -149,8 +148,8 @@ class HipDriver final : public DeviceDriver {
     }
 
   private:
-    /// Returns what the runtime knows about an address. The runtime's call fails for memory that it
-    /// doesn't know; the type is -1 then.
+    /// Returns what the runtime knows about an address. The runtime's call fails for unknown
+    /// memory; the type is then -1.
     [[nodiscard]] Attributes attributes_of(const std::byte* address) const {
         const Aside aside(calls_, -1);
         Attributes found;

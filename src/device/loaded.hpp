@@ -10,8 +10,8 @@
 
 namespace oratorio {
 
-/// Return a driver, or null if the library lacks a function that the driver needs. Take over the
-/// handle `library`, so that the library stays loaded as long as the driver lives.
+/// Return a driver, or null if the library lacks a function that the driver needs. Take ownership
+/// of the handle `library`, so that the library stays loaded while the driver lives.
 std::unique_ptr<DeviceDriver> make_cuda_driver(void* library);
 std::unique_ptr<DeviceDriver> make_hip_driver(void* library);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Moves the data of an access to memory of a device through the host, all data at once.
+// Moves the data of an access to or from device memory through host memory, all at once.
 #include <algorithm>
 #include <new>
 
@@ -23,8 +23,8 @@ Extent hull_of(const Layout& layout) {
             layout.origin + span.end + std::max<Offset>(tiles, 0)};
 }
 
-/// A mirror of the user's data in host memory. The data lies there as it does on the device,
-/// because a conversion needs it in the user's layout.
+/// A mirror of the user's data in host memory. The data has the same layout as on the device,
+/// because a conversion needs the user's layout.
 class HostMirror {
   public:
     explicit HostMirror(const DeviceMemory& memory)

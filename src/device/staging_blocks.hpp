@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// StagingBlocks: bounce buffers, memory of the host that data of a device is copied through. They
-// are kept from access to access, because pinning memory takes longer than copying as many bytes.
-// The library maps the memory itself, and not through the driver, so a program that resets its
-// device only unpins the memory.
+// StagingBlocks: bounce buffers in host memory for device data. They are kept from access to
+// access, because pinning memory takes longer than copying as many bytes. The library maps the
+// memory itself, and not through the driver, so a program that resets its device only unpins the
+// memory.
 #pragma once
 
 #include <cstddef>
@@ -20,11 +20,11 @@ class DeviceQueue;
 /// Holds at most as many blocks as were in use at the same time. Thread-safe.
 class StagingBlocks {
   public:
-    /// A block has two pieces, so that one is copied while the other is written or read.
+    /// A block has two pieces, so that one can be copied while the other is written or read.
     static constexpr int kPieces = 2;
     static constexpr Bytes kPieceBytes = 4 << 20;
-    /// Length of the window, which holds a stretch of a device's memory of which only some bytes
-    /// are wanted.
+    /// Length of the window, which holds a stretch of device memory of which only some bytes are
+    /// needed.
     static constexpr Bytes kWindowBytes = 1 << 20;
 
     class Lease;
@@ -33,8 +33,8 @@ class StagingBlocks {
     StagingBlocks(const StagingBlocks&) = delete;
     StagingBlocks& operator=(const StagingBlocks&) = delete;
 
-    /// Returns an empty lease, which converts to false, if there is no memory. `queue` pins a new
-    /// block.
+    /// Takes a block; returns an empty lease, which converts to false, if there is no memory.
+    /// `queue` pins new blocks.
     [[nodiscard]] Lease take(DeviceQueue& queue);
 
   private:
