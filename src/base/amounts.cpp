@@ -8,7 +8,7 @@ namespace oratorio {
 
 namespace {
 
-/// Formats a number that isn't negative with three digits, or with all digits before the point.
+/// Formats a nonnegative number with three significant digits, from 100 on as a whole number.
 std::string three_digits(double value) {
     char text[32];
     std::snprintf(text, sizeof text, value >= 99.95 ? "%.0f" : "%.3g", value);

@@ -16,8 +16,8 @@ namespace oratorio {
 /// checks it).
 class Descriptor {
   public:
-    /// Takes ownership of the result of a system call that makes a descriptor, or returns -1 with
-    /// errno set.
+    /// Takes ownership of the result of a system call that makes a descriptor. If that call failed,
+    /// or no other descriptor is free, number() is -1 and errno is set.
     explicit Descriptor(int number) : number_(behind_standard(number)) {}
     Descriptor(Descriptor&& other) noexcept;
     Descriptor& operator=(Descriptor&& other) noexcept;

@@ -16,7 +16,7 @@ struct ErrnoRow {
     int number;
     const char* name;
     ErrorKind kind;
-    const char* advice = "";  // replaces the advice of the ErrorKind if it isn't empty
+    const char* advice = "";  // replaces the advice of the ErrorKind, unless empty
 };
 
 // EBADF maps to io and not to access: the library has checked that the file's mode allows the

@@ -43,8 +43,8 @@ enum class ErrorKind : int {
     internal,  // a bug of this library
 };
 
-/// Stands for the error number where a system call returned neither a result nor -1, as calls to
-/// some file system clients do. errno means nothing after such a call.
+/// The error number of a system call that returned neither a result nor -1 with errno set, as calls
+/// to some file system clients do.
 inline constexpr int kInvalidResult = 1 << 20;
 
 /// An error has a fixed size and is trivially copyable, so it can be broadcast unchanged.
@@ -55,7 +55,7 @@ struct Error {
     Offset offset = -1;       ///< file offset, -1 when the error has none
     Bytes length = 0;         ///< length of the failed access
     std::int64_t round = -1;  ///< round of a collective, -1 when not in one
-    char what[128] = {};      ///< what was tried and what to do; no path, no numbers
+    char what[128] = {};      ///< what was tried and what to do; no path, no offset
 
     /// Makes an error. `what` is cut at 127 characters.
     [[nodiscard]] static Error make(ErrorKind kind, std::string_view what, int system_errno = 0) {

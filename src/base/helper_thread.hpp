@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What every helper thread does. Helper threads are threads of the library that run next to the
-// program's threads.
+// The signal mask and the cores of helper threads, which are the library's own threads.
 #pragma once
 
 #include <csignal>

@@ -19,7 +19,7 @@ namespace {
 // With O_NONBLOCK, opening a FIFO does not block. With O_NOCTTY, a terminal does not become this
 // process's controlling terminal.
 constexpr int kAnyThing = O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
-constexpr int kForReader = 1000;  ///< milliseconds that a write waits for a reader
+constexpr int kForReader = 1000;  ///< milliseconds that a write waits for room in a pipe
 
 bool can_be_written(int descriptor) {
     pollfd watched{descriptor, POLLOUT, 0};

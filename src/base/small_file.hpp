@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Small files that a user names in the environment. Whatever the name leads to, neither function
-// waits without limit or takes memory without limit.
+// Small files that a user names in the environment. Whatever kind of file the name leads to, both
+// functions limit the time that they wait and the memory that they use.
 #pragma once
 
 #include <string>
@@ -12,12 +12,12 @@ namespace oratorio {
 
 inline constexpr Bytes kSmallFile = Bytes{1} << 20;
 
-/// Returns the contents of a regular file of at most kSmallFile bytes, or "" if this process finds
-/// no file of that name.
+/// Returns the contents of a regular file of at most kSmallFile bytes, or "" if there is no file of
+/// that name or this process may not open it.
 [[nodiscard]] Result<std::string> read_small_file(const std::string& path);
 
-/// Appends `text` to a file, which is created if necessary. Also writes to pipes and terminals, if
-/// they have a reader within a second.
+/// Appends `text` to a file, which is created if necessary. Also writes to pipes and terminals;
+/// fails if a pipe has no reader, or stays full for a second.
 [[nodiscard]] Result<void> append_to_file(const std::string& path, std::string_view text);
 
 }  // namespace oratorio

@@ -19,7 +19,7 @@ struct Original {
     bool open = false;
     dev_t device = 0;
     ino_t number = 0;
-    int kept = -1;  ///< a copy of the descriptor, for when the program closes or replaces 2
+    int kept = -1;  ///< a duplicate of descriptor 2, in case the program closes or replaces it
 };
 
 Original original;

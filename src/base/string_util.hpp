@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Helpers for text that people write: hints, files of hints, constants of the cost model.
+// Helpers for text that people write: hints, hint files, constants of the cost model.
 #pragma once
 
 #include <algorithm>

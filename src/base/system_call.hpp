@@ -10,18 +10,17 @@
 
 namespace oratorio {
 
-/// A call fails with EINTR after this many interruptions in a row. Where a timer of 1 kHz
-/// interrupts it, that takes 100 seconds. Where a file system always returns EINTR, it takes far
-/// less than one second.
+/// A call fails with EINTR after this many interruptions in a row. With a timer of 1 kHz that takes
+/// 100 seconds; on a file system that always returns EINTR, far less than one second.
 inline constexpr int kInterruptionsMax = 100'000;
 
-/// A call that failed for now, such as with EAGAIN, is repeated at most this often if nothing
+/// Maximum number of retries of a call with a temporary failure, such as EAGAIN, while nothing
 /// changes in between.
 inline constexpr int kRetriesMax = 100;
 
 struct Answer {
     std::int64_t result = 0;  ///< result of the call; -1 if it failed
-    int error_number = 0;     ///< 0 if it succeeded; kInvalidResult for a result below -1
+    int error_number = 0;     ///< 0 if it succeeded; otherwise errno or kInvalidResult
 
     [[nodiscard]] bool failed() const { return result < 0; }
 };
