@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Agreement on errors, which ends every collective call: one reduction shows all ranks whether it
-// failed, and on which rank.
+// Agreement on errors, which ends every collective call: one reduction shows all ranks whether the
+// call failed, and on which rank.
 #include "comm/agreed.hpp"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ ErrorKind kind_of_key(std::uint64_t key) {
 
 namespace {
 
-/// Returns the remark that a reduced key stands for. Keys of errors lie between Remark::more and
+/// Returns the remark that a reduced key encodes. Keys of errors lie between Remark::more and
 /// Remark::veto.
 Remark remark_of(std::uint64_t key) {
     for (const Remark remark : {Remark::more, Remark::veto})

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Agreed<T>: a value that is equal on all ranks of a file. Only collective helpers make one, and
-// only Agreed values may steer a collective choice, so a rank-local value can't split the ranks.
+// Agreed<T>: a value that is equal on all ranks of a file. Only collective helpers and functions of
+// Agreed values make one, and only Agreed values may steer a collective choice, so a rank-local
+// value can't split the ranks.
 #pragma once
 
 #include <array>
@@ -86,7 +87,7 @@ class Gathering {
     explicit Gathering(const T& mine) : mine_(mine) {}
     Gathering(Gathering&&) noexcept = default;
     Gathering& operator=(Gathering&&) noexcept = default;
-    /// Makes a gathering whose result lies in memory once per node, instead of once per rank, where
+    /// Makes a gathering whose result lies in memory once per node, instead of once per rank, if
     /// the transport has such memory. The result is valid until this rank starts the next gathering
     /// of this kind.
     [[nodiscard]] static Gathering once_for_node(const T& mine) {
@@ -95,7 +96,7 @@ class Gathering {
         return gathering;
     }
 
-    /// Returns Step::done when all values have arrived. An error is the transport's.
+    /// Returns Step::done when all values have arrived. Fails only if the transport fails.
     Result<Step> step(Transport& transport) {
         if (!ticket_.valid()) {
             const auto started =
@@ -167,16 +168,16 @@ class Agreement {
         if (times) words_ = {0, times->entered, times->worked};
     }
     /// Also agrees on whether the flag is set on any rank. Then the agreement takes one reduction,
-    /// even after a failure: it needs nothing more of the rank that failed, and the agreed error
+    /// even after a failure: it needs nothing more from the rank that failed, and the agreed error
     /// has only a kind and a rank. REQUIRES: called on all ranks or on none, before the first step.
     void ask_whether_any(bool flag) {
         words_[kTimed] = flag ? 1 : 0;
         sent_ = words_.size();
     }
 
-    /// Returns Step::done when the agreement is reached. An error that it returns is the
-    /// transport's. REQUIRES: the object does not move until the agreement is reached, because the
-    /// transport holds its address.
+    /// Returns Step::done when the agreement is reached. Fails only if the transport fails.
+    /// REQUIRES: the object does not move until the agreement is reached, because the transport
+    /// holds its address.
     Result<Step> step(Transport& transport);
     /// Returns true if some rank vetoed, on all ranks alike. Valid once step() has returned
     /// Step::done.

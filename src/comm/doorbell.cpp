@@ -75,7 +75,7 @@ bool rings_before_sleep(const Doorbell& doorbell, std::uint32_t heard) {
     // A rank yields for about as long as it may take to wake an idle core. If that time were
     // shorter, ranks that communicate repeatedly would sleep each time. If it were longer, the
     // system would keep seeing this core as busy, although it only yields, and would not move work
-    // of another core to it.
+    // from another core to it.
     constexpr auto kYielding = 50us;
     const auto until = std::chrono::steady_clock::now() + kYielding;
     while (sleep == WaitPolicy::yields && std::chrono::steady_clock::now() < until) {

@@ -39,7 +39,7 @@ struct alignas(64) Doorbell {
     /// running.
     enum Sleep : std::uint32_t { awake, asleep, called };
     std::atomic<std::uint32_t> sleep{awake};
-    std::atomic<std::uint32_t> heard{0};  ///< value of `rings` when the owner last went to sleep
+    std::atomic<std::uint32_t> heard{0};  ///< `rings` as the owner saw it before it last slept
     /// What the owner does before it sleeps; only the owner writes it.
     std::atomic<WaitPolicy> policy;
 };
@@ -65,8 +65,8 @@ void ring_softly(Doorbell& doorbell);
 /// call() but does not run yet.
 bool call(Doorbell& doorbell);
 
-/// Waits until the doorbell has rung after `heard`, or for `longest` of sleep. REQUIRES: the caller
-/// owns the doorbell.
+/// Waits until `rings` differs from `heard`, or until the owner has slept for `longest`. REQUIRES:
+/// the caller owns the doorbell.
 void wait_until_rung(Doorbell& doorbell, std::uint32_t heard, std::chrono::microseconds longest);
 /// The two halves of wait_until_rung(), for a caller that has something to do between them.
 /// rings_before_sleep() spins or yields, and returns true if the doorbell has rung.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// FlushStatus: shares the outcome of a step that each rank takes repeatedly and on its own, such as
+// FlushStatus: shares the outcome of a step that each rank runs repeatedly and on its own, such as
 // a flush (fsync). Linux may report a write-back error to one caller only: when a file's metadata
 // couldn't be written, the first rank that flushes gets the error, and the next one finds nothing
 // left to do. Ranks that share memory report such errors to each other.
@@ -14,7 +14,7 @@
 
 namespace oratorio {
 
-/// The part of a FlushStatus that lies in memory which the ranks share. Memory order: sequentially
+/// The part of a FlushStatus that lies in the ranks' shared memory. Memory order: sequentially
 /// consistent. A rank raises `failed` before it leaves its turn (`under_way`, `pauses`), and reads
 /// `failed` after it has seen a pause; so it sees the failures of all turns before that pause.
 struct SharedFlushStatus {
@@ -23,13 +23,13 @@ struct SharedFlushStatus {
     std::atomic<std::uint64_t> failed{0};     ///< number of the last failed turn, and its ErrorKind
 };
 
-/// One rank's turns. In each turn the rank takes the step once. REQUIRES: no rank is in a turn when
+/// One rank's turns. In each turn the rank runs the step once. REQUIRES: no rank is in a turn when
 /// the object is made.
 class FlushStatus {
   public:
     explicit FlushStatus(Transport& transport);
-    /// Takes `step` as this rank's next turn, and waits for the ranks that are in a turn at the
-    /// same time. If `step` succeeds here, but has failed in this turn on a rank that took its turn
+    /// Runs `step` as this rank's next turn, and waits for the ranks that are in a turn at the same
+    /// time. If `step` succeeds here, but has failed in this turn on a rank that took its turn
     /// earlier or at the same time, returns that rank's kind of error with the text `theirs`.
     Result<void> take(const std::function<Result<void>()>& step, std::string_view theirs);
 

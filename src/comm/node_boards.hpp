@@ -62,18 +62,18 @@ class NodeBoards {
     struct alignas(64) Board {
         /// Number of ranks that have arrived, summed over all operations of this board.
         std::atomic<std::uint64_t> arrived{0};
-        /// The operation's number + 1 once its act is done. The act is that of a rendezvous, or the
+        /// The operation's number + 1 once its action is done: the action of a rendezvous, or the
         /// exchange of this node's first rank with the first ranks of other nodes.
         std::atomic<std::uint64_t> acted{0};
-        std::atomic<ErrorKind> failed{ErrorKind::none};  ///< error of the act, if it has failed
+        std::atomic<ErrorKind> failed{ErrorKind::none};  ///< error of the action, if it failed
     };
 
     NodeBoards(SharedMemory memory, NodePlace place)
         : memory_(std::move(memory)), place_(std::move(place)) {}
     [[nodiscard]] static Bytes bytes(const NodePlace& place);
-    /// Returns the bytes of the list that each node should have: kListed bytes per rank, if that
-    /// makes more than `from`. Returns 0 on one node, and where nodes differ so much in size that
-    /// most of the list would be empty.
+    /// Returns the length of each node's list: kListed bytes per rank, if that is more than `from`.
+    /// Returns 0 on one node, and where nodes differ so much in size that most of the list would be
+    /// empty.
     [[nodiscard]] static Agreed<std::size_t> list_bytes(const Agreed<const Nodes&>& nodes,
                                                         const Agreed<std::size_t>& from);
     static void lay_out(std::span<std::byte> memory, const Topology& topology,
@@ -85,11 +85,11 @@ class NodeBoards {
     /// Returns the state of the rank at index `of` on this node.
     [[nodiscard]] Member& member(std::size_t of) const;
     [[nodiscard]] std::span<std::byte> operand(const Board& board, std::size_t of) const;
-    /// Return, with several nodes, the memory for this node's contribution to a gather over nodes,
-    /// and the memory for the result of an operation.
+    /// Return the memory for this node's contribution to a gather over nodes, and the memory for
+    /// the result of an operation. Both are empty with one node.
     [[nodiscard]] std::span<std::byte> outgoing(const Board& board) const;
     [[nodiscard]] std::span<std::byte> result(const Board& board) const;
-    /// Returns, with several nodes, the node's memory for results that fit no board.
+    /// Returns the node's memory for results that fit no board; empty if it has none.
     [[nodiscard]] std::span<std::byte> list() const;
     /// Returns the length of a gathered result with blocks of `block` bytes. Each node has room in
     /// it for as many ranks as the largest node has.

@@ -22,7 +22,7 @@ std::vector<Rank> ranks_of_node(const Topology& topology) {
 
 }  // namespace
 
-/// Sends along a binomial tree: the parent of a place is the place without its lowest bit.
+/// Sends along a binomial tree: the parent of a place is the place without its lowest set bit.
 Result<void> node_broadcast(Transport& transport, std::span<std::byte> data) {
     const Topology& topology = transport.topology();
     const std::vector<Rank> ranks = ranks_of_node(topology);

@@ -14,7 +14,7 @@ Rank beside(const Topology& topology, std::size_t place) {
     return topology.rank_at({topology.node(topology.rank), static_cast<int>(place)});
 }
 
-/// Returns the parent in the binomial tree: the place without its lowest bit.
+/// Returns the parent in the binomial tree: the place without its lowest set bit.
 Rank parent_of(const Topology& topology, std::size_t place) {
     return beside(topology, place & (place - 1));
 }

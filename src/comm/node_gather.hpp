@@ -11,10 +11,9 @@
 namespace oratorio {
 
 /// Collective over all ranks, in steps; used once. Gathers the blocks of a node's ranks on each
-/// rank of that node. No message goes from one node to another. A rank sends and receives at most
-/// twice as many messages as log2 of its node's ranks, rounded up. REQUIRES: neither the object nor
-/// its memory moves until step() has returned Step::done, because the transport holds their
-/// addresses.
+/// rank of that node. No message goes from one node to another. With n ranks on its node, a rank
+/// sends and receives at most 2 ceil(log2(n)) messages. REQUIRES: neither the object nor its memory
+/// moves until step() has returned Step::done, because the transport holds their addresses.
 class NodeGather {
   public:
     NodeGather() = default;
@@ -22,7 +21,7 @@ class NodeGather {
     NodeGather(std::span<const std::byte> mine, std::span<std::byte> all)
         : mine_(mine), all_(all) {}
 
-    /// Returns Step::done when all blocks have arrived; an error is the transport's.
+    /// Returns Step::done when all blocks have arrived. Fails only if the transport fails.
     Result<Step> step(Transport& transport);
 
   private:

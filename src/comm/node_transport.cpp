@@ -156,8 +156,8 @@ bool NodeTransport::all_here(const Operation& operation) const {
     return operation.posted && boards_.board(operation.number).arrived.load() >= all;
 }
 
-/// Returns true if the operation needs an act after the last operand has arrived: that of a
-/// rendezvous, or the exchange with other nodes.
+/// Returns true if an action must follow the arrival of the last operand: that of a rendezvous, or
+/// the exchange with other nodes.
 bool NodeTransport::is_acted(const Operation& operation) const {
     return operation.kind == Kind::rendezvous || place().several_nodes();
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // NodeTransport: runs reductions, gathers and broadcasts in memory that the ranks of a node share.
 // With several nodes the first ranks of all nodes then exchange the results of their nodes. On one
-// node the number that all ranks share lies in that memory, too. Messages go to the inner
-// transport. With more ranks than cores this is many times faster than messages, because the
-// receivers of messages must poll.
+// node the shared counter lies in that memory, too. Messages go to the inner transport. With more
+// ranks than cores this is many times faster than messages, because the receivers of messages must
+// poll.
 #pragma once
 
 #include <functional>
@@ -93,7 +93,7 @@ class NodeTransport final : public Transport, private NodeServices {
     [[nodiscard]] SharedFlushStatus* flush_status() const override;
     [[nodiscard]] const NodePlace& place() const { return boards_.place(); }
     /// Returns true once the inner transport refuses every operation. Then this rank must not post
-    /// on boards any more: it has left out an operation, and the other ranks would take its next
+    /// on boards any more: it has skipped an operation, and the other ranks would take its next
     /// operation for that one.
     [[nodiscard]] bool is_lost() const { return lost().kind != ErrorKind::none; }
     Ticket start(Operation operation);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Rendezvous: a collective step in which each rank contributes a block, one rank processes all
-// blocks, and each rank gets its own block back. If the ranks share memory, the last rank to arrive
-// processes the blocks; else they travel to rank 0 and back.
+// blocks, and each rank gets its own block back. If the ranks share memory and the blocks are
+// short, the last rank to arrive processes them; else they travel to rank 0 and back.
 #pragma once
 
 #include <cstddef>
@@ -46,11 +46,11 @@ struct Reservation {
 };
 
 /// Serves the Reservation at the head of each block, as if the ranks called fetch_add one after the
-/// other, in rank order, with no other call between them. REQUIRES: the caller is the rank that
-/// acts in a rendezvous.
+/// other, in rank order, with no other call between them. REQUIRES: called by the action of a
+/// rendezvous.
 void reserve_for_all(Transport& transport, const Blocks& all);
 /// Collective. Adds `by` to the shared number for each rank, in rank order, in a rendezvous of its
-/// own. Returns the number before this rank's addition.
+/// own. Returns the value before this rank's addition.
 Result<std::int64_t> reserve(Transport& transport, std::int64_t by);
 
 }  // namespace oratorio

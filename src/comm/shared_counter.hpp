@@ -17,9 +17,9 @@ class SharedCounter {
     SharedCounter(const SharedCounter&) = delete;
     SharedCounter& operator=(const SharedCounter&) = delete;
 
-    /// Adds `by` and returns the number before. Not collective.
+    /// Adds `by` and returns the previous value. Not collective.
     virtual Result<std::int64_t> fetch_add(std::int64_t by) = 0;
-    /// Sets the number. Not collective. REQUIRES: no other rank uses the number during the call.
+    /// Sets the value. Not collective. REQUIRES: no other rank uses the counter during the call.
     virtual Result<void> set(std::int64_t to) = 0;
 };
 

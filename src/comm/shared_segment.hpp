@@ -42,7 +42,7 @@ class SharedSegment {
     SharedSegment() = default;
     explicit SharedSegment(Options options) : options_(std::move(options)) {}
 
-    /// Returns Step::done when the outcome is decided; an error is the transport's.
+    /// Returns Step::done when the outcome is decided. Fails only if the transport fails.
     Result<Step> step(Transport& transport);
     /// Calls step() until it returns Step::done, waiting for the other ranks.
     Result<void> finish(Transport& transport);

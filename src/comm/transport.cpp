@@ -7,7 +7,7 @@
 namespace oratorio {
 namespace {
 
-/// The counter of ranks that share no number.
+/// The counter of a transport whose ranks share none.
 class NoCounter final : public SharedCounter {
   public:
     Result<std::int64_t> fetch_add(std::int64_t) override { return no_number(); }

@@ -25,8 +25,8 @@ inline constexpr Rank kAnyRank = -1;
 
 enum class ReduceOp { sum, max, min };
 
-/// Names one started operation until `test` reports that it is done. After that the transport may
-/// reuse the ticket.
+/// Identifies one started operation until `test` reports that it is done. After that the transport
+/// may reuse the ticket.
 struct Ticket {
     std::int64_t id = -1;
     [[nodiscard]] bool valid() const { return id >= 0; }
@@ -75,8 +75,8 @@ class Transport {
         static const Error none;
         return none;
     }
-    /// Returns the number that all ranks of the transport share. If they share none, every call of
-    /// it is an error.
+    /// Returns the counter that all ranks of the transport share. If they share none, its functions
+    /// return an error.
     [[nodiscard]] virtual SharedCounter& counter();
     /// Returns what ranks of a node that share memory can do; null if they share none.
     [[nodiscard]] virtual NodeServices* node_services() { return nullptr; }
