@@ -112,7 +112,7 @@ void CounterServer::run() {
         serve_connections(std::span(watched).subspan(1, connections_.size()));
         admit(at_door);
     }
-    // Close the connections, so that clients notice the end at once, also where poll(2) has failed.
+    // Close the connections, so that clients notice the end at once, even if poll(2) has failed.
     connections_.clear();
     listener_ = JobListener();
 }
@@ -153,8 +153,8 @@ void CounterServer::admit(std::span<const pollfd> at_door) {
     }
 }
 
-/// Receives what has arrived, and answers a complete request. Returns false when the connection has
-/// ended.
+/// Receives what has arrived, and answers a whole request. Returns false if the connection must be
+/// closed.
 bool CounterServer::answer(Connection& client) {
     const auto got = client.socket.receive_some(std::span(client.request).subspan(client.filled));
     if (!got) return Socket::would_wait(got.error());

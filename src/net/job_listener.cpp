@@ -129,8 +129,8 @@ bool JobListener::drop_oldest() {
     return true;
 }
 
-/// Receives what has arrived of the token, and checks the token once it is complete. The comparison
-/// of one word takes the same time for every value.
+/// Receives what has arrived of the token, and checks the token once all of it has arrived. The
+/// comparison of one word takes the same time for every value.
 JobListener::Verdict JobListener::hear(PendingPeer& peer) const {
     const auto got = peer.socket.receive_some(std::span(peer.token).subspan(peer.filled));
     if (!got) return Socket::would_wait(got.error()) ? Verdict::waits : Verdict::goes;

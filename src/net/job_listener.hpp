@@ -52,14 +52,14 @@ class JobListener {
     /// Returns the longest time for poll(2) to wait, in milliseconds; -1 means without limit.
     [[nodiscard]] int patience() const;
     /// Accepts connections and receives tokens after poll(2). `watched` is what watch() added, and
-    /// `wanted` the most connections to return. Returns the connections on which the client has
-    /// sent the token and the server has sent the answer.
+    /// `wanted` the maximum number of connections to return. Returns the connections on which the
+    /// client has sent the token and the server has sent the answer.
     std::vector<Socket> look(std::span<const pollfd> watched, std::size_t wanted);
     /// Returns true if a client waits and the process has no descriptor for its connection. Valid
     /// after look().
     [[nodiscard]] bool is_crowded() const { return crowded_; }
-    /// Makes the next watch() listen again. The caller does this when it has closed a connection,
-    /// so that a descriptor may be free.
+    /// Makes the next watch() listen again. Called after closing a connection, when a descriptor
+    /// may be free again.
     void try_again() { crowded_ = false; }
 
   private:

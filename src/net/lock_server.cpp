@@ -69,7 +69,7 @@ void LockServer::run() {
     try {
         serve_all();
     } catch (const std::bad_alloc&) {
-        // End the server: errors of its clients are better than a lock with two holders.
+        // End the server: errors at its clients are better than a lock with two holders.
     }
     connections_.clear();
     listener_ = JobListener();
@@ -104,8 +104,8 @@ void LockServer::serve_all() {
     }
 }
 
-/// Receives what has arrived, and handles a complete request. Returns false when the connection has
-/// ended.
+/// Receives what has arrived, and handles a whole request. Returns false if the connection must be
+/// closed.
 bool LockServer::serve(Owner owner, Connection& client) {
     const auto got = client.socket.receive_some(std::span(client.request).subspan(client.filled));
     if (!got) return Socket::would_wait(got.error());
@@ -115,7 +115,7 @@ bool LockServer::serve(Owner owner, Connection& client) {
     return handle(owner, client);
 }
 
-/// Handles one request. Returns false for a request that no lock client makes.
+/// Handles one request. Returns false if it is invalid or the answer can't be sent.
 bool LockServer::handle(Owner owner, Connection& client) {
     const auto word = [&](std::size_t at) {
         return from_word(std::span(client.request).subspan(at * sizeof(Word), sizeof(Word)));

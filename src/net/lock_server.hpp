@@ -2,11 +2,12 @@
 // LockServer: grants the locks of a job by TCP. It has a thread of its own that never calls MPI, so
 // it works at any level of thread support and while its process computes.
 //
-// Behind the job listener (net/job_listener) a client sends requests of six words: the operation,
-// the key's two numbers, the range's first byte and its end, and a number of the client's choice.
-// The server answers a granted lock with that number, one word; it does not answer a release. A
-// connection has at most one lock, held or waited for, and the lock ends with the connection, so
-// that the locks of a process that dies become free. All words have 8 bytes and are little-endian.
+// A client admitted by the job listener (net/job_listener) sends requests of six words: the
+// operation, the key's two numbers, the range's first byte and its end, and a number of the
+// client's choice. The server answers a granted lock with that number, one word; it does not answer
+// a release. A connection has at most one lock, held or waited for, and the lock ends with the
+// connection, so that the locks of a process that dies become free. All words have 8 bytes and are
+// little-endian.
 #pragma once
 
 #include <array>

@@ -14,8 +14,8 @@
 
 namespace oratorio {
 
-/// Names a file to the service. All processes that lock a file must use the same key. Two files
-/// with the same key exclude each other needlessly, which costs time but is never wrong.
+/// Identifies a file to the service. All processes that lock a file must use the same key. Two
+/// files with the same key exclude each other needlessly, which costs time but is never wrong.
 struct LockKey {
     std::uint64_t file = 0;         ///< the file's number in its file system (st_ino)
     std::uint64_t file_system = 0;  ///< type of the file system (f_type of statfs)
@@ -36,10 +36,10 @@ class LockService {
     LockService& operator=(const LockService&) = delete;
 
     /// Acquires a lock of `range`. Waits for conflicting locks of any part of the range, and for
-    /// conflicting requests that came earlier. There is no time limit while the service answers; an
-    /// error means that it doesn't answer.
+    /// conflicting requests that arrived earlier. There is no time limit while the service answers;
+    /// an error means that it doesn't answer.
     virtual Result<LockId> acquire(const LockKey& file, Extent range, bool exclusive) = 0;
-    /// Gives a lock back. REQUIRES: acquire() returned it, and it was not released.
+    /// Releases a lock. REQUIRES: acquire() returned it, and it was not released.
     virtual Result<void> release(LockId lock) = 0;
 };
 

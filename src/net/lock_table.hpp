@@ -27,8 +27,8 @@ class LockTable {
     /// one range are served in order, and no owner starves. REQUIRES: `owner` has no request in the
     /// table.
     bool request(Owner owner, const Request& wanted);
-    /// Removes the owner's request, granted or not, and returns the owners whose requests are
-    /// granted by that. Does nothing for an owner without a request.
+    /// Removes the owner's request, granted or not, and returns the owners whose requests this
+    /// grants. Does nothing for an owner without a request.
     std::vector<Owner> release(Owner owner);
     [[nodiscard]] bool has(Owner owner) const { return of_.contains(owner); }
     /// Returns the number of requests of all owners.

@@ -12,7 +12,7 @@ namespace oratorio {
 
 class RankZeroCounter final : public SharedCounter {
   public:
-    /// Makes the counter of `rank`. On other ranks than 0 every call is an error before share().
+    /// Makes the counter of `rank`. On ranks other than 0, every call before share() fails.
     explicit RankZeroCounter(Rank rank) : rank_(rank) {}
     /// Collective; one broadcast. Rank 0 serves the number to the other ranks by `service`. If it
     /// can't, it keeps the number to itself, which is enough for all collective use (reserve()); on
@@ -20,8 +20,8 @@ class RankZeroCounter final : public SharedCounter {
     void share(Transport& ranks, CounterService& service);
     Result<std::int64_t> fetch_add(std::int64_t by) override;
     Result<void> set(std::int64_t to) override;
-    /// Returns true if a call has failed, unless the number was never reached: a later call
-    /// wouldn't reach it either.
+    /// Returns true if a call has failed on an established connection. A failure to connect doesn't
+    /// count: a new counter couldn't connect either.
     [[nodiscard]] bool has_failed() const { return failed_; }
 
   private:

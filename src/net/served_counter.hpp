@@ -3,7 +3,7 @@
 // memory with it. One thread serves all counters of the process. It never calls MPI, so it works at
 // any level of thread support and while the process computes.
 //
-// Behind the job listener (net/job_listener) a connection carries requests of five words
+// A client admitted by the job listener (net/job_listener) sends requests of five words
 // (CounterRequest). A reply is two words: kServed and the number before the operation, or kUnknown
 // and 0 where there is no such counter. Words have 8 bytes and are little-endian.
 //

@@ -73,11 +73,11 @@ Name ipv4_name(in_addr address, std::uint16_t port) {
 
 Result<Socket> listen_at(const Name& name) {
     Socket socket(::socket(name.storage.ss_family, kKind, 0));
-    if (socket.number() < 0) return Error::of_errno("making a socket");
+    if (socket.number() < 0) return Error::of_errno("creating a socket");
     const int off = 0;  // the socket then accepts IPv4 as well
     if (name.storage.ss_family == AF_INET6 &&
         ::setsockopt(socket.number(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off) != 0)
-        return Error::of_errno("making a socket");
+        return Error::of_errno("enabling IPv4 on a socket");
     if (::bind(socket.number(), name.get(), name.length) != 0 ||
         ::listen(socket.number(), SOMAXCONN) != 0)
         return Error::of_errno("listening on a socket");
@@ -91,7 +91,7 @@ void send_at_once(const Socket& socket) {
 }
 
 /// Returns the IP address in `name`. Returns nothing for other families, for link-local IPv6
-/// addresses, and without `ipv6` for all IPv6 addresses.
+/// addresses, and, unless `ipv6` is set, for all IPv6 addresses.
 std::vector<IpAddress> address_of(const sockaddr* name, bool ipv6) {
     IpAddress address{};
     if (name != nullptr && name->sa_family == AF_INET) {
@@ -133,7 +133,7 @@ Result<Socket> Socket::connect(const IpAddress& to, std::uint16_t port) {
     // A machine without IPv6 can't connect to mapped addresses.
     const Name name = is_ipv4(to) ? ipv4_name(ipv4_of(to), port) : ipv6_name(raw(to), port);
     Socket socket(::socket(name.storage.ss_family, kKind, 0));
-    if (socket.number() < 0) return Error::of_errno("making a socket");
+    if (socket.number() < 0) return Error::of_errno("creating a socket");
     send_at_once(socket);
     // After EINTR the system continues to connect.
     if (::connect(socket.number(), name.get(), name.length) != 0 && errno != EINPROGRESS &&

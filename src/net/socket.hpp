@@ -65,7 +65,7 @@ class Socket {
     void end_when_silent(std::chrono::milliseconds after) const;
     /// Makes the system probe the other machine from time to time (TCP keep-alive).
     void tell_of_silence() const;
-    /// Returns true if data or probes of this side are unanswered and nothing has come from the
+    /// Returns true if data or probes of this side are unanswered and nothing has arrived from the
     /// other machine for `since`. Says nothing about the process there, which may be slow.
     /// REQUIRES: tell_of_silence() was called.
     [[nodiscard]] bool is_unanswered(std::chrono::milliseconds since) const;
