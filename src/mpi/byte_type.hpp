@@ -10,9 +10,9 @@
 
 namespace oratorio {
 
-/// A count and a datatype that together are the bytes of a message: MPI_BYTE if the bytes lie in
-/// one place and fit an int, else one element of a type made for the message. The type may be freed
-/// as soon as the operation is started.
+/// A count and a datatype that together are the bytes of a message: MPI_BYTE for a block of at most
+/// `chunk` bytes, else one element of a type made for the message. The type may be freed as soon as
+/// the operation is started.
 class ByteType {
   public:
     static Result<ByteType> make(Bytes bytes, Bytes chunk) {
@@ -38,7 +38,7 @@ class ByteType {
     static Result<ByteType> of(const MessageMemory<Byte>& memory, Bytes chunk) {
         return memory.in_pieces() ? make(memory.pieces()) : make(memory.bytes(), chunk);
     }
-    /// Makes a type with elements that begin at MPI_BOTTOM.
+    /// Makes a type of absolute addresses, for use with MPI_BOTTOM.
     static Result<ByteType> make(const PieceList& pieces) {
         static_assert(sizeof(MPI_Aint) == sizeof(std::intptr_t));
         ByteType all(MPI_DATATYPE_NULL, 1);

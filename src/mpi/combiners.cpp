@@ -225,7 +225,8 @@ Result<ShapePtr> combine(const DatatypeContents& contents, std::span<const Decod
     const int combiner = contents.combiner();
     if (combiner == MPI_COMBINER_STRUCT) return struct_shape(contents, members, memory);
     if (members.size() != 1)
-        return Error::make(ErrorKind::type, "datatype of an unknown constructor");
+        return Error::make(ErrorKind::type,
+                           "the datatype has a constructor that Oratorio does not know");
     const DecodedType& member = members.front();
     switch (combiner) {
         case MPI_COMBINER_DUP:
@@ -250,7 +251,8 @@ Result<ShapePtr> combine(const DatatypeContents& contents, std::span<const Decod
         case MPI_COMBINER_DARRAY:
             return darray_shape(contents, member);
         default:
-            return Error::make(ErrorKind::type, "datatype of an unknown constructor");
+            return Error::make(ErrorKind::type,
+                               "the datatype has a constructor that Oratorio does not know");
     }
 }
 

@@ -10,14 +10,14 @@
 
 namespace oratorio {
 
-/// Returns a product. One that doesn't fit becomes INT64_MAX, which shapes refuse.
+/// Returns the product, or INT64_MAX, which shapes refuse, if it doesn't fit.
 [[nodiscard]] inline Offset product(std::int64_t a, std::int64_t b) {
     Offset made = 0;
     return __builtin_mul_overflow(a, b, &made) ? INT64_MAX : made;
 }
 
 /// Returns the shape of a derived datatype. `members` are its decoded member types, in the order of
-/// contents.members(). Long lists come from `memory`, which may be null.
+/// contents.members(). Long lists are allocated from `memory`, which may be null.
 [[nodiscard]] Result<ShapePtr> combine(const DatatypeContents& contents,
                                        std::span<const DecodedType> members,
                                        const std::shared_ptr<BlockCache>& memory = nullptr);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Comm: the owner of a communicator of our own. This file is also the one place where the host's
+// Comm: owns a communicator that Oratorio made. This file is also the one place where the host's
 // error codes become Errors.
 #pragma once
 
@@ -13,16 +13,16 @@
 namespace oratorio {
 
 /// Returns success, or an Error made from the MPI error class: communicator, no_memory, type,
-/// count, argument or other. `doing` says what was tried; the host's own text is added to it.
+/// count, argument or other. `doing` says what was tried; the host's message is appended.
 [[nodiscard]] Result<void> check(int code, std::string_view doing);
 
 /// Collective over `comm`. Returns the worst error of all ranks, with the same kind and rank on all
-/// of them, so that the failure of one rank is a failure of all. `what` is the text on the other
-/// ranks.
+/// of them, so that the failure of one rank is a failure of all. `what` is the error text on ranks
+/// other than the failed one.
 [[nodiscard]] Result<void> agree_on_error(MPI_Comm comm, const Error& mine, std::string_view what);
 
-/// A communicator of our own. Frees it unless MPI has been finalized. Errors on it are returned,
-/// never fatal. Move-only.
+/// Owns a communicator that Oratorio made, and frees it unless MPI has been finalized. Errors on it
+/// are returned, never fatal. Move-only.
 class Comm {
   public:
     /// Returns the error `communicator` unless `comm` is an intracommunicator.
@@ -31,8 +31,7 @@ class Comm {
     /// same order. It has neither the program's attributes nor its assertions (such as
     /// mpi_assert_no_any_source), which is why this isn't MPI_Comm_dup.
     static Result<Comm> duplicate(MPI_Comm of);
-    /// Does what duplicate() does in one call of the host, so that an error may be this rank's
-    /// alone.
+    /// Like duplicate(), but without the agreement on errors: it may fail on this rank alone.
     static Result<Comm> duplicate_unagreed(MPI_Comm of);
     /// Collective. Returns a communicator of the ranks that share memory with this rank, ordered by
     /// rank.
@@ -62,10 +61,10 @@ class Comm {
     int size_ = 1;
 };
 
-/// Returns the text of MPI_Get_library_version, which tells which MPI the host is.
+/// Returns the string of MPI_Get_library_version, which identifies the host.
 [[nodiscard]] std::string library_version();
-/// Returns true if MPI_COMM_WORLD and MPI_COMM_SELF exist or have existed, which isn't so in a
-/// program that uses sessions alone.
+/// Returns true if MPI_COMM_WORLD and MPI_COMM_SELF exist or have existed. They never do in a
+/// program that uses only sessions.
 [[nodiscard]] bool world_exists();
 /// Returns true if MPI has been shut down: handles can be neither used nor freed.
 [[nodiscard]] bool mpi_finalized();

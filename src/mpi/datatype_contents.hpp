@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// DatatypeContents: how a datatype was made (its constructor's arguments), the same for ordinary
+// DatatypeContents: how a datatype was made (its constructor's arguments), in one form for ordinary
 // and large-count constructors. Owns the handles of the member types.
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace oratorio {
 
-/// Returns how a datatype was made (MPI-4.1, 5.1.13), with large counts or not.
+/// Returns a datatype's combiner (MPI-4.1, 5.1.13), whether or not it was made with large counts.
 [[nodiscard]] Result<int> combiner_of(MPI_Datatype type);
 
 /// Returns true for a type predefined by MPI: named, or a Fortran type of a given precision. Such a
@@ -23,7 +23,7 @@ namespace oratorio {
 class DatatypeContents {
   public:
     /// Reads how a datatype was made. A predefined type has a combiner and nothing else. Long lists
-    /// come from `memory`, which may be null.
+    /// are allocated from `memory`, which may be null.
     static Result<DatatypeContents> of(MPI_Datatype type,
                                        const std::shared_ptr<BlockCache>& memory = nullptr);
 
@@ -32,9 +32,9 @@ class DatatypeContents {
     ~DatatypeContents();
 
     [[nodiscard]] int combiner() const { return combiner_; }
-    /// Returns argument `at`, of those that are numbers, in the order that MPI-4.1, 5.1.13 lists
-    /// for get_contents: integers, then addresses. The large counts of a large-count constructor
-    /// are put where the ordinary one has them.
+    /// Returns numeric argument `at`, in the order of MPI_Type_get_contents (MPI-4.1, 5.1.13):
+    /// integers, then addresses. The counts of a large-count constructor take the places that the
+    /// ordinary constructor gives them.
     [[nodiscard]] std::int64_t number(std::int64_t at) const;
     /// Calls `use` with a pointer to number `first` and returns the result. The later numbers of
     /// the same list of the constructor follow in memory. The type of the numbers differs from list

@@ -66,8 +66,8 @@ Result<DecodedType> Decoder::decode(MPI_Datatype type) {
 /// Returns the layout of a predefined datatype or of one that was decoded before; else nothing.
 Result<std::optional<DecodedType>> Decoder::known_layout(MPI_Datatype type) {
     if (is_null(type)) return null_type();
-    // Predefined types carry no attribute of ours and are never freed, so the layout of the last
-    // one looked up is kept, per thread.
+    // Predefined types carry no attribute of Oratorio and are never freed, so the layout of the
+    // last one looked up is kept, per thread.
     struct Last {
         MPI_Datatype type{};
         DecodedType decoded;
@@ -143,8 +143,9 @@ Result<SignaturePtr> Decoder::derived_signature(MPI_Datatype type, const Datatyp
         return Signature::sequence(std::move(parts));
     }
     if (parts.size() != 1)
-        return Error::make(ErrorKind::type, "datatype of an unknown constructor");
-    // All constructors but those above place whole copies of one type.
+        return Error::make(ErrorKind::type,
+                           "the datatype has a constructor that Oratorio does not know");
+    // All constructors but MPI_Type_create_struct repeat one whole type.
     const auto size = size_of(type);
     if (!size) return size.error();
     const Bytes each = parts.front().nested->total().memory;

@@ -30,7 +30,7 @@ class Decoder {
   public:
     static Result<std::unique_ptr<Decoder>> make();
 
-    /// Returns the layout of `type` in memory, committed or not. ErrorKind::type for
+    /// Returns the layout of `type` in memory, committed or not. Returns ErrorKind::type for
     /// MPI_DATATYPE_NULL, for constructors that the MPI standard (4.1, 5.1.13) doesn't list, and
     /// for data further than kOffsetLimit from the origin.
     [[nodiscard]] Result<DecodedType> decode(MPI_Datatype type);

@@ -76,14 +76,14 @@ NodeName name_here() {
     return here;
 }
 
-/// Returns the name of a pretended node, which stands for a machine of its own.
+/// Returns the name of a pretended node, which counts as a machine of its own.
 NodeName pretended_name(int node) {
     NodeName pretended;
     (processor_name() + "-" + std::to_string(node)).copy(pretended.name, sizeof pretended.name - 1);
     return pretended;
 }
 
-/// Collective. Returns the name of each node, set by its leader. Costs memory per node, not per
+/// Collective. Returns the name of each node, set by its leader. Uses memory per node, not per
 /// rank.
 Result<std::vector<NodeName>> gather_names(const Comm& comm, int nodes, int mine, bool leader,
                                            const NodeName& name) {

@@ -9,8 +9,8 @@
 namespace oratorio {
 
 /// Collective. Returns the nodes of the ranks: the shared-memory domains of the host, named by its
-/// processor names. With ranks_per_node > 0 each node is pretended to have that many consecutive
-/// ranks, and is named "<host>-<node>", so that one machine can stand for several.
+/// processor names. With ranks_per_node > 0, each group of that many consecutive ranks is a
+/// pretended node, named "<host>-<node>", so that one machine can emulate several.
 [[nodiscard]] Result<Topology> discover(const Comm& comm, const Agreed<int>& ranks_per_node);
 
 }  // namespace oratorio

@@ -9,7 +9,7 @@
 namespace oratorio {
 namespace {
 
-/// The kind of number that a scalar is. With its two sizes it determines the conversion.
+/// The kind of number of a scalar. With its sizes in memory and file, it determines the conversion.
 enum class Number { bytes, integer, natural, real, long_double, wide };
 
 ScalarKind same_bits(Bytes size) {
@@ -94,8 +94,8 @@ Bytes integer_size(int range) {
     return range > 38 ? 0 : range > 18 ? 16 : range > 9 ? 8 : range > 4 ? 4 : range > 2 ? 2 : 1;
 }
 
-/// Returns the external32 size of reals of these decimal digits and this range; 0 if undefined. A
-/// value of MPI_UNDEFINED is negative and asks for nothing.
+/// Returns the external32 size of reals of this precision and range, in decimal digits; 0 if
+/// undefined. A value of MPI_UNDEFINED is negative and requires nothing.
 Bytes real_size(int precision, int range) {
     if (precision > 33 || range > 4931) return 0;
     if (precision > 15 || range > 307) return 16;

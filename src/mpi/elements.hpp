@@ -10,13 +10,13 @@
 
 namespace oratorio {
 
-/// Returns the one or two elements of a predefined datatype, also of one made for a precision. The
-/// pair types of MINLOC count as two elements, as in the struct that defines them (MPI-4.1, 6.9.4).
-/// A type without an external32 form in the standard is one element without a form.
+/// Returns the one or two elements of a predefined datatype, which may be one made for a precision.
+/// The pair types of MINLOC count as two elements, as in the struct that defines them (MPI-4.1,
+/// 6.9.4). A type without an external32 form in the standard is one element without a form.
 [[nodiscard]] Result<SignaturePtr> predefined_signature(MPI_Datatype type);
 
-/// Returns a name for a predefined datatype: its handle, a number or a pointer, because predefined
-/// datatypes live as long as MPI.
+/// Returns the name of a predefined datatype: its handle, a number or a pointer, which stays valid
+/// because predefined datatypes live as long as MPI.
 [[nodiscard]] inline std::uintptr_t name_of(MPI_Datatype type) {
     return (std::uintptr_t)type;
 }

@@ -47,7 +47,7 @@ class Handlers {
     }
 
   private:
-    /// Returns true if perhaps no handler is set on a communicator. MPICH has no handler on
+    /// Returns true if the communicator may have no handler of its own. MPICH has no handler on
     /// MPI_COMM_SELF until the program sets one: it reports MPI_ERRORS_ARE_FATAL and uses the
     /// handler of MPI_COMM_WORLD. Once set on MPI_COMM_SELF, even MPI_ERRORS_ARE_FATAL would be
     /// used instead of the world's handler.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ErrorsReturned: keeps errors of our own calls to the host away from the program's error handlers.
+// ErrorsReturned: keeps errors of Oratorio's host calls away from the program's error handlers.
 #pragma once
 
 #include <array>
@@ -9,7 +9,7 @@
 namespace oratorio {
 
 /// While an object lives, errors on the program's communicator are returned and not passed to its
-/// handler. The last object for a communicator, on any thread, sets the program's handler again.
+/// handler. The last object for a communicator, on any thread, restores the program's handler.
 /// Until then errors of other threads' calls are returned as well.
 class ErrorsReturned {
   public:

@@ -36,8 +36,8 @@ struct Placed {
 };
 
 /// Returns the outermost bound of the members where the constructor puts them, among the bounds
-/// with this value of `set`. Each bound becomes a byte of its own, so that the rules for data find
-/// the outermost one.
+/// with this value of `set`. Represents each bound by one byte of data, so that combine() finds the
+/// outermost one.
 Result<Bound> outermost(const DatatypeContents& contents, const std::vector<Placed>& members,
                         Side side, bool set) {
     const Bytes inside = side == Side::lower ? 0 : 1;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Host: the functions of the MPI library that the program runs on. We have no link dependency on
 // any MPI and no undefined MPI symbol: each function is looked up in the library that the process
-// has already loaded, however it was loaded (Python loads it out of the global scope). The look-up
+// has already loaded, however it was loaded (Python loads it outside the global scope). The look-up
 // never returns one of our own symbols.
 //
-// The only file of src/ that includes mpi.h. Which MPI's header that is decides the flavour
-// (MPICH, Open MPI or, with MPI_ABI defined, the MPI-5 ABI). Don't use macros of mpi.h that stand
-// for functions (MPI_*_DUP_FN, MPI_*_NULL_DELETE_FN, MPI_CONVERSION_FN_NULL) or for Fortran
-// statuses: they may be undefined symbols.
+// The only file of src/ that includes mpi.h. Which MPI's header that is decides the flavour (MPICH,
+// Open MPI or, with MPI_ABI defined, the MPI-5 ABI). Don't use macros of mpi.h that expand to
+// functions (MPI_*_DUP_FN, MPI_*_NULL_DELETE_FN, MPI_CONVERSION_FN_NULL) or to Fortran statuses:
+// they may be undefined symbols.
 #pragma once
 
 #define OMPI_SKIP_MPICXX 1
@@ -45,7 +45,7 @@ struct Host {
 [[nodiscard]] const char* host_defect();
 
 /// Returns the address of any function that the host itself defines ("MPI_File_open", for
-/// ORATORIO_DISABLE); null if it doesn't. Never an address in another library.
+/// ORATORIO_DISABLE); null if it defines none. Never an address in another library.
 [[nodiscard]] void* host_symbol(const char* name);
 
 /// Returns the address of a data symbol of the host, as the program sees it: the program's own copy

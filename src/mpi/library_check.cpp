@@ -86,8 +86,8 @@ LibraryCheck failed(const std::string& what, Rank first) {
     return check;
 }
 
-/// Collective over the present ranks. Returns an error that names the absent ranks, as far as they
-/// are known after `patience`.
+/// Collective over the present ranks. Returns an error that names the ranks from which nothing has
+/// arrived after `patience`.
 LibraryCheck name_absent(const Comm& comm, std::chrono::milliseconds patience) {
     constexpr int kNamed = 4096;  // a roll call of more ranks would take too many messages
     constexpr std::size_t kListed = 24;
@@ -128,8 +128,8 @@ void compare_modes(void* in, void* inout, int* count, MPI_Datatype* /*type*/) {
         if (left[i] != right[i]) right[i] = kModesDiffer;
 }
 
-/// Takes part in the comparison of access modes of the absent ranks, so that their MPI_File_open
-/// returns MPI_ERR_NOT_SAME.
+/// Takes part in the absent ranks' comparison of access modes, so that their MPI_File_open returns
+/// MPI_ERR_NOT_SAME.
 void refuse_open(const Comm& comm) {
     MPI_Op op = MPI_OP_NULL;
     if (host().Op_create(compare_modes, 1, &op) != MPI_SUCCESS) return;
@@ -156,7 +156,7 @@ LibraryCheck check_with_mpich(MPI_Comm program) {
         found.error = comm.error();
         return found;
     }
-    // The communicator is never freed, because the roll call goes on in it.
+    // The communicator is never freed, because the roll call may still use it.
     Comm& kept = *new Comm(std::move(*comm));
     found = name_absent(kept, 700ms);
     refuse_open(kept);

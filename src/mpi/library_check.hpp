@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Library check: finds ranks with processes that have no Oratorio, so that an open fails on all
-// others instead of waiting for them forever. docs/internals/decisions/opening.md describes the
+// Library check: finds ranks whose processes have not loaded Oratorio, so that an open fails on all
+// other ranks instead of waiting forever. docs/internals/decisions/opening.md describes the
 // messages.
 #pragma once
 
@@ -22,10 +22,10 @@ struct LibraryCheck {
 };
 
 /// Collective over an intracommunicator of several ranks. Finds ranks without the library. Such a
-/// rank is inside the host's MPI_File_open, or comes there later, so the check makes the first
-/// calls that the host's MPI_File_open makes. With MPICH the absent ranks' MPI_File_open returns an
-/// error as well; with Open MPI it does not return. For other hosts these calls aren't known, and
-/// the check does nothing.
+/// rank is inside the host's MPI_File_open, or will call it, so the check makes the first calls
+/// that the host's MPI_File_open makes. With MPICH the absent ranks' MPI_File_open returns an error
+/// as well; with Open MPI it does not return. For other hosts these calls aren't known, and the
+/// check does nothing.
 [[nodiscard]] LibraryCheck check_library(MPI_Comm program);
 
 /// Returns a list such as "2-4, 7" of at most about `most` characters; the rest becomes "...".

@@ -43,7 +43,7 @@ bool fits_int(std::size_t count) {
 
 namespace {
 
-/// Returns a mask of the tag bits that the host keeps, with one more tag to spare (the alarm's).
+/// Returns a mask of the tag bits that the host supports, leaving one more tag for the alarm.
 Tag tag_mask_of(MPI_Comm comm) {
     constexpr Tag kWanted = 1 << 24;
     int* largest = nullptr;
@@ -178,7 +178,7 @@ Result<Completion> MpiTransport::test(Ticket ticket) {
         if (slots_[slot].kind == Kind::sought) return Completion{};
     }
     const Kind kind = slots_[slot].kind;
-    // A single rank needs no call of the host to agree, so any thread may do it.
+    // A single rank completes collectives without a call of the host, so any thread may do it.
     if (kind == Kind::alone) {
         release(slot);
         return Completion{.done = true};
@@ -210,7 +210,7 @@ void MpiTransport::idle(const WaitHint& wait_hint) {
         if (!see_to_others()) sleep_until_rung(*wait_hint.doorbell, wait_hint.heard, 1ms);
         return;
     }
-    // With more ranks than cores a rank that has work needs our core at once: yield first, since
+    // With more ranks than cores a rank that has work needs this core at once: yield first, since
     // the shortest sleep costs 50 us. A wait that takes longer is for storage, or for a rank that
     // is far behind.
     constexpr int kYields = 64;
@@ -226,9 +226,9 @@ void MpiTransport::idle(const WaitHint& wait_hint) {
     std::this_thread::sleep_for(std::min<std::chrono::microseconds>(1us * (1 << step), kLongest));
 }
 
-/// Gives others their turn while this rank waits: moves acknowledgements that the host couldn't
-/// send at once, the program's own messages, and other files. Looking for the alarm of another rank
-/// lets the host make progress.
+/// Serves others while this rank waits. Looking for another rank's alarm makes the host progress
+/// acknowledgements that it couldn't send at once, and the program's own messages; the chores step
+/// other files.
 bool MpiTransport::see_to_others() {
     look_for_alarm();
     return chores_ != nullptr && chores_();
@@ -254,8 +254,8 @@ Error MpiTransport::losing(const Error& error) {
 }
 
 /// Gives up after an operation of this rank has failed: the rank takes no part in what follows.
-/// Sends an alarm to all other ranks, in messages that are small enough to arrive without help of
-/// the receiver. If that fails, nothing more can be done.
+/// Sends an alarm to all other ranks, in messages that are small enough to arrive without the
+/// receiver's help (eager). If that fails, nothing more can be done.
 void MpiTransport::lose(const Error& error) {
     failed_ = true;
     if (is_lost()) return;
@@ -308,8 +308,8 @@ MpiTransport::~MpiTransport() {
     if (mpi_finalized()) return;
     if (topology_.size > 1) look_for_alarm();
     if (free_.size() != slots_.size()) give_up();
-    // The communicator is left to MPI: the host may give a freed communicator's number to a new
-    // one, where messages that no rank has received would then be found.
+    // The communicator is left to MPI: the host may give a freed communicator's context to a new
+    // one, which would then receive messages that no rank has received yet.
     if (is_lost()) comm_.leave();
 }
 

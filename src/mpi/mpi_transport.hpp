@@ -19,7 +19,7 @@
 
 namespace oratorio {
 
-/// Counts of messages that were started, whether or not they are done, as the host's MPI sees them.
+/// Counts of messages that were started, whether or not they are done, as the host sees them.
 struct MessageCounters {
     std::int64_t sends = 0;
     std::int64_t receives = 0;
@@ -34,7 +34,7 @@ struct MessageCounters {
 class MpiTransport final : public Transport {
   public:
     /// A function that this rank calls while it waits in idle(); null for none. Returns true if
-    /// something moved on, so that there may be more to do.
+    /// something progressed, so that there may be more to do.
     using Chores = bool (*)();
     /// Messages longer than `chunk` are sent as one element of a type made of chunks; tests make
     /// `chunk` small.
@@ -63,8 +63,8 @@ class MpiTransport final : public Transport {
         return !failed_ && !counter_.has_failed() && free_.size() == slots_.size();
     }
     /// Yields the core a few times, then sleeps for growing times up to 0.1 ms, or with a doorbell
-    /// until it rings, up to 1 ms. A completion starts the sequence over. Before each sleep the
-    /// host and the chores get a turn.
+    /// until it rings, up to 1 ms. A completion restarts the sequence. Before each sleep, the host
+    /// and the chores make progress.
     void idle(const WaitHint& wait_hint) override;
     using Transport::idle;
 

@@ -34,8 +34,8 @@ class TypeAttribute {
         const Value* value = known(type);
         return value ? std::optional<Value>(*value) : std::nullopt;
     }
-    /// Keeps a value on a datatype. Returns the value that is kept, which may be that of a faster
-    /// thread.
+    /// Keeps a value on a datatype. Returns the value that is kept, which another thread may have
+    /// set first.
     Value keep(MPI_Datatype type, const Value& value) {
         const std::lock_guard lock(using_);
         if (const Value* already = known(type)) return *already;

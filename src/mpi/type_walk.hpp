@@ -15,7 +15,7 @@ namespace oratorio {
 /// Returns the value of `type`. `known(type)` returns a Result of an optional value, which is empty
 /// for a datatype with members that must be looked at first. `make(type, contents, values)` then
 /// receives the values of the members, in the order of contents.members(), and returns a Result of
-/// a value. Long lists come from `memory`, which may be null.
+/// a value. Long lists are allocated from `memory`, which may be null.
 template <class Value, class Known, class Make>
 Result<Value> walk_datatype(MPI_Datatype type, const Known& known, const Make& make,
                             const std::shared_ptr<BlockCache>& memory = nullptr) {
