@@ -31,9 +31,8 @@ bool is_fortran_bottom(const void* buffer) {
     return buffer != nullptr && std::ranges::find(known, buffer) != known.end();
 }
 
-/// Returns the address that a buffer argument stands for; MPI_BOTTOM is null in all languages.
-/// MPI's writes declare the buffer const, and no part of the engine writes to the memory of a
-/// write.
+/// Converts a buffer argument to an address; MPI_BOTTOM of any language becomes null. MPI's writes
+/// declare the buffer const, and no part of the engine writes to the memory of a write.
 std::byte* address_of(const void* buffer) {
     return is_fortran_bottom(buffer) ? nullptr : static_cast<std::byte*>(const_cast<void*>(buffer));
 }
@@ -69,7 +68,7 @@ AccessCall call_of(const AccessForm& form, const File& file) {
     return call;
 }
 
-/// What moves the operations of a file on.
+/// How the operations of a file progress.
 struct Moved {
     bool at_start = false;  ///< the call that starts operations waits for them
     Helpers helpers;
@@ -86,7 +85,7 @@ struct Moved {
     }
 };
 
-/// Returns true if the program's calls that complete requests come to us.
+/// Returns true if the program's calls that complete requests reach Oratorio.
 bool sees_completions() {
     static const bool sees = [] {
         Dl_info theirs{};
@@ -97,11 +96,11 @@ bool sees_completions() {
     return sees;
 }
 
-/// Decides how operations move on. The hint `calls` asks for no helper thread, and there is none if
-/// the host has a hook: then it calls us while it waits, in MPI_Recv as well. The thread is
-/// necessary with a host that has no hook, or that lets threads call it (the hook would call MPI at
-/// the same time): a rank that waits in MPI_Recv would hold up its accesses, and with them the
-/// other ranks, forever. While MPI ends, neither hook nor thread is possible.
+/// Decides how operations progress. The hint `calls` requests no helper thread. There is none if
+/// the host has a hook, because the host then calls Oratorio whenever it waits, even in MPI_Recv.
+/// Without a hook, or with MPI_THREAD_MULTIPLE (the hook would call MPI while other threads do),
+/// the thread is necessary: a rank that waits in MPI_Recv would hold up its accesses, and with them
+/// the other ranks, forever. Neither is possible during MPI_Finalize.
 Moved moved_how(const OpenFile& open) {
     const ProgressChoice wish = open.file->hints().progress;
     const bool ending = process().engine.is_shut_down();
@@ -115,7 +114,7 @@ Moved moved_how(const OpenFile& open) {
     return moved;
 }
 
-/// Hands started operations to the engine, or waits for them if nothing can move them on later.
+/// Passes started operations to the engine, or waits for them if nothing can step them later.
 /// `small` operations aren't worth waking a thread.
 void keep_moving(const std::shared_ptr<OpenFile>& open, bool small,
                  const OperationPtr& operation = nullptr) {
@@ -165,7 +164,7 @@ int start(const AccessForm& form, MPI_Request* request, MPI_File fh) {
         const bool small = call.memory.size() <= kSmallAccess;
         if (small && !operation->done() && !Requests::unfinished())
             file.file->progress(Mover::program);
-        // No later call may come to move the operation on while MPI ends. It needs no other rank,
+        // During MPI_Finalize, perhaps no later call steps the operation. It needs no other rank,
         // so it is finished now.
         if (!form.collective && process().engine.is_shut_down()) file.file->finish(operation);
         keep_moving(open, small, operation);
@@ -183,7 +182,7 @@ int start(const AccessForm& form, MPI_Request* request, MPI_File fh) {
                                "nonblocking access: the host MPI can't create a request");
         });
     }
-    // The access may be done, and perhaps no later call reports that.
+    // The access may be done already, and perhaps no later call reports that.
     process().requests.complete_done();
     return MPI_SUCCESS;
 }

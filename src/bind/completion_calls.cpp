@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calls with which the program completes requests or asks about them (MPI-4.1, 3.7). While
-// operations of ours are under way these calls move them on, and a failed one reaches the error
-// handler of its file.
+// Calls that complete requests or query them (MPI-4.1, 3.7). They also step Oratorio's operations
+// under way; the failure of one is raised with the error handler of its file.
 #include <algorithm>
 #include <span>
 #include <type_traits>
@@ -17,9 +16,9 @@ namespace {
 /// Used in place of `block` by calls that don't wait, such as MPI_Test.
 struct NoBlocking {};
 
-/// Calls `attempt`, which reports whether it completed the program's requests: once without a
-/// `block`, else until it did. `block` is the host's waiting call, used when no operation of ours
-/// is under way any more.
+/// Calls `attempt`, which reports whether it completed the program's requests: without a `block`
+/// once, else until it did. When none of Oratorio's operations is under way any more, calls `block`
+/// instead, the host's waiting call.
 template <class Attempt, class Block>
 int complete(const Attempt& attempt, const Block& block) {
     if constexpr (std::is_same_v<Block, NoBlocking>) {
@@ -41,7 +40,7 @@ int complete(const Attempt& attempt, const Block& block) {
     }
 }
 
-/// Makes a call that asks about requests and leaves them to be completed later. The call that
+/// Makes a call that queries requests and leaves them to be completed later. The call that
 /// completes a failed request raises its error.
 template <class Question>
 int look(const Question& question) {

@@ -21,7 +21,7 @@ using namespace std::chrono_literals;
 /// Set in the helper thread if only the program's threads may call MPI.
 [[gnu::tls_model("initial-exec")]] thread_local bool without_mpi = false;
 
-/// Returns how long to sleep after `fruitless` turns in a row that moved nothing: about as long as
+/// Returns how long to sleep after `fruitless` turns in a row without progress: about as long as
 /// the thread has waited so far, up to a millisecond. If a thread wakes every few microseconds on
 /// the core of a thread that yields, the two of them keep that core, and the rank that they wait
 /// for never runs (docs/internals/decisions/waiting-and-progress.md).
@@ -67,8 +67,8 @@ bool Engine::start_thread() {
     return true;
 }
 
-/// Moves operations on while the host waits. Completes no requests, because the host is in the
-/// middle of a call.
+/// Steps operations while the host waits. Completes no requests, because the host is in the middle
+/// of a call.
 bool Engine::called_by_host() {
     if (in_call) return true;
     const InCall inside;
@@ -94,7 +94,7 @@ void Engine::take_turn(Mover mover, Turn& turn) {
     }
     for (const auto& open : files) {
         const std::unique_lock lock(open->mutex, std::try_to_lock);
-        if (!lock) {  // another thread is moving it
+        if (!lock) {  // another thread is using it
             turn.pending = true;
             continue;
         }
@@ -114,7 +114,7 @@ void Engine::take_turn(Mover mover, Turn& turn) {
 
 /// Waits until more may be possible, but never for long, because messages ring no doorbell.
 /// `beside`: called by the helper thread, which leaves the core to others. `fruitless`: turns in a
-/// row that moved nothing, this one included.
+/// row without progress, this one included.
 void Engine::wait(const Turn& turn, bool beside, int fruitless) {
     constexpr int kYields = 64;
     if (turn.moved) return;
@@ -212,7 +212,7 @@ void Engine::end_thread() {
 }
 
 void Engine::retire() {
-    poll();  // finished operations leave the list in a turn
+    poll();  // removes files without operations from files_
     {
         const std::lock_guard lock(mutex_);
         if (stopping_ || !files_.empty()) return;
@@ -221,8 +221,8 @@ void Engine::retire() {
     unhook_from_host();
     const std::lock_guard lock(mutex_);
     stopping_ = false;
-    // Another thread of the program has added a file since. If the helper thread can't start again,
-    // the program's own calls move that file on.
+    // Another thread of the program may have added a file since. If the helper thread can't start
+    // again, the program's own calls step that file.
     if (!files_.empty()) (void)start_thread();
 }
 

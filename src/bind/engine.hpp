@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Engine: moves the operations of all files on, between the program's calls and in them. Operations
-// move on in the helper thread (run), in the host while it waits (called_by_host), in calls of the
-// program that complete requests or use files (poll, ForegroundWait), and in calls that wait for
-// other ranks (move_others).
+// Engine: steps the operations of all files, between the program's calls and in them: in the helper
+// thread (run), in the host while it waits (called_by_host), in calls of the program that complete
+// requests or use files (poll, ForegroundWait), and in calls that wait for other ranks
+// (move_others).
 #pragma once
 
 #include <atomic>
@@ -16,7 +16,7 @@
 
 namespace oratorio::bind {
 
-/// Marks this thread as being in a call of ours while the object lives: a callback from the host
+/// While the object lives, marks this thread as being inside Oratorio: a callback from the host
 /// then does nothing.
 class InCall {
   public:
@@ -29,12 +29,11 @@ class InCall {
     bool outer_;
 };
 
-/// What moves a file's operations on, besides the program's calls that complete requests or use
-/// files.
+/// What steps a file's operations, besides the program's calls that complete requests or use files.
 struct Helpers {
     bool thread = false;
-    bool hook = false;        ///< the host moves operations on, wherever it waits
-    bool at_leisure = false;  ///< the thread may wait until its next check for work
+    bool hook = false;        ///< the host steps operations whenever it waits
+    bool at_leisure = false;  ///< a thread about to check for work isn't woken
     bool full = false;        ///< the thread may call MPI as well
 };
 
@@ -57,25 +56,26 @@ class Resting {
     std::shared_ptr<OpenFile> open_;
 };
 
-/// Moves the operations of all files on. Thread-safe.
+/// Steps the operations of all files. Thread-safe.
 class Engine {
   public:
-    /// Adds a file that has operations under way. Returns false if the system provides no thread:
-    /// then only the other helpers move the operations on.
+    /// Adds a file that has operations under way. Returns false if the helper thread can't be
+    /// started: then only the program's calls and the other helpers step the operations.
     bool add(const std::shared_ptr<OpenFile>& open, Helpers helpers);
-    /// Moves everything on a little, and reports finished operations to the host.
-    /// REQUIRES: called in a call of the program, with no file's lock held.
+    /// Steps the operations of all files once, and reports finished ones to the host. REQUIRES:
+    /// called in a call of the program, with no file's lock held.
     void poll();
-    /// Moves the other files on, because other ranks may wait for them. Returns true if an
-    /// operation moved. Called in a call of the program that waits, which may hold the lock of its
+    /// Steps the operations of other files, because other ranks may wait for them. Returns true if
+    /// one progressed. Called in a call of the program that waits, which may hold the lock of its
     /// own file.
     bool move_others();
-    /// Ends the thread and takes our function back from the host, if nothing is under way. Called
-    /// at the end of a session. Thread and function return with the next operation.
+    /// Ends the helper thread and unregisters our progress hook from the host, if no operation is
+    /// under way. Called at the end of a session. The next operation that needs them starts the
+    /// thread and registers the hook again.
     void retire();
-    /// Finishes everything that is under way, ends the thread, and takes our function back from the
-    /// host. Called at the beginning of MPI_Finalize. Neither thread nor function returns before
-    /// resume(): until then accesses made by callbacks progress only in their own calls.
+    /// Ends the helper thread, finishes all operations under way, and unregisters our progress hook
+    /// from the host. Called at the beginning of MPI_Finalize. Until resume(), neither is used
+    /// again, and accesses made by callbacks progress only in their own calls.
     void shut_down();
     /// Returns true from shut_down() to resume().
     [[nodiscard]] bool is_shut_down() const { return shut_down_; }
@@ -83,11 +83,11 @@ class Engine {
     /// files still use MPI.
     void resume();
     /// Returns true if the host lets threads call it at any time. REQUIRES: called in a call of the
-    /// program. The helper thread must not ask, because MPI may have ended by then (with the last
-    /// session).
+    /// program. The helper thread must not call it, because MPI may have ended by then (with the
+    /// last session).
     [[nodiscard]] static bool full_threads();
-    /// Returns true if this thread may call MPI: it is in a call of the program, or it is the
-    /// helper thread and the host lets threads call it. The I/O thread of a file may not.
+    /// Returns true if this thread is in a call of the program, and so may call MPI. False in a
+    /// file's I/O thread, and in the helper thread outside move_others().
     [[nodiscard]] static bool may_call_mpi();
 
     /// A call of the program that waits. While this object lives, the call itself does what the
@@ -105,24 +105,24 @@ class Engine {
       private:
         InCall inside_;
         Engine& engine_;
-        int fruitless_ = 0;  ///< turns in a row that moved nothing
+        int fruitless_ = 0;  ///< turns in a row without progress
     };
 
   private:
     /// The result of one turn over all files, and what to wait for if nothing more can be done.
     struct Turn {
-        bool moved = false;  ///< something moved, or can be moved at once
+        bool moved = false;  ///< an operation progressed, or can at once
         bool pending = false;
         Resting resting;
         WaitHint rest;
     };
     static bool called_by_host();
-    /// Makes one turn over all files. A thread that moves a collective operation on may not stop
-    /// half way: see abort_on_exception().
+    /// Steps the operations of every file whose mutex is free. An exception in the middle of a
+    /// collective operation ends the job: see abort_on_exception().
     Turn turn(Mover mover);
     void take_turn(Mover mover, Turn& turn);
-    /// Makes a turn for the program. Returns true if an operation moved, or was reported to the
-    /// host as done.
+    /// Makes a turn for the program. Returns true if an operation progressed, or was reported to
+    /// the host as done.
     bool moves_or_completes(Turn& turn);
     static void wait(const Turn& turn, bool beside, int fruitless);
     /// REQUIRES: mutex_ is held.

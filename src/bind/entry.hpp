@@ -71,8 +71,8 @@ int begin_split(const AccessForm& form, MPI_File fh);
 int end_split(Direction direction, Positioning at, const void* buffer, MPI_Status* status,
               MPI_File fh);
 
-/// Calls that complete requests or ask about them, and calls where MPI begins or ends (MPI-4.1,
-/// 3.7, 11.2.1, 11.6.2).
+/// Calls that complete or query requests, and calls that start or end MPI (MPI-4.1, 3.7, 11.2.1,
+/// 11.6.2).
 int init(int* argc, char*** argv);
 int init_thread(int* argc, char*** argv, int required, int* provided);
 int finalize();
@@ -93,7 +93,7 @@ int request_get_status_some(int count, const MPI_Request* requests, int* complet
                             MPI_Status* statuses);
 /// Implements MPICH's own routine of this name, which returns true or false, not an error code.
 int request_is_complete(MPI_Request request);
-/// Returns true if an operation of ours isn't done, or its request isn't freed yet.
+/// Returns true if an operation of Oratorio isn't done, or its request isn't freed yet.
 [[nodiscard]] bool requests_of_ours();
 
 int file_create_errhandler(MPI_File_errhandler_function* function, MPI_Errhandler* errhandler);

@@ -9,8 +9,7 @@ namespace oratorio::bind {
 
 namespace {
 
-/// A function for handles that the host makes. The host requires a function, and never calls this
-/// one.
+/// A placeholder: the host requires a function to make a handle, but never calls this one.
 void never_called(MPI_File*, int*, ...) {}
 
 }  // namespace

@@ -34,14 +34,14 @@ struct ErrorHandler {
             {}};
 }
 
-/// Makes MPI_Errhandler handles for the program by the host, and knows what each handle of ours
-/// stands for. Hosts use a freed handle's value again at once, so a handle is looked up only while
-/// the program passes it. Thread-safe.
+/// Has the host create MPI_Errhandler handles for the program, and maps each of them to its
+/// handler. A host may reuse the value of a freed handle at once, so a handle is looked up only
+/// during the call that passes it. Thread-safe.
 class ErrorHandlers {
   public:
-    /// Remembers what a handle made by the host stands for.
+    /// Records the handler of a handle that the host made.
     void remember(MPI_Errhandler handle, ErrorHandler::Function function);
-    /// Returns nothing if the handle is neither predefined nor one of ours.
+    /// Returns a handle's handler; nothing if the handle is neither predefined nor known here.
     [[nodiscard]] std::optional<ErrorHandler> find(MPI_Errhandler handle);
     /// Makes a handle for the program to keep and free. The host can't use the handle of a user's
     /// function for its own files. Returns the code of the host's error, or MPI_SUCCESS.

@@ -98,7 +98,7 @@ void abort_job(MPI_Comm comm, int code) {
 
 }  // namespace
 
-/// Ends the job with a line on stderr. Allocates no memory.
+/// Allocates no memory.
 void end_job(const char* why) {
     char line[256] = {};
     const int length = std::snprintf(

@@ -31,15 +31,15 @@ int raise(const ErrorHandler& handler, MPI_File fh, const Failure& failure);
 /// Raises an error with the handler of MPI_FILE_NULL, as raise() does.
 int raise_default(const Error& error, const std::string& path = {});
 /// Runs the handler for a code of the program's own choice (MPI_File_call_errhandler). Returns the
-/// code that the handler leaves.
+/// handler's code; predefined handlers return `code`.
 int call_handler(const ErrorHandler& handler, MPI_File fh, int code);
 
 /// Reports why on stderr, and ends the job: other ranks would wait for this one forever.
 [[noreturn]] void end_job(const char* why);
 
-/// Returns what `body` returns, or the Error of an exception that came out of it, because no
-/// exception of ours may leave the library. Used for calls of one rank, and for what a collective
-/// call does before its first message.
+/// Returns what `body` returns, or its exception as an Error, because none of Oratorio's exceptions
+/// may leave the library. Used for calls of one rank, and for what a collective call does before
+/// its first message.
 template <class Body>
 Error catch_to_error(const Body& body) {
     try {
@@ -51,9 +51,9 @@ Error catch_to_error(const Body& body) {
     }
 }
 
-/// Returns what `body` returns, where other ranks count on this rank. An exception ends the job,
-/// because it has left the call half done. Such an exception means that no memory is left at all,
-/// as small needs are met from the reserve (memory/reserve).
+/// Returns what `body` returns. Used where other ranks depend on this one: an exception ends the
+/// job, because it has left the call half done. Such an exception means that no memory is left at
+/// all, as small needs are met from the reserve (memory/reserve).
 template <class Body>
 auto abort_on_exception(const Body& body) {
     try {

@@ -22,24 +22,23 @@ class FileTable {
   public:
     /// Adds a file and returns its handle; MPI_FILE_NULL if 65536 files are open.
     [[nodiscard]] MPI_File add(std::shared_ptr<OpenFile> file);
-    /// Returns the file of a handle; null for a handle that isn't one of ours, or no longer.
+    /// Returns the file of a handle; null unless it is the handle of an open file.
     [[nodiscard]] std::shared_ptr<OpenFile> find(MPI_File fh) const;
     void remove(MPI_File fh);
 
-    /// Remembers handles of the host's own files, so that calls on them go there.
+    /// Remembers handles of the host's own files, so that calls on them are passed to it.
     void add_host(MPI_File fh);
     [[nodiscard]] bool is_host(MPI_File fh) const;
     void remove_host(MPI_File fh);
 
     [[nodiscard]] std::vector<std::shared_ptr<OpenFile>> open_files() const;
 
-    /// Returns true if a number can be a handle of ours, alive or not.
+    /// Returns true if a number can be a handle of this table, open or closed.
     [[nodiscard]] static bool in_range(std::intptr_t number);
     [[nodiscard]] static std::intptr_t number_of(MPI_File fh) {
         return reinterpret_cast<std::intptr_t>(fh);
     }
-    /// Returns a number from 0 that no other file has while both are open; freed numbers are used
-    /// again.
+    /// Returns a number from 0 on that no other open file has; closed files' numbers are reused.
     [[nodiscard]] static int place_of(MPI_File fh) {
         return static_cast<int>(number_of(fh) & 0xffff);
     }

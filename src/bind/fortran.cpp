@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The Fortran routines that are answered here; all others, of all hosts, call C.
+// The Fortran routines that Oratorio implements; all others, of all hosts, call C.
 // MPI_REGISTER_DATAREP: its functions are Fortran's, and hosts pass them to C unmarked (MPICH) or
 // keep the address of the extra state, not its value (Open MPI).
-// MPI_FILE_CREATE_ERRHANDLER of Open MPI: it makes its handler without calling C.
+// MPI_FILE_CREATE_ERRHANDLER of Open MPI: Open MPI makes the handler without calling C.
 #include <dlfcn.h>
 
 #include <string>
@@ -75,7 +75,7 @@ UserRepresentation representation_by(void (*read)(), void (*write)(), void (*ext
             }};
 }
 
-/// Returns a text without the blanks around it.
+/// Returns a string without leading and trailing blanks.
 std::string trimmed(const char* text, std::size_t length) {
     const std::string all(text, length);
     const std::size_t first = all.find_first_not_of(' ');

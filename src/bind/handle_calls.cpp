@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Converts file handles to integers and back, for Fortran and for the standard ABI. Our
-// handles are small integers already, and that number is returned. The host converts its own
-// handles and MPI_FILE_NULL.
+// Converts file handles to integers and back, for Fortran and for the standard ABI. Oratorio's
+// handles are small integers already, and are returned unchanged. The host converts its own handles
+// and MPI_FILE_NULL.
 #include <cstdint>
 
 #include "bind/entry.hpp"

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// HookState: whether a host has a function of ours to call while it waits, and how we take it back.
-// Any thread may be in any of its functions.
+// HookState: tracks whether the host calls a function of Oratorio while it waits, and withdraws
+// that function. Thread-safe.
 #pragma once
 
 #include <atomic>
 
 namespace oratorio::bind {
 
-/// Moves something on. Returns false if nothing is left that needs another call.
+/// Steps operations. Returns false if none needs another call.
 using HookFunction = bool (*)();
 
 class HookState {
@@ -23,14 +23,14 @@ class HookState {
         return false;
     }
 
-    /// Calls the function on behalf of the host. Returns false if the host is to stop calling until
+    /// Called by the host; calls the function. Returns false if the host must stop calling until
     /// the function is installed again.
     bool called() {
         const HookFunction function = function_.load();
         if (function != nullptr) {
             if (function()) return true;
             function_ = nullptr;
-            // A thread may have brought work in between and found the function installed.
+            // A thread may have added work in between and found the function installed.
             if (function() && function_.exchange(function) == nullptr) return true;
         }
         --started_;
@@ -39,8 +39,8 @@ class HookState {
 
     [[nodiscard]] bool wanted() const { return function_.load() != nullptr; }
 
-    /// Takes the function back from the host. `progress` makes the host call called(), which then
-    /// ends.
+    /// Withdraws the function from the host. `progress` makes the host call called(), which then
+    /// returns false.
     void withdraw(void (*progress)()) {
         constexpr int kTries = 100;  // other threads may be inside
         function_ = nullptr;

@@ -23,7 +23,7 @@ int called_by_mpich(void*) {
     return host_hook.called() ? kAsyncNoProgress : kAsyncDone;
 }
 
-/// Moves operations on while Open MPI waits. Once registered, it is called until the process ends.
+/// Steps operations while Open MPI waits. Once registered, it is called until the process ends.
 int called_by_open_mpi() {
     if (host_hook.wanted()) (void)host_hook.called();
     return 0;

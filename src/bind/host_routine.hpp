@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// HostRoutine: the host MPI's own routine of the chapter, for calls that are passed on to it.
+// HostRoutine: one of the host MPI's own routines, for calls that are passed on to it.
 #pragma once
 
 #include <climits>

@@ -10,7 +10,7 @@ namespace oratorio::bind {
 
 namespace {
 
-/// Variables in which a launcher tells a process the number of processes and its own number.
+/// The variables that a launcher sets to the number of processes and to the process's own number.
 struct Variables {
     const char* processes;
     const char* number;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Launcher: notices processes that another MPI's launcher has started.
+// Launcher: detects processes that another MPI's launcher has started.
 #pragma once
 
 #include <string>

@@ -74,11 +74,11 @@ struct Opening {
     std::shared_ptr<OpenFile> open = std::make_shared<OpenFile>();
     MPI_File handle = MPI_FILE_NULL;
     bool to_host = false;     ///< the host opens the file instead
-    bool collective = false;  ///< an error is that of all ranks
+    bool collective = false;  ///< an error is the same on all ranks
     Rank rank = 0;
 };
 
-/// Fills in the parts of the call that may be wrong. Returns an error if one of them is.
+/// Fills in the parts of the call that may be invalid. Returns an error if one is.
 Error describe(const OpenArguments& arguments, OpenCall& call) {
     bool unknown_bits = false;
     call.path = arguments.filename != nullptr ? arguments.filename : "";
@@ -143,7 +143,7 @@ Error no_host(const std::string& routine) {
 }
 
 Result<Lending> lend(MPI_Comm comm) {
-    const ErrorsReturned of_none;  // returns the error of a handle that is no communicator
+    const ErrorsReturned of_none;  // for a handle that isn't a communicator
     const ErrorsReturned of_program(comm);
     return process().workspaces.lend(comm, process().settings.ranks_per_node);
 }
@@ -178,7 +178,7 @@ Error open_here(const OpenArguments& arguments, Opening& opening) {
     open.etype = HeldType(MPI_BYTE);
     open.filetype = HeldType(MPI_BYTE);
     open.list_memory = keep_list_memory();
-    // The file has a handle before it is open, so that a full table is an error of all ranks.
+    // The file has a handle before it is open, so that a full table is an error on all ranks.
     const Error listed = catch_to_error([&] {
         opening.handle = process().files.add(opening.open);
         return opening.handle != MPI_FILE_NULL
@@ -220,7 +220,7 @@ Error close_here(OpenFile& open) {
 int file_open(MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI_File* fh) {
     if (disabled()) {
         tell_that_it_is_off();
-        // Oratorio may be on for the other ranks, which would wait for this rank.
+        // Oratorio may be enabled on the other ranks, which would wait for this rank.
         Lending none;
         if (host_if_loaded() != nullptr)
             none = abort_on_exception([&] { return process().workspaces.stand_aside(comm); });
@@ -254,8 +254,8 @@ int file_close(MPI_File* fh) {
         return raise_default(
             Error::make(ErrorKind::file_handle, "close: this is not the handle of an open file"));
     const std::optional<PendingError> pending_error = attempt(*open, Scope::all_ranks, close_here);
-    // The error handler may still ask for the handler of this handle, but for nothing else: the
-    // file is gone.
+    // The error handler may still get the error handler of this handle, but nothing else: the file
+    // is gone.
     const int code =
         pending_error ? raise(pending_error->handler, handle, pending_error->failure) : MPI_SUCCESS;
     process().files.remove(handle);

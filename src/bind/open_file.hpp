@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// OpenFile: a File, and what only the MPI side of it needs to know.
+// OpenFile: a File, and the state that only the MPI binding needs.
 #pragma once
 
 #include <atomic>
@@ -48,7 +48,7 @@ class HeldType {
     bool owned_ = false;
 };
 
-/// A mutex that a thread of ours takes only when no call of the program waits for it.
+/// A mutex that Oratorio's own threads take only if no call of the program waits for it.
 class FileMutex {
   public:
     void lock() {
@@ -63,8 +63,8 @@ class FileMutex {
         owner_.store({}, std::memory_order_relaxed);
         mutex_.unlock();
     }
-    /// Locks the mutex for a thread that can come again later. Fails also if this thread has the
-    /// mutex already, and waits in a call on this file.
+    /// Tries to lock the mutex, for a thread that can retry later. Also fails if this thread holds
+    /// the mutex already, because it is waiting in a call on this file.
     bool try_lock() {
         const auto me = std::this_thread::get_id();
         if (owner_.load(std::memory_order_relaxed) == me || waiting_ != 0 || !mutex_.try_lock())
@@ -75,13 +75,13 @@ class FileMutex {
 
   private:
     std::mutex mutex_;
-    std::atomic<int> waiting_{0};  ///< calls that wait; try_lock() only takes it as advice
+    std::atomic<int> waiting_{0};  ///< number of waiting calls; a hint for try_lock()
     /// Relaxed, because a thread compares it only with its own id, which it has written itself.
     std::atomic<std::thread::id> owner_{};
 };
 
 struct OpenFile {
-    /// Frees what only the host can free, in the call that closes the file. A thread of ours, which
+    /// Frees what only the host can free, in the call that closes the file. A helper thread, which
     /// must not call the host, may free the rest later.
     void give_back_to_host() {
         handler = {};
@@ -89,7 +89,8 @@ struct OpenFile {
         filetype = {};
     }
 
-    FileMutex mutex;   ///< guards all below but path; not held while a user's error handler runs
+    /// Guards all below but path and resting; not held while a user's error handler runs.
+    FileMutex mutex;
     std::string path;  ///< the path as the program gave it; never changes
     /// Number of threads that wait for a doorbell of the file without the mutex. The close waits
     /// until it is 0; the decrement comes after the thread's last access to the doorbell.
@@ -102,7 +103,7 @@ struct OpenFile {
     HeldType filetype;
     /// Memory for lists of datatypes, kept while a file is open.
     std::shared_ptr<BlockCache> list_memory;
-    bool progress_told = false;  ///< the user knows how operations move on
+    bool progress_told = false;  ///< the user knows how operations progress
 };
 
 }  // namespace oratorio::bind

@@ -25,8 +25,8 @@ namespace {
 
 Process* made = nullptr;  ///< what process() returns, once it has been called
 
-/// Returns "" in a set-uid program: files would be read and written with rights that the user
-/// lacks.
+/// Returns a variable's value; "" in a set-uid program, which would use the files that it names
+/// with rights that the user lacks.
 std::string environment(const char* name) {
     const char* value = secure_getenv(name);
     return value != nullptr ? value : "";
@@ -59,7 +59,7 @@ std::string contents_of(const std::string& path, const char* variable,
     return "";
 }
 
-/// Returns a path that stays right when the program changes its working directory; the path itself
+/// Returns a path that stays valid when the program changes its working directory; the path itself
 /// if the working directory has been removed.
 std::string absolute(const std::string& given) {
     std::error_code unknown;
@@ -68,7 +68,7 @@ std::string absolute(const std::string& given) {
 }
 
 /// Returns the user's folder for a purpose (XDG Base Directory Specification): what the variable
-/// names, else the folder `below` the home; "" if there is no home.
+/// names, else `below` in the home folder; "" if there is no home.
 std::string user_folder(const char* variable, const std::string& below) {
     if (const std::string given = environment(variable); !given.empty()) return absolute(given);
     const std::string home = environment("HOME");
@@ -113,8 +113,8 @@ int copy_nothing(MPI_Comm, int, void*, void*, void*, int* flag) {
     return MPI_SUCCESS;
 }
 
-/// Explains something once for all ranks, if explanations are on, so that the reader can tell
-/// success from inactivity.
+/// Writes an explanation on rank 0, for all ranks, if explanations are on, so that the reader can
+/// tell success from inactivity.
 void narrate_of_all(const std::string& text, std::string_view kind,
                     const JsonMembers& members = {}) {
     int rank = 0;
@@ -123,8 +123,8 @@ void narrate_of_all(const std::string& text, std::string_view kind,
     if (process().settings.explain && known && rank == 0) narrate(text, kind, members);
 }
 
-/// Finishes what is under way, at the beginning of MPI_Finalize. Files may still be closed later,
-/// by other callbacks of MPI_Finalize or by a program that has a session.
+/// Finishes all operations under way, at the beginning of MPI_Finalize. Files may still be closed
+/// later, by other callbacks of MPI_Finalize or by a program that has a session.
 int on_finalize(MPI_Comm, int, void*, void*) {
     process().engine.shut_down();
     for (const auto& open : process().files.open_files()) {
@@ -137,9 +137,9 @@ int on_finalize(MPI_Comm, int, void*, void*) {
     return MPI_SUCCESS;
 }
 
-/// Warns of files that were written and never closed: closing is collective, and MPI has ended by
-/// now. Does nothing if the program ends while MPI is in use, because such an end is reported
-/// otherwise.
+/// Warns of files that were written and never closed. They can't be closed now: closing is
+/// collective, and MPI has ended. Does nothing if the program ends without MPI_Finalize, which is
+/// reported elsewhere.
 [[gnu::destructor]] void tell_open_files() {
     const auto files =
         made == nullptr ? std::vector<std::shared_ptr<OpenFile>>() : process().files.open_files();
@@ -150,10 +150,9 @@ int on_finalize(MPI_Comm, int, void*, void*) {
                  " was never closed: its last data may be missing; call MPI_File_close");
 }
 
-/// Calls `ask`. Its host calls may find that `type` is no datatype; that is then an error of this
-/// call and doesn't reach the handler of MPI_COMM_SELF. The guard against that takes longer than
-/// the answer where threads may call MPI, so it is left out for the last datatypes that this thread
-/// has found valid.
+/// Calls `ask`. If the host finds that `type` isn't a datatype, returns that error and keeps it
+/// from the handler of MPI_COMM_SELF. The guard for that takes longer than the answer where threads
+/// may call MPI, so it is left out for the datatypes that this thread last found valid.
 template <class Ask>
 auto of_valid(MPI_Datatype type, const Ask& ask) {
     thread_local std::array<MPI_Datatype, 16> last{};

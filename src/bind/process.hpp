@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What this process knows for all files: the environment, the open files, the error handlers. Made
-// at the first use and never destroyed, because programs call MPI from destructors of globals.
+// Process: what all files of a process share: environment, open files, error handlers. Made at the
+// first use and never destroyed, because programs call MPI from destructors of globals.
 #pragma once
 
 #include <cstdint>
@@ -28,9 +28,9 @@ namespace oratorio::bind {
 /// The environment variables that Oratorio knows, read once.
 struct Settings {
     bool disabled = false;  ///< ORATORIO_DISABLE=1: the host answers every call
-    bool quiet = false;     ///< ORATORIO_QUIET=1: writes to stderr only before an abort
+    bool quiet = false;     ///< ORATORIO_QUIET=1: tell() writes only urgent sentences
     bool explain = false;   ///< ORATORIO_EXPLAIN=1, all or a path: explains every access
-    /// All, or a path: every plan in full, not only the short explanations.
+    /// ORATORIO_EXPLAIN=all or a path: every plan in full, not only the short explanations.
     bool explain_all = false;
     std::string explain_path;   ///< file that explanations go to; "": stderr
     bool explain_json = false;  ///< explanations are JSON lines: the path ends with .json
@@ -38,7 +38,7 @@ struct Settings {
     bool print_hints = false;   ///< ROMIO_PRINT_HINTS=1: each open prints the hints in force
     std::string learned_path;   ///< the file of learned times; "": there is no folder for it
     bool summary = false;       ///< MPICH_MPIIO_STATS=1: each close prints a summary
-    std::string costs_folder;   ///< ORATORIO_COSTS, else the user's cache: what calibration found
+    std::string costs_folder;   ///< ORATORIO_COSTS, else the user's cache: measured costs
     int ranks_per_node = 0;     ///< ORATORIO_RANKS_PER_NODE: pretended node size; 0 = the true one
     int wait_notice = 10;  ///< ORATORIO_WAIT_NOTICE: seconds that rank 0 waits silently; 0: for
                            ///< ever
@@ -47,7 +47,7 @@ struct Settings {
     std::vector<std::string> troubles;  ///< sentences about settings that have no effect
 };
 
-/// Serves other ranks, as far as this thread may. Called repeatedly by a thread that waits for a
+/// Serves other ranks, if this thread may call MPI. Called repeatedly by a thread that waits for a
 /// lock of the job.
 void while_locked();
 
@@ -90,7 +90,7 @@ struct Process {
 
 [[nodiscard]] Settings read_environment();
 
-/// Returns what this process knows for all files, made at the first call. Thread-safe.
+/// Returns what all files of this process share, made at the first call. Thread-safe.
 [[nodiscard]] Process& process();
 
 /// Returns true if the library is off: the host answers every call.
@@ -101,7 +101,7 @@ struct Process {
 
 /// Writes a sentence for the user to stderr; with ORATORIO_QUIET only an urgent one.
 void tell(const std::string& text, bool urgent = false);
-/// Writes a line or block to where ORATORIO_EXPLAIN says, else like tell().
+/// Writes a line or block to the file that ORATORIO_EXPLAIN names, else as tell() does.
 void record(const std::string& line);
 /// Writes plans and warnings of one file as record() does, as text or as JSON. The kind and the
 /// members are for programs (file/explain_lines.hpp).
@@ -126,12 +126,12 @@ void tell_troubles(const std::vector<std::string>& troubles);
 /// one datatype to the next. Null if datatypes can't be decoded.
 [[nodiscard]] std::shared_ptr<BlockCache> keep_list_memory();
 
-/// Forgets the keys of attributes, so that new keys are made: MPI may have ended and begin again,
+/// Forgets the keys of attributes, so that new keys are made: MPI may have ended and start again,
 /// without MPI_COMM_WORLD.
 void forget_keys();
 
-/// Registers a callback for MPI_Finalize, which ends kept workspaces. Called at each open; does its
-/// work once.
+/// Registers a callback of MPI_Finalize that finishes operations and frees kept workspaces. Called
+/// at each open; registers it once.
 void watch_for_finalize();
 
 }  // namespace oratorio::bind

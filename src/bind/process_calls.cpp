@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calls with which MPI begins and ends. The hint oratorio_progress=thread asks for the level that
-// lets a thread of ours call MPI (MPI-4.1, 11.6.2).
+// Calls that start and end MPI. The hint oratorio_progress=thread requests the thread level at
+// which the helper thread may call MPI (MPI-4.1, 11.6.2).
 #include "bind/entry.hpp"
 
 namespace oratorio::bind {
@@ -30,12 +30,12 @@ int init_thread(int* argc, char*** argv, int required, int* provided) {
     return ORATORIO_HOST(MPI_Init_thread)(argc, argv, level, provided);
 }
 
-/// Implements MPI_Finalize; finishes our operations first. MPICH stops taking locks and calling us
-/// when it begins to finalize, and calls the program's callbacks afterwards. A thread of ours that
-/// is inside a call then would never release its lock, and MPICH fails an assertion if it gets a
-/// function of ours from then on.
+/// Implements MPI_Finalize; finishes all operations first. MPICH stops taking locks and calling the
+/// hook when it begins to finalize, and calls the program's callbacks afterwards. A helper thread
+/// inside a call at that moment would never release its lock, and MPICH fails an assertion if a
+/// hook is registered from then on.
 int finalize() {
-    // The summary at the end tells a program without any MPI-IO from one without this library.
+    // The summary at the end distinguishes a program without MPI-IO from one without this library.
     if (process().settings.explain && !disabled()) watch_for_finalize();
     process().engine.shut_down();
     const int code = ORATORIO_HOST(MPI_Finalize)();
@@ -45,7 +45,7 @@ int finalize() {
     return code;
 }
 
-/// Ends a session. The last one takes all keys of attributes with it.
+/// Ends a session. With the last one, all keys of attributes end.
 int session_finalize(MPI_Session* session) {
     process().engine.retire();
     process().workspaces.retire_counters();

@@ -81,7 +81,7 @@ int Requests::forget(void* id) {
     return MPI_SUCCESS;
 }
 
-/// Does nothing: an access that has begun can't be taken back.
+/// Does nothing: an access that has begun can't be canceled.
 int Requests::cancel(void*, int) {
     return MPI_SUCCESS;
 }

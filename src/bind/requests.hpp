@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Requests: the MPI requests of operations under way, and their failures. A request is a
-// generalized one of the host (MPI-4.1, 13.2), so the program completes it as any other.
+// Requests: the MPI requests of operations under way, and their failures. Each is a generalized
+// request of the host (MPI-4.1, 13.2), so the program completes it like any other.
 #pragma once
 
 #include <atomic>
@@ -15,7 +15,7 @@
 
 namespace oratorio::bind {
 
-/// One request of ours, and the operation that it stands for.
+/// One request, and its operation.
 struct PendingRequest {
     MPI_Request request = MPI_REQUEST_NULL;
     MPI_File fh{};
@@ -37,7 +37,7 @@ class Requests {
     /// Reports finished operations to the host. Returns true if there were some. REQUIRES: this
     /// thread may call MPI.
     bool complete_done();
-    /// Returns true if there are operations that the host doesn't know to be done.
+    /// Returns true if there are operations that were not yet reported to the host as done.
     [[nodiscard]] static bool unfinished() {
         return unfinished_count_.load(std::memory_order_relaxed) > 0;
     }
@@ -50,19 +50,19 @@ class Requests {
 
     std::mutex mutex_;  ///< guards all below but the counts
     std::uintptr_t last_id_ = 0;
-    // Requests are known by number, because hosts may query the state of a request after it was
-    // freed, or free it twice.
+    // Requests are identified by number, because hosts may query the state of a request after it
+    // was freed, or free it twice.
     std::map<std::uintptr_t, PendingPtr> known_;
     std::vector<PendingPtr> unfinished_;
-    // Every MPI_Wait reads the counts, also before anything of ours is in use. The loads are
-    // relaxed, because what the counts stand for is read under mutex_.
+    // Every MPI_Wait reads the counts, even before a file is opened. The loads are relaxed, because
+    // the counted requests are read under mutex_.
     static inline std::atomic<int> known_count_{0};
     static inline std::atomic<int> unfinished_count_{0};
 };
 
 /// Keeps the failures of operations that this thread's calls complete while the object lives, so
 /// that the file's error handler runs after the host's call has returned. Without a FailureWatch
-/// the host gets the failure's code and does with it what its communicators' handlers say.
+/// the host gets the failure's code and passes it to a communicator's error handler.
 class FailureWatch {
   public:
     FailureWatch();

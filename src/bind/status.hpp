@@ -7,7 +7,7 @@
 
 namespace oratorio::bind {
 
-/// Sets the bytes moved. MPI_Get_count and MPI_Get_elements then answer for any datatype; MPI_ERROR
+/// Sets the bytes moved. MPI_Get_count and MPI_Get_elements then work for any datatype; MPI_ERROR
 /// stays as it was.
 void set_status(MPI_Status* status, Bytes bytes);
 

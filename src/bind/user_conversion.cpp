@@ -79,7 +79,7 @@ class UserConversion final : public Conversion {
     }
 
     /// Converts the items from `first`, with their file data at `file`, up to item number `end`.
-    /// Each call goes on where the last one ended: `position` counts items.
+    /// Each call continues where the last one ended: `position` counts items.
     Error convert(const ConversionFunction& function, std::byte* user, std::byte* file,
                   const Amount& first, std::int64_t end) {
         for (std::int64_t position = first.elements; position < end;) {

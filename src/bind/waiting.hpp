@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Waiting: what a rank does while a call of the program waits for other ranks. Other files move on,
-// and a rank that waits for long reports what it waits for.
+// Waiting: what a rank does while a call of the program waits for other ranks. Operations of other
+// files progress, and a rank that waits for a long time reports the call that waits.
 #pragma once
 
 #include <string>
 
 namespace oratorio::bind {
 
-/// Records, while the object lives, that this thread is in a routine called by the program. If
-/// routines of ours call each other, the outer one counts.
+/// Records, while the object lives, that this thread is in a routine called by the program. If one
+/// of Oratorio's routines calls another, the outer one is recorded.
 class InRoutine {
   public:
     explicit InRoutine(const char* name);
@@ -24,8 +24,8 @@ class InRoutine {
 /// routine runs.
 void routine_uses(const std::string& path, int rank);
 
-/// Makes operations of other files progress. Transports call it repeatedly on a rank that waits.
-/// Returns true if an operation moved.
+/// Steps operations of other files. Transports call it repeatedly on a rank that waits. Returns
+/// true if an operation progressed.
 bool while_waiting();
 
 }  // namespace oratorio::bind

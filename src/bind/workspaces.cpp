@@ -59,8 +59,8 @@ int difference_from_world(MPI_Comm program) {
     return difference;
 }
 
-/// Returns the first of this process's numbers of workspaces, from time and process number, so that
-/// numbers of different processes don't collide. The rank 0 of a workspace numbers it.
+/// Returns this process's first workspace number, made of the time and the process id, so that
+/// numbers of different processes don't collide. Rank 0 of a workspace assigns its number.
 std::uint64_t first_number() {
     const auto now = std::chrono::system_clock::now().time_since_epoch();
     const auto ticks = static_cast<std::uint64_t>(std::chrono::nanoseconds(now).count());
@@ -99,7 +99,7 @@ Result<Agreed<OpenHandshake>> handshake(MPI_Comm program, OpenHandshake mine) {
     return Agreed<OpenHandshake>::vouch(mine);
 }
 
-/// Encodes the number of ranks of a node for MPI_MAX. Ranks that don't count leave the word 0.
+/// Encodes rank 0's number of ranks per node for MPI_MAX. Other ranks leave the word 0.
 std::uint64_t nodes_word(int ranks_per_node) {
     return static_cast<std::uint64_t>(std::max(ranks_per_node, 0)) + 1;
 }
@@ -163,7 +163,7 @@ std::shared_ptr<CacheSlot> Workspaces::slot_on(MPI_Comm program) {
 }
 
 /// Checks that all ranks of a communicator have the library, unless that was found before. Only
-/// collective calls set and copy the attribute that remembers it, so all ranks decide alike.
+/// collective calls set and copy the attribute that records it, so all ranks decide alike.
 LibraryCheck Workspaces::check_once(MPI_Comm program) {
     if (size_of(program) == 1) return {};
     {

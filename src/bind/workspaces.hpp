@@ -33,9 +33,9 @@ struct CacheSlot;
 struct LentWorkspace {
     std::shared_ptr<Workspace> workspace;
     MpiTransport* messages = nullptr;  ///< the MPI part of its transport
-    std::uint64_t number = 0;          ///< number by which all its ranks know it, and no other
-    /// True if no rank of the workspace is MPI_THREAD_MULTIPLE. Then files come and go in the same
-    /// order on all of its ranks, and a rank that keeps the workspace knows that all do.
+    std::uint64_t number = 0;          ///< identifies the workspace on all its ranks
+    /// True if no rank of the workspace runs with MPI_THREAD_MULTIPLE. Then all of its ranks open
+    /// and close files in the same order, and a rank that keeps the workspace knows that all do.
     bool ordered = false;
     std::weak_ptr<CacheSlot> home;
 
@@ -54,17 +54,17 @@ class Workspaces {
     /// `chores` is what a rank does while it waits (MpiTransport).
     explicit Workspaces(MpiTransport::Chores chores = nullptr);
     /// Collective over `program`. Returns a kept workspace if all ranks have it, else a new one;
-    /// its transport's counter is 0. Rank 0's `ranks_per_node` counts, see discover(). An error is
+    /// its transport's counter is 0. Uses rank 0's `ranks_per_node`, see discover(). An error is
     /// one of all ranks.
     Result<Lending> lend(MPI_Comm program, int ranks_per_node);
-    /// Collective with the other ranks' lend(), for a rank where the library is off. Returns an
+    /// Collective with the other ranks' lend(), for a rank on which the library is off. Returns an
     /// empty workspace.
     Lending stand_aside(MPI_Comm program);
     /// Collective over the workspace's ranks, when no file uses it any more. Keeps the workspace
     /// for the next file, unless the transport had an error on some rank. Does nothing for an empty
     /// one.
     void give_back(LentWorkspace lent);
-    /// Ends the keeping of workspaces, at the beginning of MPI_Finalize. Local.
+    /// Frees the kept workspaces and keeps no more, at the beginning of MPI_Finalize. Local.
     void close();
     /// Ends the thread that serves counters, if files that were never closed still have some.
     /// Local, at the end of MPI_Finalize.
@@ -83,7 +83,7 @@ class Workspaces {
     LibraryCheck check_once(MPI_Comm program);
     bool reserve_place(const LentWorkspace& lent);
     void end_reservation(LentWorkspace& lent, bool kept);
-    // REQUIRES, for the two: mutex_ is held.
+    // REQUIRES, for the next two functions: mutex_ is held.
     std::shared_ptr<CacheSlot> slot_of(MPI_Comm program);
     std::shared_ptr<CacheSlot> slot_on(MPI_Comm program);
 

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::array<std::string_view, 4> kTransfers{"pread", "pwrite", "pread64", "pwrite64"};
 
-/// What the dynamic linker knows about a library's calls to others.
+/// The dynamic linker's table of a library's calls to other libraries.
 struct Calls {
     ElfW(Addr) table = 0;  ///< DT_JMPREL
     std::size_t bytes = 0;

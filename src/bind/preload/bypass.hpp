@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Finds programs that reach their MPI past the preloaded library, and so keep the host's own
-// MPI-IO.
+// Detects programs that bypass the preloaded library, and so use the host's own MPI-IO.
 #pragma once
 
 /// Returns true if a library has called pread or pwrite so far; of today's MPI libraries only their

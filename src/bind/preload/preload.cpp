@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The preload library: every name of the chapter as a stub that jumps to the library made for the
-// host MPI in this process. It knows no MPI header and needs no MPI library, so one file can be
-// preloaded into anything: programs of any MPI, mpiexec, shells. It looks for the host at the first
-// call, when the host is certainly loaded.
+// The preload library: each procedure of MPI's I/O chapter as a stub that jumps to the library made
+// for the host MPI in this process. It includes no MPI header and needs no MPI library, so one file
+// can be preloaded into anything: programs of any MPI, mpiexec, shells. It looks for the host at
+// the first call, when the host is certainly loaded.
 #include <dlfcn.h>
 #include <link.h>
 
@@ -114,8 +114,8 @@ const Host& host() {
     return found;
 }
 
-/// Warns of a profiler that is searched after us. Calls go from profilers to us and from us
-/// directly to MPI, so that such a profiler sees no call.
+/// Warns of a profiler that the dynamic linker searches after this library. Calls go from profilers
+/// to this library, and from here directly to MPI, so such a profiler sees no call.
 void warn_of_profiler_behind() {
     const std::string next = library_of(dlsym(RTLD_NEXT, "MPI_File_open"));
     const std::string mpi = library_of(find_mpi().address);
@@ -159,8 +159,8 @@ Word fail(Word, Word, Word, Word, Word, Word) {
     return host().error_other;
 }
 
-/// An open of a file has come to us, in C or Fortran. Read when the process ends; publishes
-/// nothing.
+/// True once the program has called an open of this library, in C or Fortran. Read when the process
+/// ends; publishes nothing.
 std::atomic<bool> opens_here{false};
 
 Routine routine_at(void* address) {
@@ -169,7 +169,7 @@ Routine routine_at(void* address) {
 
 /// Returns the host's own routine. A C routine is looked up by its profiling name and in the MPI
 /// library itself, because routines of other names or libraries may be a profiler's, which calls
-/// us.
+/// this library.
 Routine host_routine(const char* name) {
     if (std::strncmp(name, "MPI_", 4) != 0) return routine_at(find_definition({name}).address);
     const Definition mpi = find_mpi();
@@ -183,8 +183,8 @@ Routine find_routine(const char* name) {
     return library != nullptr ? routine_at(dlsym(library, name)) : host_routine(name);
 }
 
-/// Returns our routine, or else the host's: calls outside the chapter work without us as well, and
-/// a Fortran routine that our library doesn't define calls C, which comes to us.
+/// Returns the flavour's routine, or else the host's: calls outside the chapter work without
+/// Oratorio, too, and a Fortran routine that the flavour doesn't define calls C, which gets here.
 Routine find_own_or_host_routine(const char* name) {
     const Routine found = find_routine(name);
     return found != fail ? found : host_routine(name);
@@ -210,8 +210,8 @@ class Slot {
     std::atomic<Routine> target_{nullptr};
 };
 
-/// Reports at the end of the process if Oratorio was bypassed. Only opens count as calls to us,
-/// because the host itself makes other calls to us.
+/// Reports at the end of the process if Oratorio was bypassed. Only opens count, because the host
+/// itself makes other calls to this library.
 [[gnu::destructor]] void look_for_bypass() {
     if (opens_here) return;
     const Definition mpi = find_mpi();
