@@ -16,8 +16,8 @@ namespace {
 constexpr std::int64_t kPartsMax = 512;  // all parts share a slot, which may be only a page
 constexpr std::int64_t kListedMax = kLayoutBytesMax / 16;  // an entry takes an offset and a length
 
-/// Estimates the pieces in `bytes` of `layout`, assuming that they are spread evenly. Returns at
-/// least one if there is data, and no more than a summary can hold.
+/// Estimates the number of pieces in `bytes` of `layout`, assuming that they are spread evenly.
+/// Returns at least one if there is data, and no more than a summary can hold.
 std::uint32_t estimate_pieces(const Layout& layout, Bytes bytes) {
     const Bytes size = layout.shape->size();
     if (bytes == 0 || size == 0) return 0;
@@ -39,24 +39,24 @@ Extent hull_of(const Layout& file, Bytes from, Bytes bytes) {
     return {std::min(first, last) + span.begin, std::max(first, last) + span.end};
 }
 
-/// Returns the cache lines that `count` parts touch, beginning `stride` bytes apart, if one part
-/// touches `of_part` lines.
+/// Returns the number of cache lines that `count` parts touch, beginning `stride` bytes apart, if
+/// one part touches `of_part` lines.
 double lines_of_parts(double of_part, std::int64_t count, Bytes stride) {
     const auto parts = static_cast<double>(count);
     return of_part *
            std::clamp(parts * static_cast<double>(std::abs(stride)) / kCacheLine, 1.0, parts);
 }
 
-/// Estimates the cache lines that hold a byte of the shape. They are few where small pieces lie
-/// close together.
+/// Estimates the number of cache lines that the shape touches: few if small pieces lie close
+/// together.
 double touched_lines(const Shape& shape) {
     if (shape.kind() == Shape::Kind::empty) return 0;
     const auto all = std::max(1.0, static_cast<double>(shape.size()) / kCacheLine);
     if (shape.kind() == Shape::Kind::run) return all;
     if (shape.kind() == Shape::Kind::strided)
         return lines_of_parts(touched_lines(*shape.child()), shape.count(), shape.stride());
-    // If pieces aren't in the order of memory, a line is needed again only after it has left the
-    // cache, so it is counted for each of its pieces.
+    // If the pieces aren't in memory order, a line may leave the cache before its next piece is
+    // used, so it is counted once per piece.
     const double most = shape.monotonic()
                             ? 1 + static_cast<double>(shape.span().length()) / kCacheLine
                             : std::numeric_limits<double>::infinity();
@@ -126,7 +126,7 @@ void find_parts(const Access& access, AccessSummary& summary) {
         summary.period = period & AccessSummary::kPeriodMost;
 }
 
-/// A hash of numbers in their order.
+/// A hash of a sequence of numbers.
 class Digest {
   public:
     void add(std::int64_t number) {
@@ -156,7 +156,7 @@ Parts common_parts(AllSummaries summaries) {
 
 std::uint64_t fingerprint(AllSummaries summaries) {
     Digest digest;
-    Offset first = INT64_MIN;  // begin of the hull of the first rank with data
+    Offset first = INT64_MIN;  // start of the hull of the first rank with data
     for (const AccessSummary& one : summaries) {
         if (one.bytes > 0 && first == INT64_MIN) first = one.hull.begin;
         const Offset step = one.hull.empty() ? 0 : first;

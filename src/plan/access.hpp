@@ -13,8 +13,8 @@
 
 namespace oratorio {
 
-/// Moves data bytes [from, from + memory.size()) of `file` from or to all data bytes of `memory`,
-/// in data order.
+/// A transfer between data bytes [from, from + memory.size()) of `file` and all data bytes of
+/// `memory`, in data order.
 struct Access {
     Direction direction = Direction::read;
     Layout file;
@@ -25,7 +25,7 @@ struct Access {
                     ///< others
     bool goes_on = false;  ///< collective: more of this rank's data follows in another access
 
-    /// Returns the data bytes that this rank moves, 0 if the access was refused.
+    /// Returns the number of data bytes that this rank moves, 0 if the access was refused.
     [[nodiscard]] Bytes bytes() const {
         return refused.kind == ErrorKind::none ? memory.size() : 0;
     }
@@ -50,7 +50,7 @@ void seek_within(Cursor& file, Offset offset, Bytes from);
 inline constexpr Bytes kLayoutBytesMax = 512 << 10;
 
 /// The numbers about a rank's access that all ranks learn; sent as bytes. A summary has only 48
-/// bytes, because with a million ranks each byte more is a MiB on every node.
+/// bytes, because with a million ranks each additional byte costs a MiB on every node.
 struct AccessSummary {
     static constexpr std::int64_t kPiecesMost = UINT32_MAX;  ///< largest number of pieces reported
     static constexpr Bytes kPeriodMost = (Bytes{1} << 47) - 1;
@@ -78,11 +78,11 @@ static_assert(sizeof(AccessSummary) == 48);
 enum AccessFlag : std::uint16_t {
     flag_interleaved = 1,  ///< tiles or pieces of the file layout interleave or overlap: data can't
                            ///< be found by offset
-    flag_no_store = 2,     ///< this rank has no open file and can't be an aggregator
+    flag_no_store = 2,     ///< this rank could not get its memory and can't be an aggregator
     flag_large_layout = 4,  ///< this rank's layouts are too deep, reach too far, or take more than
                             ///< kLayoutBytesMax to describe
-    flag_agrees = 8,  ///< this rank's access was refused or its data goes on; all ranks must learn
-                      ///< this at the end, even with a sparse graph
+    flag_agrees = 8,  ///< this rank's access was refused or more of its data follows; all ranks
+                      ///< must learn this at the end, even with a sparse graph
 };
 
 inline constexpr double kCacheLine = 64;  // bytes
@@ -91,8 +91,8 @@ inline constexpr double kCacheLine = 64;  // bytes
 inline constexpr unsigned kLineShareShift = 8;
 inline constexpr std::uint32_t kLineShareMost = 15;
 
-/// Returns the cache lines of a rank's memory that hold small pieces. The number of pieces per line
-/// is rounded to a power of two.
+/// Returns the number of cache lines that hold the rank's memory pieces, with the number of pieces
+/// per line rounded to a power of two.
 [[nodiscard]] std::int64_t memory_lines(const AccessSummary& summary);
 
 /// Summarises an access. Pure. Takes O(depth log parts) time, plus one walk over the pieces if
@@ -101,7 +101,7 @@ inline constexpr std::uint32_t kLineShareMost = 15;
 
 /// Summaries of some ranks, in rank order.
 using Summaries = std::vector<AccessSummary>;
-/// Summaries of all ranks. They lie in memory once per node, or once per rank.
+/// Summaries of all ranks. They are stored once per node, or once per rank.
 using AllSummaries = std::span<const AccessSummary>;
 
 /// Interleaving parts, as described by summaries.
@@ -113,9 +113,9 @@ struct Parts {
 /// part lies in the first period. Otherwise returns one part.
 [[nodiscard]] Parts common_parts(AllSummaries summaries);
 
-/// Returns a fingerprint of the summaries. It is equal for summaries that differ only by one step
-/// in the file that all ranks made. It ignores coverage, which changes with the step. Other
-/// summaries have equal fingerprints with probability 2^-64.
+/// Returns a fingerprint of the summaries. It stays the same if all hulls move by the same distance
+/// in the file, and ignores coverage, which changes with such a move. Other summaries have equal
+/// fingerprints with probability 2^-64.
 [[nodiscard]] std::uint64_t fingerprint(AllSummaries summaries);
 
 }  // namespace oratorio

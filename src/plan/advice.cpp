@@ -15,7 +15,7 @@ namespace {
 constexpr double kSmallPiece = 4 << 10;
 constexpr double kSmallData = 64 << 10;
 constexpr std::int64_t kManyPieces = 32;
-/// Another method must be estimated to take less than this share of the time.
+/// Another method is suggested only if its estimate is below this share of the plan's.
 constexpr double kShare = 0.8;
 
 std::string call_of(const Plan& plan) {
@@ -27,8 +27,9 @@ double mean_piece(const Plan& plan) {
            static_cast<double>(std::max<std::int64_t>(1, plan.all.pieces));
 }
 
-/// Finds the cheapest candidate that is clearly cheaper than the plan's method, among those with a
-/// reason that begins with `reason`; null if there is none.
+/// Finds the cheapest candidate that is clearly cheaper than the plan's method: with `free` among
+/// those that `auto` may choose, else among those whose reason begins with `reason`. Returns null
+/// if there is none.
 const Candidate* cheaper(const Plan& plan, bool free, std::string_view reason) {
     const Candidate* least = nullptr;
     for (const Candidate& one : plan.candidates) {
@@ -45,7 +46,7 @@ std::string instead_of(const Plan& plan, const Candidate& other) {
            " in place of " + seconds_text(plan.seconds());
 }
 
-/// The method was requested by name, and auto would take a cheaper one.
+/// Advises against a method requested by name if `auto` would choose a cheaper one.
 std::string without_name(const Plan& plan) {
     if (plan.asked == nullptr) return "";
     const Candidate* const other = cheaper(plan, true, "");

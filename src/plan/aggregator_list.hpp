@@ -14,7 +14,7 @@
 
 namespace oratorio {
 
-/// The number of ranks of a list that explain prints.
+/// Maximum number of ranks of a list that explain prints.
 inline constexpr std::size_t kRanksTold = 16;
 
 class AggregatorList {

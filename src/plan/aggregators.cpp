@@ -10,8 +10,8 @@ namespace oratorio {
 
 namespace {
 
-// Minimum bytes of the hull per aggregator: with less, one more aggregator costs more for its
-// messages than it saves.
+// Minimum bytes of the hull per aggregator: with less, another aggregator costs more in messages
+// than it saves.
 constexpr Bytes kBytesEachMin = 1 << 20;
 
 int allowed_on(const std::string& host, const std::vector<ConfigEntry>& entries) {
@@ -23,7 +23,7 @@ int allowed_on(const std::string& host, const std::vector<ConfigEntry>& entries)
 
 /// Chooses ranks of each node, spread evenly over the node's able ranks. The nodes take turns, and
 /// each chosen rank belongs to one turn of its node. Keeps numbers per node only if some rank isn't
-/// able or a config list names hosts.
+/// able or there is a config list.
 class Turns {
   public:
     Turns(const Nodes& topology, const AbleRanks& able, const PlanOptions& options, int per_node);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Aggregators: the ranks that do the storage calls of two-phase I/O (collective buffering) for the
-// others.
+// Aggregators: the ranks that make the storage calls of two-phase I/O (collective buffering) for
+// the others.
 #pragma once
 
 #include <climits>
@@ -18,7 +18,7 @@ namespace oratorio {
 /// The number of aggregators on a node, unless hints say otherwise: two keep both directions of a
 /// node's memory busy, and more only divide the file more finely.
 inline constexpr int kAggregatorsPerNode = 2;
-/// Makes every rank an aggregator, however little data each has then.
+/// The number per node that makes every rank an aggregator, however little data each then has.
 inline constexpr int kEveryRank = INT_MAX;
 
 /// One entry of cb_config_list: at most `count` aggregators on hosts named `host`.
@@ -31,28 +31,28 @@ struct ConfigEntry {
 /// malformed text gives no entries.
 [[nodiscard]] std::vector<ConfigEntry> parse_config_list(const std::string& text);
 
-/// Returns true if a rank may be an aggregator.
+/// A test that returns true for ranks that may be aggregators.
 using AbleRanks = std::function<bool(Rank rank)>;
-/// Returns a test for ranks that can store, those without flag_no_store. Pure. REQUIRES: the
-/// summaries outlive it.
+/// Returns a test that accepts the ranks without flag_no_store. Pure. REQUIRES: the summaries
+/// outlive the test.
 [[nodiscard]] AbleRanks able_ranks(AllSummaries summaries);
 
 /// Chooses aggregators among the `able` ranks: at most `cb_nodes` if that is set, else at most one
-/// per MiB of the hull (not for kEveryRank). Aggregators are spread evenly over the ranks of a
-/// node. The nodes take turns, in rank order, so that the first k aggregators are on as many nodes
-/// as possible. Returns no ranks only if none is able. Pure. Takes O(ranks) time, and memory for
-/// the result and, with unable ranks or a config list, for a number per node. If a hint names the
-/// aggregators, they are those of its ranks that exist and are able, in its order; at most
+/// per MiB of the hull (not for kEveryRank or a config list). Aggregators are spread evenly over
+/// the ranks of a node. The nodes take turns, in rank order, so that the first k aggregators are on
+/// as many nodes as possible. Returns no ranks only if none is able. Pure. Takes O(ranks) time, and
+/// memory for the result and, with unable ranks or a config list, for a number per node. If a hint
+/// names the aggregators, they are those of its ranks that exist and are able, in its order; at most
 /// cb_nodes.
 [[nodiscard]] std::vector<Rank> choose_aggregators(const Nodes& topology, const AbleRanks& able,
                                                    const PlanOptions& options, Bytes hull_bytes,
                                                    int per_node = kAggregatorsPerNode);
 
-/// Chooses aggregators for file domains that follow the stripes: one per storage target. With fewer
-/// ranks or with cb_nodes it is the largest divisor of the number of targets, so that all stripes
-/// of a target have one aggregator. Where that number is unknown, or a hint names the aggregators,
-/// it is choose_aggregators() without regard to the hull, so that the owner of a stripe does not
-/// depend on the access. Pure.
+/// Chooses aggregators for file domains that follow the stripes: one per storage target, or with
+/// fewer ranks or a smaller cb_nodes the largest possible divisor of the number of targets, so that
+/// all stripes of a target have the same aggregator. If that number is unknown, or a hint names the
+/// aggregators, chooses like choose_aggregators() but regardless of the hull, so that the owner of a
+/// stripe doesn't depend on the access. Pure.
 [[nodiscard]] std::vector<Rank> choose_target_aggregators(const Nodes& topology,
                                                           const AbleRanks& able,
                                                           const PlanOptions& options, int per_node);

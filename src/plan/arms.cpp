@@ -18,8 +18,8 @@ ArmEstimate estimate_of(const Arm& arm, const PlanInputs& inputs) {
     return {arm, arm.method->seconds(inputs), arm.method->waiting()};
 }
 
-/// Adds arms with other parameters of a method by messages. Within a node the parameters follow
-/// from the cores and caches, so only accesses between nodes have such arms.
+/// Adds arms that vary the parameters of a method with messages. Within a node, cores and caches
+/// determine the parameters, so only accesses between nodes have such arms.
 void add_variants(std::vector<ArmEstimate>& arms, const PlanInputs& s, const Method& method) {
     if (s.one_node()) return;
     for (const int aggregators : {2 * s.aggregators, s.aggregators / 2}) {
@@ -38,8 +38,8 @@ void add_variants(std::vector<ArmEstimate>& arms, const PlanInputs& s, const Met
         arms.push_back(estimate_of({.method = &method, .domains = DomainsChoice::stripes}, s));
 }
 
-/// Returns four times the logarithm (base 2) of `value`, rounded down; 0 for values below 1. Uses
-/// nothing that another processor could round in another way.
+/// Returns four times the logarithm (base 2) of `value`, rounded down; 0 for values below 1. Avoids
+/// operations that processors may round differently.
 int quarter_log(double value) {
     constexpr std::array<double, 3> kQuarters{0.5946035575, 0.7071067812, 0.8408964153};
     if (value <= 1) return 0;
@@ -50,7 +50,7 @@ int quarter_log(double value) {
     return 4 * (exponent - 1) + static_cast<int>(passed);
 }
 
-/// Returns the logarithm (base 2) of `value`, rounded to the nearest number; 0 for values below 1.
+/// Returns the logarithm (base 2) of `value`, rounded to the nearest integer; 0 for values below 1.
 int rounded_log(double value) {
     return (quarter_log(value) + 2) / 4;
 }
@@ -79,7 +79,7 @@ std::uint64_t hash_of(const PlanOptions& options) {
 
 /// Returns true if the method may be tried in place of the chosen one. A direct write of a piece
 /// that isn't aligned goes through the page cache, which reports a failing disk only at the next
-/// sync; so no method whose ranks write their own pieces takes the place of one with aggregators.
+/// sync; so no method whose ranks write their own pieces replaces one with aggregators.
 bool may_replace(const Method& method, const Method& chosen, const PlanInputs& s) {
     const bool weaker = s.is_direct() && !s.reads() && chosen.aggregated() && !method.aggregated();
     return &method != &chosen && !weaker && may_choose(method, s);

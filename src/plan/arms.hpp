@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Arm: one way to do a collective access, as in a multi-armed bandit: a method with a number of
-// aggregators, of slots, and its file domains. Arms are what `auto` compares by measured times
+// Arm: one way to do a collective access, as in a multi-armed bandit: a method with its numbers of
+// aggregators and slots, and its file domains. Arms are what `auto` compares by measured times
 // (plan/learning).
 #pragma once
 
@@ -22,13 +22,13 @@ struct Arm {
     bool operator==(const Arm&) const = default;
 };
 
-/// Returns the arm in words, such as "double_buffer, 8 aggregators".
+/// Returns the arm in words, such as "double_buffer with 8 aggregators".
 [[nodiscard]] std::string to_text(const Arm& arm);
 
-/// Returns the options with those of the arm put over them.
+/// Returns the options, overridden by those of the arm.
 [[nodiscard]] PlanOptions with_arm(const PlanOptions& options, const Arm& arm);
 
-/// An arm of an access, before its time is known.
+/// An arm of an access, with its estimated time.
 struct ArmEstimate {
     Arm arm;
     double seconds = 0;  ///< estimated by the cost model
@@ -41,19 +41,19 @@ struct ArmEstimate {
 [[nodiscard]] std::vector<ArmEstimate> arms_of(const PlanInputs& inputs, const Method& chosen);
 inline constexpr std::size_t kArmsMost = 8;
 
-/// AccessKind: what identifies accesses that take about the same time with the same arm. Sizes are
+/// AccessKind: identifies accesses that take about the same time with the same arm. Sizes are
 /// rounded, so that accesses that differ a little are of one kind.
 struct AccessKind {
     Direction direction = Direction::read;
     int ranks = 0;
     int ranks_with_data = 0;
     int nodes = 0;
-    std::uint64_t file_system = 0;  ///< type of the file system, as statfs(2) numbers it
+    std::uint64_t file_system = 0;  ///< f_type of the file system, see statfs(2)
     int quarters = 0;               ///< four times the logarithm (base 2) of the bytes
     int piece = 0;                  ///< logarithm of the mean bytes of a piece in the file
     int memory_piece = 0;           ///< logarithm of the mean bytes of a piece in memory
     int density = 0;  ///< logarithm of the bytes from the first to the last, per byte of data
-    int overlap = 0;  ///< logarithm of how many ranks have data at a place of the file
+    int overlap = 0;  ///< logarithm of how many ranks have data at a file offset, on average
     int facts = 0;    ///< bits: no holes, aligned to pages, direct I/O, variables interleave,
     ///< asynchronous store, atomic mode
     std::uint64_t options = 0;  ///< hash of the hints that change what an arm does

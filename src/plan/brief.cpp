@@ -41,7 +41,7 @@ std::string buffers_text(const Plan& plan) {
            counted(plan.rounds, "round");
 }
 
-/// Describes who moves the data, through which buffers.
+/// Describes which ranks move the data, and through which buffers.
 std::string how_text(const Plan& plan) {
     const StoragePart& storage = plan.method->storage_part();
     if (plan.method->aggregated()) {
@@ -67,7 +67,7 @@ std::string how_text(const Plan& plan) {
     return text;
 }
 
-/// Describes an alternative: its estimate, and what it takes or why it does not apply.
+/// Describes an alternative: its estimate, and why `auto` leaves it out; or why it does not apply.
 std::string alternative_text(const Candidate& candidate) {
     if (!candidate.applies) return "does not apply: " + std::string(candidate.reason);
     std::string text = seconds_text(candidate.seconds);

@@ -13,16 +13,16 @@ namespace oratorio {
 /// Maximum number of alternatives in a short explanation.
 inline constexpr std::size_t kAlternatives = 3;
 
-/// Returns the rows of the short explanation, without a heading. At most 9 lines. Deterministic.
+/// Returns the rows of the short explanation, without a heading. At most 10 lines. Deterministic.
 [[nodiscard]] std::string explain_briefly(const Plan& plan);
 
 /// Returns the candidates that the method of the plan competes with: those with the lowest
-/// estimates, then those that do not apply; at most kAlternatives. Of several with the same
-/// estimate to 1 %, the plan's method included, only the first is returned.
+/// estimates, then those that do not apply; at most kAlternatives. Of several whose estimates
+/// differ by at most 1 %, the plan's method included, only the first is returned.
 [[nodiscard]] std::vector<Candidate> alternatives(const Plan& plan);
 
 /// Returns one sentence, without a full stop, about what would make an access like this one faster,
-/// as far as its plan shows. It is never empty.
+/// judging by its plan. Never returns "".
 [[nodiscard]] std::string advice_on(const Plan& plan);
 
 }  // namespace oratorio

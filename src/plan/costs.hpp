@@ -17,15 +17,14 @@ struct Costs {
     bool operator==(const Costs&) const = default;
 };
 
-/// Returns the constants of a file system that was not calibrated, by the name that file/path gives
-/// it.
+/// Returns the constants of a file system that was not calibrated, by its file_system_name().
 [[nodiscard]] Costs built_in_costs(std::string_view file_system);
 /// Returns the constants for nodes that share one machine, where data between nodes doesn't use a
 /// network.
 [[nodiscard]] Costs on_one_machine(Costs costs);
 /// Parses lines "name value"; # begins a comment. Names that are not given keep their value in
-/// `costs`. Ignores malformed lines, values below zero, and zero where the built-in constant isn't
-/// zero, and reports these in `warnings`.
+/// `costs`. Ignores malformed lines, unknown names, values below zero, and zero where the built-in
+/// constant isn't zero, and reports them in `warnings`.
 [[nodiscard]] Costs parse_costs(std::string_view text, Costs costs,
                                 std::vector<std::string>& warnings);
 /// Returns the lines that parse_costs reads, with the meaning of each.

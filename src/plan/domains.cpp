@@ -112,8 +112,8 @@ std::int64_t FileDomains::rounds(Bytes buffer) const {
     const std::int64_t blocks_each = divide_up(blocks, aggregators_);
     if (aggregators_ == 1) return divide_up(hull_.end - origin_, buffer);
     if (block_ <= buffer) return divide_up(blocks_each, buffer / block_);
-    // The last block may be short, so fewer rounds might do. The extra ones are empty and cost
-    // nothing.
+    // The last block may be short, so fewer rounds might suffice. The extra rounds are empty and
+    // cost nothing.
     const Bytes longest = blocks == 1 ? hull_.end - origin_ : block_;
     return blocks_each * divide_up(longest, buffer);
 }

@@ -49,7 +49,7 @@ class FileDomains {
     /// round, while its cache lines are in the cache.
     static FileDomains sliced(Extent hull, int aggregators, Bytes alignment, Bytes period,
                               std::int64_t parts);
-    /// Returns the same domains, `by` bytes further on.
+    /// Returns the same domains, shifted by `by` bytes.
     [[nodiscard]] FileDomains moved(Offset by) const;
     /// Returns true if domains that are moved by `by` bytes still follow the stripes, or never did.
     [[nodiscard]] bool can_move(Offset by) const;
@@ -63,7 +63,7 @@ class FileDomains {
     [[nodiscard]] int owner(Offset at) const;
     /// Returns true if the aggregator owns bytes of `range`. Takes constant time.
     [[nodiscard]] bool touches(int aggregator, Extent range) const;
-    /// Returns the rounds that the busiest aggregator needs with `buffer` bytes.
+    /// Returns the number of rounds that the busiest aggregator needs with `buffer` bytes.
     [[nodiscard]] std::int64_t rounds(Bytes buffer) const;
     [[nodiscard]] Region region(int aggregator, std::int64_t round, Bytes buffer) const;
 
@@ -73,7 +73,7 @@ class FileDomains {
     [[nodiscard]] Offset first_block(int aggregator) const;
 
     Extent hull_;
-    Offset origin_ = 0;  ///< begin of block 0, at or before the hull
+    Offset origin_ = 0;  ///< start of block 0, at or before the hull
     Bytes block_ = 1;
     int aggregators_ = 1;
     bool cyclic_ = false;

@@ -9,8 +9,8 @@ namespace oratorio {
 
 namespace {
 
-/// Returns true if data in [first, last) of the cursor's layout lies in the region. Both are data
-/// positions.
+/// Returns true if data in [first, last) of the cursor's layout lies in the region. `first` and
+/// `last` are data positions.
 bool has_data(Cursor& file, Bytes first, Bytes last, const Region& region) {
     for (std::int64_t i = 0; i < region.count; ++i) {
         const Extent extent = region.extent(i);

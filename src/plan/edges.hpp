@@ -17,7 +17,7 @@ namespace oratorio {
 struct Access;
 struct Plan;
 
-/// The edges of one rank; sent as bytes. A bit stands for one round of one aggregator. With more
+/// The edges of one rank; sent as bytes. A bit represents one round of one aggregator. With more
 /// rounds than bits, several consecutive rounds share a bit; with more aggregators than bits,
 /// several aggregators share a bit. A rank then counts as having data in all rounds of the bit.
 /// EdgeBits has the size of a summary, because a node keeps a list of edges or a list of summaries
@@ -55,10 +55,10 @@ struct Edges {
 /// Returns this rank's edges, with one seek for each extent of the regions that its hull touches.
 [[nodiscard]] EdgeBits edges_of(const Plan& plan, Rank rank, const Access& access);
 
-/// Returns the aggregators of other ranks, by index and ascending, that share an edge with `rank`:
-/// `rank` is a participant of some of their rounds.
+/// Returns the indices, in ascending order, of the aggregators in whose rounds `rank` takes part,
+/// excluding its own.
 [[nodiscard]] std::vector<int> aggregators_of_edges(const Plan& plan, Rank rank);
-/// Returns the ranks that share an edge with aggregator `index`, without the aggregator's own.
+/// Returns the ranks that take part in rounds of aggregator `index`, excluding the aggregator.
 [[nodiscard]] std::vector<Rank> ranks_of_edges(const Plan& plan, int index);
 
 }  // namespace oratorio

@@ -16,8 +16,8 @@ namespace {
 const Costs& costs(const PlanInputs& s) {
     return s.facts->costs;
 }
-/// Returns the cores that can work for the access at once. If similar accesses run at the same
-/// time, each has a share of the cores.
+/// Returns the number of cores that can work for the access at once. If similar accesses run at the
+/// same time, each has a share of the cores.
 double workers(const PlanInputs& s) {
     return std::max(1.0, std::min(s.ranks_with_data * s.alike, s.cores * s.nodes)) / s.alike;
 }
@@ -25,7 +25,7 @@ double workers(const PlanInputs& s) {
 double machines(const PlanInputs& s) {
     return static_cast<double>(s.nodes) / s.nodes_of_machine;
 }
-/// Returns the pieces that one walk over memory and file meets.
+/// Returns the number of pieces in one walk over memory and file.
 double walk_pieces(const PlanInputs& s) {
     return static_cast<double>(std::max(s.pieces, s.memory_pieces));
 }
@@ -39,13 +39,13 @@ double write_storage(const PlanInputs& s, double bytes, double calls) {
     return s.is_direct() ? bytes * c.direct_write_byte + calls * c.direct_write_call
                          : bytes * c.write_byte + calls * c.write_call;
 }
-/// Returns the time of the storage for `bytes` in `calls` calls. The time is a core's if the data
-/// goes through the page cache, else it is the device's.
+/// Returns the storage time for `bytes` bytes in `calls` calls: time of a core if the data goes
+/// through the page cache, else time of the device.
 double storage(const PlanInputs& s, double bytes, double calls) {
     return s.reads() ? read_storage(s, bytes, calls) : write_storage(s, bytes, calls);
 }
-/// Returns the time of the storage for calls that all ranks make by themselves. Writers wait for
-/// each other.
+/// Returns the storage time for calls that all ranks make by themselves. Writers wait for each
+/// other.
 double storage_by_all(const PlanInputs& s, double bytes, double calls) {
     const Costs& c = costs(s);
     if (s.reads() || s.is_direct() || s.ranks_with_data * s.alike <= machines(s))
@@ -54,7 +54,7 @@ double storage_by_all(const PlanInputs& s, double bytes, double calls) {
            calls * std::max(c.write_call, c.contended_call);
 }
 /// Returns the extra cost of read calls when several ranks read pieces of the same pages: the cores
-/// take turns at the count of a page's users.
+/// contend for the page's reference count.
 double shared_reads(const PlanInputs& s) {
     if (!s.reads() || s.is_direct()) return 0;
     const auto hull = std::max(1.0, static_cast<double>(s.hull.length()));
@@ -70,8 +70,8 @@ struct HullMoved {
 };
 /// Returns the time to move the whole hull, buffer by buffer. Each buffer holds a slice of each of
 /// `parts` parts, with a call per slice. Each of `movers` adds one call per part, because it ends
-/// in the middle of a buffer. Holes are read before the buffer is written (data sieving), or left
-/// out with one call per piece, whichever takes less time.
+/// in the middle of a buffer. Holes are filled by reading each buffer before it is written (data
+/// sieving), or skipped with one call per piece, whichever takes less time.
 HullMoved hull_moved(const PlanInputs& s, double buffer, double movers = 1, double parts = 1) {
     const auto bytes = static_cast<double>(s.hull.length());
     const double calls = parts * (movers + bytes / std::max(1.0, buffer));
@@ -92,12 +92,12 @@ double together(const PlanInputs& s, double ranks_work, HullMoved storage_work) 
     const double shared_out = (ranks_work + moved + holes) / workers(s);
     return s.reads() ? shared_out : std::max(shared_out, s.alike * moved / machines(s));
 }
-/// Returns the time of the agreements of a collective access: one at the begin, one at the end, and
-/// any others.
+/// Returns the time of the agreements of a collective access: one at the beginning, one at the end,
+/// and any others.
 double collective(const PlanInputs& s, int reductions = 2) {
     return s.collective ? agreements(costs(s), s.ranks, s.nodes, reductions) : 0;
 }
-/// Returns the work to copy all data once between memory and a buffer in the cache.
+/// Returns the work of copying all data once between memory and a buffer in the cache.
 double copied(const PlanInputs& s) {
     const auto bytes = static_cast<double>(s.bytes);
     // A cache line costs as much for one small piece as for all pieces in it.
@@ -107,20 +107,20 @@ double copied(const PlanInputs& s) {
     return bytes * costs(s).copy_byte + walk_pieces(s) * costs(s).copy_piece +
            lines * costs(s).piece_line;
 }
-/// Returns the pieces that one side of an exchange handles, on average. Each piece is handled by
-/// the rank that packs it and by the rank that places it, as a piece of memory and as one of the
-/// file.
+/// Returns the number of pieces that one side of an exchange handles, on average. Each piece is
+/// handled by the rank that packs it and by the rank that places it, as a piece of memory and as
+/// one of the file.
 double ends_of_pieces(const PlanInputs& s) {
     return static_cast<double>(s.pieces + s.memory_pieces) / 2;
 }
-/// Returns the work to look for holes before the first byte is written.
+/// Returns the work of looking for holes before the first byte is written.
 double hashed(const PlanInputs& s) {
     const bool looks = s.collective && !s.reads();
     return looks ? static_cast<double>(s.pieces) * costs(s).hash_piece : 0;
 }
 
-/// Returns the time of the storage calls when only aggregators make them. Each aggregator's regions
-/// begin and end a call. Aggregators of one machine that write wait for each other like other
+/// Returns the time of the storage calls when only aggregators make them. Each aggregator adds one
+/// call, as in hull_moved(). Aggregators that write on one machine wait for each other like other
 /// writers.
 double stored_by_aggregators(const Traffic& t, const Method& method, const PlanInputs& s) {
     const auto block = static_cast<double>(method.domains_part(*s.options).block(s));
@@ -161,7 +161,7 @@ JobShape shape_of(const Traffic& t, const Method& method, const PlanInputs& s) {
         shape.in_flight = std::min<double>(shape.in_flight, kMessagesOfMember);
     shape.slots = t.slots;
     // Storage through a page cache is work of cores: while one aggregator of a node stores, the
-    // others go on.
+    // others continue.
     shape.takes_turns = s.is_direct() ? 1 : of_node * s.nodes_of_machine;
     if (!s.is_direct())
         shape.stores_at_once = s.reads() ? std::min(of_node, s.cores) : 1.0 / s.nodes_of_machine;
@@ -190,7 +190,7 @@ Load gathered_load(const Method& method, const PlanInputs& s, double share_of_ro
             .own_bytes = own * bytes};
 }
 
-/// Returns the load of `share` of all messages and data on their senders or their aggregators.
+/// Returns the load that a share of all messages and data puts on senders or aggregators.
 Load exchanged_load(const Traffic& t, const PlanInputs& s, double share) {
     const double sent = share * (1 - t.own_share);
     const auto bytes = static_cast<double>(s.bytes);
@@ -247,8 +247,8 @@ double estimate_list(const PlanInputs& s) {
     constexpr Bytes kStagedBelow = 1024;  // the limit of engine/list_io
     const auto bytes = static_cast<double>(s.bytes);
     const bool staged = s.bytes / std::max<std::int64_t>(1, s.memory_pieces) < kStagedBelow;
-    // The user's memory is in no cache, unlike a collective buffer. Calls take longer because of
-    // that, and so do writers that wait for such a call. A device needs no cache.
+    // Unlike a collective buffer, the user's memory isn't in a cache, so calls take longer, and so
+    // do the waits of other writers. A device needs no cache.
     const double uncached = s.reads() ? costs(s).into_memory_byte : costs(s).from_memory_byte;
     const double zero_copy = staged || s.is_direct() ? 0 : bytes * uncached;
     // A buffer holds a slice of each part.
@@ -289,8 +289,8 @@ double estimate_fetching(const PlanInputs& s) {
     return blocks * costs(s).read_call / workers(s);
 }
 
-/// Estimates storage in turns: at most `group` ranks work at once, and every rank but the first of
-/// its row must be woken.
+/// Estimates storage in turns: at most `group` ranks work at once, and each rank after the first
+/// `group` is woken by the rank `group` before it.
 double estimate_turns(const StoragePart& storage, const PlanInputs& s) {
     PlanInputs let_in = s;
     let_in.cores = std::min<double>(s.cores, s.options->group);
@@ -310,8 +310,8 @@ double estimate_sieve(const PlanInputs& s) {
 }
 
 /// Estimates mappings: each rank maps every page that it touches, and a page that is read is mapped
-/// together with its neighbours. The bytes come from the memory of the page cache; with small
-/// pieces, whole cache lines come from there.
+/// together with its neighbours. The bytes are fetched from the page cache's memory, for small
+/// pieces in whole cache lines.
 double estimate_mapped(const PlanInputs& s) {
     constexpr double kFaultAround = 16;
     const auto bytes = static_cast<double>(s.bytes);
@@ -330,7 +330,7 @@ double estimate_mapped(const PlanInputs& s) {
                 workers(s));
 }
 
-/// Counts one reduction less for a sparse graph, where the aggregators report the end.
+/// Counts one reduction fewer for a sparse graph, where the aggregators report the end.
 /// estimate_thinning() counts the extra gather of a sparse graph.
 int reductions_by_messages(const Method& method) {
     return (method.schedule.asks_places ? 5 : 4) - (method.graph_part().is_thinned ? 1 : 0);
@@ -345,11 +345,11 @@ double estimate_messages(const Method& method, const PlanInputs& s) {
 }
 
 /// Estimates collective buffers that a node shares. All slots of the node are filled and emptied
-/// repeatedly, and each time each rank is woken once (reads) or about twice (writes). The
-/// shared memory stays for later accesses, of this file and of others. So each access is charged
-/// only a part of the cost of making that memory, or a program of many short accesses would never
-/// make it. `waiting` stands for the time that ranks wait for one another, and writers while others
-/// store (docs/research/results, what is left to the limit).
+/// repeatedly, and each time each rank is woken once (reads) or about twice (writes). The shared
+/// memory stays for later accesses, of this file and of others. So each access is charged only a
+/// part of the cost of making that memory, or a program of many short accesses would never make it.
+/// `waiting` is a factor for the time that ranks wait for each other, and that writers wait while
+/// others store (docs/research/results, "What is left to the limit").
 double estimate_shared(const Method& method, const PlanInputs& s) {
     constexpr double kAccesses = 16;
     const double waiting = s.is_direct() ? 1 : s.reads() ? 1.1 : 1.2;
@@ -365,13 +365,13 @@ double estimate_shared(const Method& method, const PlanInputs& s) {
             (s.sharing.shared_ready ? 0 : costs(s).node_memory / kAccesses));
 }
 
-/// Counts one more gather and one message. At the end each rank gets the outcome from its
-/// aggregators; their messages are in flight at the same time, so one latency counts.
+/// Counts one more gather and one more message. At the end each rank gets the outcome from its
+/// aggregators; their messages are in flight at the same time, so only one latency counts.
 double estimate_thinning(const PlanInputs& s) {
     return collective(s) / 2 + (s.one_node() ? costs(s).message : costs(s).far_message);
 }
 
-/// Estimates the lists of all pieces of file and memory.
+/// Estimates the work of listing all pieces of file and memory.
 double estimate_listing(const PlanInputs& s) {
     constexpr double kPieceBytes = 24;
     const auto pieces = static_cast<double>(s.pieces + s.memory_pieces);

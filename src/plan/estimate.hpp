@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The cost model: estimates for each part the time of an access, in nanoseconds from the first
+// The cost model: estimates the time of an access for each part, in nanoseconds from the first
 // rank's start to the last one's end. Its constants are in costs.def
 // (docs/internals/decisions/cost-model.md).
 #pragma once
@@ -21,7 +21,7 @@ namespace oratorio {
 [[nodiscard]] double estimate_shipped(const PlanInputs& inputs);
 /// Returns the estimate for a storage part that only some ranks at a time may use.
 [[nodiscard]] double estimate_turns(const StoragePart& storage, const PlanInputs& inputs);
-/// Returns the additional time for telling the storage about ranges ahead of their access.
+/// Returns the additional time for announcing ranges to the storage before they are accessed.
 [[nodiscard]] double estimate_fetching(const PlanInputs& inputs);
 /// Returns the additional time for listing all pieces.
 [[nodiscard]] double estimate_listing(const PlanInputs& inputs);
@@ -34,8 +34,8 @@ namespace oratorio {
 
 /// Returns the closed form's terms (plan/model) for a method with messages, else empty terms.
 [[nodiscard]] CostTerms estimate_terms(const Method& method, const PlanInputs& inputs);
-/// Returns the number of reductions of a method with messages: at the begin and the end, for
-/// failures in rounds, and for what the method asks.
+/// Returns the number of reductions of a method with messages: at the beginning and the end, for
+/// failures in rounds, and for locations on the device if it asks for them.
 [[nodiscard]] int reductions_by_messages(const Method& method);
 
 }  // namespace oratorio

@@ -40,8 +40,8 @@ class Graph {
         const Participant& one = tree_ != nullptr ? tree_->nodes[i] : alone_;
         return {one.rank, {one.hull.begin + moved_, one.hull.end + moved_}};
     }
-    /// Returns the index of a rank as participant, size() if it has no data. Takes O(log size)
-    /// time.
+    /// Returns the index of the rank's participant, size() if the rank has no data. Takes O(log
+    /// size) time.
     [[nodiscard]] std::size_t find(Rank rank) const;
     /// Returns the hull of a rank, empty if it has no data.
     [[nodiscard]] Extent hull_of(Rank rank) const;
@@ -51,10 +51,10 @@ class Graph {
     /// Returns the graph with only these participants. REQUIRES: their indices are in ascending
     /// order.
     [[nodiscard]] Graph for_rank(const std::vector<std::size_t>& participants) const;
-    /// Returns null in a dense graph.
+    /// Returns the edges of a sparse graph; null if the graph is dense.
     [[nodiscard]] const Edges* edges() const { return edges_.get(); }
-    /// Returns true if participant i has data, as far as is known, in that round of that
-    /// aggregator. REQUIRES: the participant's hull touches the round's region.
+    /// Returns true if participant i may have data in that round of that aggregator. REQUIRES: the
+    /// participant's hull touches the round's region.
     [[nodiscard]] bool has_edge(std::size_t i, int aggregator, std::int64_t round) const {
         return edges_ == nullptr || edges_->has(i, aggregator, round);
     }
@@ -68,7 +68,7 @@ class Graph {
         if (tree_ == nullptr) return empty() || look(0);
         return each_within(0, size(), span_of(region), look);
     }
-    /// Returns the same graph, `by` bytes further on in the file.
+    /// Returns the same graph, shifted by `by` bytes in the file.
     [[nodiscard]] Graph moved(Offset by) const;
 
   private:
@@ -78,8 +78,8 @@ class Graph {
         std::vector<std::uint32_t> ranks;  ///< indices of nodes, sorted by rank
     };
     static Offset fill(Tree& tree, std::size_t first, std::size_t last);
-    /// Returns the range from the region's first byte to its last, at the place where the hulls
-    /// were before moved().
+    /// Returns the range from the region's first byte to its last, shifted back by `moved_` like
+    /// the hulls in the tree.
     [[nodiscard]] Extent span_of(const Region& region) const;
     template <class Visit>
     bool each_within(std::size_t first, std::size_t last, Extent range, Visit visit) const {

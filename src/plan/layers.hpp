@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Layers: local aggregators, which stand between the other ranks of their node and the aggregators
-// (two-layer aggregation: Kang et al. 2019, "Improving MPI Collective I/O Performance With
-// Intra-node Request Aggregation"). A rank and its local aggregator are on one node.
+// Layers: local aggregators, which relay data between the other ranks of their node and the
+// aggregators (two-layer aggregation: Kang et al. 2019, "Improving MPI Collective I/O Performance
+// With Intra-node Request Aggregation"). A rank and its local aggregator are on one node.
 #pragma once
 
 #include <algorithm>
@@ -19,8 +19,8 @@ namespace oratorio {
 /// The number of local aggregators of all nodes together, unless hints say otherwise: the best
 /// number in the paper.
 inline constexpr int kLocalAggregators = 256;
-/// The minimum number of ranks per local aggregator. With fewer, an extra message costs what a
-/// saved message gains.
+/// The minimum number of ranks per local aggregator. With fewer, the extra messages cost as much as
+/// they save.
 inline constexpr int kGroupRanks = 4;
 /// The number of messages that a local aggregator holds for each rank it serves: one is merged
 /// while the next one arrives. In reads, the answers to them need the same number of buffers.
@@ -39,15 +39,15 @@ inline constexpr int kMessagesOfMember = 2;
 /// so it is known before any plan.
 [[nodiscard]] int largest_group(const Nodes& topology, const PlanOptions& options);
 
-/// Returns the most bytes of a message between a rank and its local aggregator. All messages of a
+/// Returns the maximum size of a message between a rank and its local aggregator. All messages of a
 /// group take at most half of a collective buffer, if that leaves 4 KiB for each.
 [[nodiscard]] Bytes local_message_bytes(const PlanOptions& options, int group_ranks);
 
 /// Returns true if the groups' data is dense enough for windows; `hulls` is the sum of the lengths
-/// of the groups' hulls. Written windows are searched byte by byte, read ones are used as a whole.
+/// of the groups' hulls. Written windows are searched byte by byte, so writes need denser data.
 [[nodiscard]] bool is_dense(Direction direction, Bytes bytes, double hulls);
 
-/// A local aggregator and the ranks it serves: `ranks` ranks of a node from `first` on.
+/// A local aggregator and the ranks it serves: `ranks` ranks of a node, starting at `first`.
 struct Group {
     NodeSlot first;
     int ranks = 0;
@@ -57,8 +57,7 @@ struct Group {
     Extent hull = {};   ///< hull of all data of the group
 };
 
-/// The groups of all nodes, as they are known while a plan is made. The object holds no list of
-/// ranks.
+/// The groups of all nodes, while a plan is made. The object holds no list of ranks.
 class Groups {
   public:
     /// Makes the groups. A local aggregator that could not get its memory (flag_no_store) is
@@ -98,8 +97,8 @@ class Groups {
     Bytes message_bytes_ = 0;
 };
 
-/// The table of local aggregators and the ranks that each one serves. It has all ranks, or for one
-/// rank those that it deals with. Layers is a value; copies share the table.
+/// The table of local aggregators and the ranks that each one serves. It lists all ranks, or only
+/// those that one rank deals with. Layers is a value; copies share the table.
 class Layers {
   public:
     /// Makes one layer: each rank exchanges for itself.
@@ -126,10 +125,10 @@ class Layers {
     [[nodiscard]] std::size_t local_aggregators_in_all() const { return local_aggregators_; }
     /// Returns the number of ranks in the largest group.
     [[nodiscard]] int group_ranks() const { return group_ranks_; }
-    /// Returns the most bytes of a message between a rank and its local aggregator.
+    /// Returns the maximum size of a message between a rank and its local aggregator.
     [[nodiscard]] Bytes message_bytes() const { return message_bytes_; }
 
-    /// The number of windows of a local aggregator, and the room before each for the head of a
+    /// The number of windows of a local aggregator, and the bytes before each for the header of a
     /// message.
     static constexpr int windows_max = 4;
     static constexpr Bytes window_room = 128;

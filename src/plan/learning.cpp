@@ -17,7 +17,7 @@ namespace {
 /// Two times count as equal if they differ by less than this share.
 constexpr double kNoise = 0.05;
 /// The share of all time that trying other arms may cost. Fewer accesses than kFewest count as that
-/// many, or the first ten would hardly try anything.
+/// many; otherwise the first ten would hardly try anything.
 constexpr double kBudget = 0.05;
 constexpr double kFewest = 15;
 /// An arm may turn out to be up to this many times faster than estimated.
@@ -25,13 +25,13 @@ constexpr double kUncertainty = 2;
 /// An arm with a single time is tried once more, unless that time is longer than the best one by
 /// more than this factor.
 constexpr double kFirstTime = 1.3;
-/// Storage has changed if accesses take longer by this factor, or shorter.
+/// The storage has changed if accesses become slower or faster by this factor.
 constexpr double kChanged = 1.5;
 /// Number of latest times that must all show the change.
 constexpr std::size_t kShowing = 3;
 
-/// Returns the median; of an even number of values, the lower one in the middle. REQUIRES:
-/// `values` isn't empty.
+/// Returns the median; of an even number of values, the lower of the middle two. REQUIRES: `values`
+/// isn't empty.
 double lower_median(std::span<const double> values) {
     std::array<double, ArmTimes::kKept> sorted;
     std::ranges::copy(values, sorted.begin());
@@ -79,7 +79,7 @@ std::size_t best_of(std::span<const TimedArm> known, const Arm& current) {
 }
 
 /// Returns how many times longer than estimated the accesses took: the median of all arms with
-/// times. (The logarithms of a geometric mean could be rounded in other ways on other processors.)
+/// times. (A geometric mean needs logarithms, which processors may round differently.)
 double slowness(std::span<const TimedArm> timed) {
     std::vector<double> ratios;
     for (const TimedArm& one : timed) {
@@ -93,8 +93,8 @@ double slowness(std::span<const TimedArm> timed) {
 }
 
 /// Returns the index of an arm that could be faster than `best` and is affordable, or `best`. If
-/// accesses took longer than estimated, only a part of that is expected of an arm without times:
-/// the constants that are wrong may not concern it.
+/// accesses took longer than estimated, an arm without times is expected to exceed its estimate by
+/// less: the wrong constants may not affect it.
 std::size_t worth_trying(std::span<const TimedArm> known, std::size_t best, const KindTimes& kind) {
     const double best_time = known[best].times->median();
     const double slow = slowness(known);
@@ -167,7 +167,7 @@ std::string times_text(std::span<const TimedArm> known, std::uint64_t accesses) 
 std::size_t pick_of(std::span<const TimedArm> known, const KindTimes& kind) {
     const std::size_t best = best_of(known, kind.current);
     if (best == known.size()) return 0;
-    // The first access may have paid for memory that later ones use again.
+    // The first access may have paid for memory that later ones reuse, so its arm is timed twice.
     if (known[best].count() == 1 && kind.spent.accesses == 1) return best;
     return worth_trying(known, best, kind);
 }
@@ -201,8 +201,8 @@ void LearnedTimes::put(KindTimes kind) {
     if (kinds_.size() > kKindsMost) kinds_.pop_back();
 }
 
-/// Returns the kind of a trial, in front of the others, with all arms of the trial. Arms that no
-/// longer apply are dropped where they would be too many.
+/// Moves the kind of a trial to the front, adds all arms of the trial to it, and returns it. Drops
+/// arms that no longer apply if there are too many.
 KindTimes& LearnedTimes::bring_forward(const Trial& trial) {
     const auto found = std::ranges::find(kinds_, trial.kind, &KindTimes::kind);
     if (found == kinds_.end()) {

@@ -14,13 +14,13 @@ namespace oratorio {
 
 /// The measured times of an arm for one kind of access.
 struct ArmTimes {
-    /// Number of times that are kept, the latest last. A change of the storage's speed shows in
-    /// them.
+    /// Number of times that are kept, the latest last: enough to show a change of the storage's
+    /// speed.
     static constexpr std::size_t kKept = 8;
 
     ArmEstimate of;
     std::vector<double> seconds;  ///< the latest times, at most kKept
-    std::size_t unsaved = 0;      ///< how many of the latest times no file has yet
+    std::size_t unsaved = 0;      ///< how many of the latest times aren't saved yet
 
     [[nodiscard]] bool measured() const { return !seconds.empty(); }
     /// Returns the median of the latest times; of two times the shorter one, because the first
@@ -33,7 +33,7 @@ struct KindTimes {
     AccessKind kind;
     std::vector<ArmTimes> arms;
     Arm current;  ///< the arm in use, while no other is tried
-    Arm next;     ///< the arm of the next access, if those of the last one apply to it
+    Arm next;     ///< the arm of the next access, if the same arms apply to it
     /// The time that accesses of this kind have taken, in total or since the last save.
     struct Spent {
         std::uint64_t accesses = 0;
@@ -41,7 +41,7 @@ struct KindTimes {
         double excess = 0;  ///< seconds that tried arms took longer than the arm in use
     };
     Spent spent;
-    Spent unsaved;  ///< the part of `spent` that no file has yet
+    Spent unsaved;  ///< the part of `spent` that isn't saved yet
 };
 
 /// The part of the learned table that a plan was made with.
@@ -73,7 +73,7 @@ class LearnedTimes {
     void merge(const LearnedTimes& other);
     /// Marks all times as saved in a file.
     void mark_saved();
-    /// Returns the seconds of all accesses whose times no file has yet.
+    /// Returns the seconds of all accesses whose times aren't saved yet.
     [[nodiscard]] double unsaved_seconds() const;
 
     [[nodiscard]] std::span<const KindTimes> kinds() const { return kinds_; }

@@ -17,7 +17,7 @@
 namespace oratorio {
 
 [[nodiscard]] std::string to_text(const LearnedTimes& learned);
-/// Returns only the kinds of access that this many ranks make.
+/// Returns the part of the table that is about accesses of `ranks` ranks.
 [[nodiscard]] LearnedTimes for_ranks(const LearnedTimes& learned, int ranks);
 /// Parses the text of to_text(). Returns nothing if the text is of another version or malformed.
 /// Leaves out arms of methods that this version doesn't have.

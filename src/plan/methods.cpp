@@ -133,8 +133,7 @@ std::string_view left_out(const Method& method, const PlanInputs& s) {
     const StoragePart& storage = method.storage_part();
     const Toggle collective = s.reads() ? s.options->cb_read : s.options->cb_write;
     const Toggle sieving = s.reads() ? s.options->ds_read : s.options->ds_write;
-    // If ranks can share data in memory, the data is neither sent between them nor fetched by each
-    // of them.
+    // If ranks can share memory, data needn't be sent between them, or fetched by each of them.
     const bool shared = collective != Toggle::disable && node_is_shared(s);
     if (shared && exchange.sends_messages) return "left out: the ranks share memory";
     if (shared && storage.buffered && !exchange.aggregated && s.ranks_with_data > 1 &&
@@ -167,8 +166,8 @@ double round_bytes(const Method& method, const PlanInputs& s) {
     return method.on_node() ? std::min(buffer, double{kSharedSlotBytes}) : buffer;
 }
 
-/// Refuses a method that goes through the whole hull where the data is too thin, so that the time
-/// of an access stays in proportion to its data. A hull of terabytes with a few bytes of data would
+/// Refuses a method that goes through the whole hull if the data is too sparse, so that the time of
+/// an access stays in proportion to its data. A hull of terabytes with a few bytes of data would
 /// take millions of empty rounds.
 std::string_view refuses_thin(const Method& method, const PlanInputs& s) {
     constexpr double kRoundsOfAny = 256;
@@ -197,9 +196,9 @@ double least_of(std::span<const Candidate> candidates) {
     return least;
 }
 
-/// Returns, of the methods whose estimates the model can't tell from the least, the cheapest of
-/// those in which ranks wait least for each other; null if `auto` may choose none. REQUIRES: the
-/// candidates are in the order of kMethods.
+/// Compares the methods whose estimates the model can't tell from the least, and returns the
+/// cheapest of those in which ranks wait least for each other; null if `auto` may choose none.
+/// REQUIRES: the candidates are in the order of kMethods.
 const Candidate* best_of(std::span<const Candidate> candidates, double least) {
     constexpr double kUncertainty = 1.1;
     const auto waiting = [&](const Candidate& one) {

@@ -16,7 +16,7 @@ namespace oratorio {
 
 /// The order in which the parts of a method work, and what runs in parallel.
 struct Schedule {
-    /// Stands for as many slots as give kSharedSlots on the node.
+    /// Value of `slots`: the aggregators divide kSharedSlots or kSharedLoadSlots between them.
     static constexpr int of_node = 0;
     int slots = 1;               ///< sub-buffers of an aggregator
     int aggregators_max = 0;     ///< limit; 0 = the number from plan/aggregators
@@ -74,8 +74,8 @@ inline constexpr int kSharedSlots = 8;
 /// The number of slots of all aggregators of a node where any rank may load a round. It exceeds
 /// kSharedSlots, because with more open rounds a rank works longer before it waits.
 inline constexpr int kSharedLoadSlots = 16;
-/// The number of ranks from which `auto` considers two layers. With fewer, messages to one
-/// aggregator are too few for a second copy of the data to pay (Kang et al. 2019, figure 3).
+/// `auto` considers two layers for jobs of at least this many ranks. With fewer, an aggregator gets
+/// too few messages for a second copy of the data to pay (Kang et al. 2019, figure 3).
 inline constexpr int kLayersPayFrom = 512;
 /// Bytes that list I/O packs at a time into a bounce buffer, if memory pieces are small.
 inline constexpr Bytes kStagingBytes = 512 << 10;
@@ -99,7 +99,7 @@ inline constexpr Bytes kMapWindowAlignment = 2 << 20;  // the largest folios of 
 /// the hint cb_buffer_size is set.
 [[nodiscard]] Bytes default_buffer(const PlanOptions& options);
 
-/// Returns the most slots that a collective access with messages may have.
+/// Returns the maximum number of slots of a collective access with messages.
 [[nodiscard]] int slots_most(const PlanOptions& options);
 
 /// Returns true if a method name or a hint requests a sparse graph.
@@ -121,8 +121,8 @@ struct Choice {
     CostTerms terms;  ///< terms of the chosen method, if it uses messages
 };
 
-/// Chooses the method requested by name or by the cb/ds hints if it applies, else the cheapest
-/// automatic one. Pure.
+/// Chooses the method requested by name if it applies, else the cheapest that `auto` may choose (or
+/// one about as cheap in which ranks wait less). Pure.
 [[nodiscard]] Choice choose_method(const PlanInputs& inputs);
 
 }  // namespace oratorio

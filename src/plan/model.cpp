@@ -40,7 +40,7 @@ double sending(const JobShape& shape, const Costs& costs, const Load& load) {
            copying(costs, load) + answers;
 }
 
-/// Returns the aggregators' work for the messages that they receive, without receiving them.
+/// Returns the aggregators' work for the messages that they receive, without that of taking().
 double placing(const JobShape& shape, const Costs& costs, const Load& load) {
     const double answers = shape.reads ? load.messages() * costs.send_message : 0;
     return load.all_pieces() * costs.message_piece + copying(costs, load) +
@@ -141,8 +141,7 @@ double cores_time(const JobShape& shape, const NodeLoad& node, const Costs& cost
 }  // namespace
 
 double agreements(const Costs& costs, double ranks, double nodes, int reductions) {
-    // The ranks of a node share its cores. Between nodes a reduction has a step per power of two of
-    // their number.
+    // The ranks of a node share its cores. Between nodes a reduction takes log2(nodes) steps.
     const double of_node = ranks / nodes;
     const double one = of_node * costs.collective + std::log2(nodes) * costs.far_message;
     return reductions * one + (ranks - of_node) * sizeof(AccessSummary) * costs.far_byte;

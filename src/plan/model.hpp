@@ -51,7 +51,7 @@ struct TargetLoad {
     double writers = 0;  ///< aggregators that write to the target
 };
 
-/// One round: lists of loads of which the slowest determines the time. An entry may stand for many
+/// One round: lists of loads; the slowest entry determines the time. An entry may represent many
 /// similar ones.
 struct RoundLoad {
     std::span<const NodeLoad> nodes;
@@ -71,9 +71,9 @@ struct JobShape {
     double senders = 1;            ///< ranks that exchange messages with aggregators
     double local_aggregators = 0;  ///< number on all nodes; 0: one layer
     bool in_windows = false;       ///< data goes through windows of the local aggregators
-    double in_flight = 1;          ///< messages of a sender under way
+    double in_flight = 1;          ///< messages that a sender has in flight
     double slots = 1;
-    double takes_turns = 1;        ///< aggregators that share a storage, which works in parallel
+    double takes_turns = 1;        ///< aggregators that take turns at the same storage
     double stores_at_once = 1;     ///< storage calls of a node that don't wait for each other
     bool stored_by_cores = false;  ///< storage calls go through a page cache
     bool linked_by_cores = false;  ///< nodes share a machine, and its cores carry their messages
@@ -101,12 +101,12 @@ struct CostTerms {
 /// Returns the time of `reductions` reductions over all ranks. The first one also carries the
 /// summaries of all other nodes to each node.
 [[nodiscard]] double agreements(const Costs& costs, double ranks, double nodes, int reductions);
-/// Returns the most messages that wait in the queue of an aggregator which receives `messages` in a
-/// round. Each rank has a limited number of messages under way, spread over the aggregators.
+/// Returns the maximum queue length of an aggregator that receives `messages` messages in a round.
+/// Each rank has a limited number of messages in flight, spread over the aggregators.
 [[nodiscard]] double queue_depth(const JobShape& shape, double messages);
 [[nodiscard]] RoundTerms terms_of(const JobShape& shape, const RoundLoad& load, const Costs& costs);
-/// Returns the terms of an access with `scale` times the given rounds. REQUIRES: there is at least
-/// one round.
+/// Returns the terms of an access that repeats the given rounds `scale` times. REQUIRES: there is
+/// at least one round.
 [[nodiscard]] CostTerms terms_of(const JobShape& shape, std::span<const RoundTerms> rounds,
                                  double scale, double agreements);
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a plan is made from in addition to the accesses: what the hints say, the facts about ranks
-// and file system, and what the ranks have found out about shared memory. As Agreed values, all of
-// these may steer collective choices.
+// The inputs of a plan other than the accesses: hints, facts about ranks and file system, and what
+// the ranks have found out about shared memory. As Agreed values they may steer collective choices.
 #pragma once
 
 #include <string>
@@ -69,7 +68,7 @@ struct AgentFacts {
     SharedList<Rank> ranks;  ///< agent i has the blocks i, i + n, ...; empty: no agents
     int threads = 0;         ///< threads of each agent
     Bytes block = 0;
-    Bytes message = 0;     ///< most bytes of a request
+    Bytes message = 0;     ///< maximum bytes of a request
     bool refused = false;  ///< agents were requested, but could not be started
 };
 
@@ -80,7 +79,7 @@ struct PlanFacts {
     bool alone = true;         ///< no other rank has the file open
     int ranks_of_machine = 1;  ///< ranks with the file open on the machine that has most of them
     double cores_of_machine = 1;
-    long file_system = 0;            ///< type, as statfs(2) numbers it
+    long file_system = 0;            ///< f_type, see statfs(2)
     bool local_file_system = false;  ///< the file system is local to the node
     bool asynchronous = false;       ///< storage calls progress while the caller does other things
     AgentFacts agents;
@@ -90,7 +89,7 @@ struct PlanFacts {
     Costs costs;
 };
 
-/// The options and facts that accesses are planned with. The value is made again when hints change.
+/// The options and facts that accesses are planned with. Rebuilt when hints change.
 struct PlanConfig {
     PlanOptions options;
     PlanFacts facts;

@@ -51,7 +51,7 @@ using OrderMaker = RoundOrder (*)(const Plan& plan, std::span<const DiskExtent> 
 [[nodiscard]] RoundOrder by_place(const Plan& plan, std::span<const DiskExtent> places);
 
 /// Maximum number of rounds, of all aggregators together, that are ordered by place. The limit
-/// keeps the message small in which one rank sends the order to the others.
+/// bounds the message in which one rank sends the order to the others.
 inline constexpr std::int64_t kOrderedRoundsMost = 1 << 16;
 
 }  // namespace oratorio

@@ -88,8 +88,8 @@ Bytes uncut(const PlanInputs&) {
     return INT64_MAX;
 }
 
-/// Returns the unit at which domains begin: the stripe, if stripes are small enough for each
-/// aggregator to get one.
+/// Returns the alignment of file domains: a stripe if each aggregator can get at least one, else a
+/// page.
 Bytes unit_of(const PlanInputs& s, int aggregators) {
     const Bytes unit = s.options->striping_unit;
     return unit > 0 && unit <= s.hull.length() / aggregators ? unit : kPage;

@@ -37,7 +37,8 @@ struct RequestPart {
 enum class DomainsKind {
     even,
     block,    ///< even, but cut at any byte (HPF BLOCK)
-    sliced,   ///< even, with a slice of every part if the data's parts interleave in memory
+    sliced,   ///< the data's parts (variables, say) each divided evenly, if they interleave in
+              ///< memory; otherwise as `even`
     cyclic,   ///< blocks of oratorio_cyclic_block bytes in turn
     chunks,   ///< parts as large as the collective buffer in turn; even if they all fit at once
     stripes,  ///< stripes of the file system by their number in the file
@@ -49,13 +50,13 @@ struct DomainsPart {
     FileDomains (*make)(const PlanInputs& inputs, int aggregators);
     bool sliced = false;     ///< a domain has a slice of every part of the data
     bool by_target = false;  ///< each storage target has one aggregator
-    /// Returns the contiguous bytes in a domain; INT64_MAX if only buffers cut it.
+    /// Returns the block size of a domain in bytes; INT64_MAX if it isn't divided into blocks.
     Bytes (*block)(const PlanInputs& inputs);
 };
 
 /// Which ranks exchange data with which aggregators.
 enum class GraphKind {
-    dense,   ///< an aggregator with all ranks that have a hull touching its region
+    dense,   ///< all ranks whose hulls touch the aggregator's region
     sparse,  ///< only ranks that really have data there, found by one global pass
     count,
 };
@@ -88,7 +89,7 @@ struct ExchangePart {
     bool anyone_loads = false;    ///< ranks other than a round's aggregator may load it
     /// Returns "" if the part applies, else the reason why it doesn't.
     std::string_view (*refuses)(const PlanInputs& inputs) = nullptr;
-    /// Returns the nanoseconds of an access with this exchange. Null without exchange.
+    /// Returns the estimated nanoseconds of an access with this exchange. Null without exchange.
     double (*estimate)(const Method& method, const PlanInputs& inputs) = nullptr;
 };
 
@@ -133,7 +134,7 @@ struct StoragePart {
     double (*estimate)(const PlanInputs& inputs) = nullptr;
 };
 
-/// Says whether the storage learns in advance what will be read.
+/// Whether ranges are announced to the storage before they are read.
 enum class ReadAheadKind {
     none,
     ranges,  ///< one range per file block, a few blocks ahead of the access
@@ -149,11 +150,11 @@ struct ReadAheadPart {
     double (*estimate)(const PlanInputs& inputs) = nullptr;
 };
 
-/// Returns true if data can be found by its offset.
+/// Returns true if data can be found by its file offset.
 [[nodiscard]] bool is_monotonic(const PlanInputs& inputs);
-/// Returns true if ranks can work for one another.
+/// Returns true if ranks can exchange data through aggregators.
 [[nodiscard]] bool can_exchange(const PlanInputs& inputs);
-/// Returns true if all ranks can work for one another through shared memory.
+/// Returns true if all ranks can exchange data through shared memory.
 [[nodiscard]] bool node_is_shared(const PlanInputs& inputs);
 
 [[nodiscard]] const RequestPart& part_of(RequestKind kind);

@@ -108,7 +108,7 @@ Bytes slot_bytes_most(const PlanInputs& s, const Plan& plan, int slots) {
         return (plan.domains.block() + kPage - 1) / kPage * kPage;
     if (!plan.method->on_node()) return s.slot_most;
     if (!plan.any_rank_loads()) return plan.keeps_holes() ? kSharedSlotBytes / 2 : kSharedSlotBytes;
-    // A sub-buffer that is filled several times is in a cache all times but the first.
+    // A sub-buffer that is filled several times is in a cache from the second time on.
     constexpr Bytes kTimes = 4;
     constexpr Bytes kLeast = 64 << 10;
     const Bytes filled = kTimes * slots * std::ssize(plan.aggregators);
@@ -128,7 +128,7 @@ void set_buffers(Plan& plan, Bytes buffer, int slots, Bytes slot_bytes_max = INT
 }
 
 /// Chooses what runs while an aggregator stores a round. On a node with shared collective buffers
-/// and a page cache, the other ranks keep the cores busy, so another thread would only add
+/// and a page cache, the other ranks keep the cores busy, so another thread would only add context
 /// switches.
 Overlap overlap_of(const PlanInputs& s, const Plan& plan) {
     if (plan.slots == 1 || plan.any_rank_loads()) return Overlap::none;
@@ -143,7 +143,7 @@ Loads loads_of(Direction direction, Extent hull, Bytes bytes) {
     return must_ask ? Loads::after_asking : Loads::by_aggregator;
 }
 
-/// Returns true if ranks should first tell each other where they really have data, though no hint
+/// Returns true if ranks should first tell each other where they really have data, even if no hint
 /// requests it. That costs one more gather. It pays between nodes, where messages without data cost
 /// most, if a rank's hull touches many regions and is mostly holes. A method requested by name
 /// stays as the papers describe it.
@@ -174,8 +174,7 @@ int aggregators_per_node(const Method& method, int by_messages) {
     return method.on_node() ? kSharedAggregators : by_messages;
 }
 
-/// Returns how many ranks on average have data at a place of the file; 1 if each has a part of its
-/// own.
+/// Returns how many ranks, on average, have data at a file offset; at least 1.
 double overlap(const PlanInputs& s) {
     return std::max(1.0, s.hulls / static_cast<double>(std::max<Bytes>(1, s.hull.length())));
 }
@@ -193,8 +192,8 @@ int aggregators_by_messages(const PlanInputs& s) {
 }
 
 /// Returns the size limit of sub-buffers that `auto` uses for methods with messages. Data that is
-/// still in a core's cache when it is stored or taken out costs half. A network file system and a
-/// device need long calls, and messages must be worth their header.
+/// still in a core's cache when it is stored or sent costs half as much. Network file systems and
+/// devices need long calls, and messages must be large compared to their headers.
 Bytes slot_by_messages(const PlanInputs& s) {
     constexpr Bytes kInCache = 1 << 20;
     constexpr Bytes kFarCall = 4 << 20;
@@ -205,9 +204,9 @@ Bytes slot_by_messages(const PlanInputs& s) {
         {least, s.options->striping_unit, static_cast<Bytes>(std::ceil(overlap(s))) * kMessage});
 }
 
-/// Returns true if any rank may load a round. A storage call that ends before it returns keeps a
-/// core busy, on any rank. Asynchronous calls run in parallel with the ranks, and each aggregator
-/// keeps its own under way.
+/// Returns true if any rank may load a round. A synchronous storage call keeps a core busy, so any
+/// rank may as well make it. Asynchronous calls run in parallel with the ranks, and each aggregator
+/// keeps its own in flight.
 bool loads_are_shared(const PlanInputs& s, const Plan& plan) {
     return s.reads() && !s.facts->asynchronous && !plan.asks_contents() &&
            plan.method->exchange_part().anyone_loads;
@@ -310,9 +309,9 @@ void expect_aggregators(PlanInputs& s, AllSummaries summaries, const Nodes& node
     s.locality = locality_of(summaries, nodes, s.hull, aggregators);
 }
 
-/// Returns the arm to use by the times of earlier accesses; null if times don't count, if there is
-/// nothing to choose, or if the plan was asked for by name. Accesses that are over in no time
-/// aren't measured, because that would take longer than another arm could save.
+/// Picks an arm by the times of earlier accesses. Returns null if `auto` doesn't learn, if there is
+/// only one arm, or if a hint requests the method or a sparse graph. Very short accesses aren't
+/// measured, because that would take longer than another arm could save.
 std::shared_ptr<const Trial> trial_of(const PlanInputs& s, const Choice& choice) {
     constexpr double kWorthMeasuring = 50e-6;  // seconds
     const LearnedTimes* const learned = s.facts->learned;

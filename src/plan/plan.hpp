@@ -28,13 +28,15 @@ struct Method;
 struct Plan;
 struct Trial;
 
-/// The (round, aggregator) pairs with regions that touch a rank's hull, in the order of rounds. A
-/// rank's own region is the last of its round. So ranks don't all send to the same aggregator at
-/// once, and no aggregator waits for its own data while it holds data for others.
+/// The (round, aggregator) pairs with regions that touch a rank's hull, in the order of rounds.
+/// Within a round, ranks begin at different aggregators, so that they don't all send to the same
+/// one at once. A rank's own region is the last of its round, so that no aggregator waits for its
+/// own data while it holds data for others; if any rank may load rounds, its own region is the
+/// first.
 class RankRegions {
   public:
-    /// Makes the pairs of participant `i` of `graph` (its size() for none), in the order of `rank`.
-    /// REQUIRES: the plan owns the graph and outlives the object.
+    /// Makes the pairs of participant `i` of `graph` (its size() for none), from
+    /// first_aggregator(`rank`) on. REQUIRES: the plan owns the graph and outlives the object.
     RankRegions(const Plan& plan, Rank rank, const Graph& graph, std::size_t i);
     [[nodiscard]] bool at_end() const;
     [[nodiscard]] std::int64_t round() const { return round_; }
@@ -53,7 +55,7 @@ class RankRegions {
     int turn_ = 0;
 };
 
-/// The most rounds of one aggregator that can be under way at once. Shared memory of a node and
+/// Maximum number of rounds of one aggregator in progress at once. Shared memory of a node and
 /// reports of failures have this many places.
 inline constexpr int kSlotsMost = 8;
 
@@ -81,7 +83,7 @@ struct AccessTotals {
     int ranks = 0;  ///< ranks with data
 };
 
-/// Which rank loads a round of a read, and what of it.
+/// Which rank loads a round of a read, and which bytes of it.
 enum class Loads {
     by_aggregator,  ///< the round's aggregator, the whole region
     after_asking,   ///< the aggregator, only what the ranks want: it first asks them
@@ -125,7 +127,7 @@ struct TwoPhase {
     Partners partners = Partners::by_hull;
     Ending ending = Ending::agreed;
     /// False if the plan can't be used again at another offset: an aggregator or local aggregator
-    /// has no data, so it can't know how far the others moved on.
+    /// has no data, so it can't know how far the others have advanced.
     bool shiftable = true;
 };
 
@@ -162,7 +164,7 @@ struct Plan {
     bool atomic = false;      ///< each rank locks its hull around its access
     Extent hull;              ///< hull of the data of all participants
     Bytes bytes = 0;          ///< data bytes of all participants
-    AccessTotals all;         ///< of all ranks, also where each rank plans for its own data
+    AccessTotals all;         ///< of all ranks, even if each rank plans for its own data
     bool covered = false;     ///< the pieces tile the hull exactly once: no holes, no overlaps
     int ranks_with_data = 0;  ///< number of ranks that take part with data
 
@@ -188,8 +190,8 @@ struct Plan {
     [[nodiscard]] bool any_rank_loads() const { return loads == Loads::by_any_rank; }
     /// REQUIRES: the route is OwnCalls.
     [[nodiscard]] const OwnCalls& own_calls() const { return std::get<OwnCalls>(route); }
-    /// The next five return what an alternative of `route` says, or for other alternatives what
-    /// holds there: one layer, hulls, an agreement, shiftable, and no limit (0).
+    /// The next five return a member of `route`, or if its current alternative doesn't have that
+    /// member: one layer, by_hull, agreed, true, and 0 (no limit).
     [[nodiscard]] const Layers& layers() const;
     [[nodiscard]] Partners partners() const;
     [[nodiscard]] Ending ending() const;
@@ -220,17 +222,16 @@ struct Plan {
     /// the whole plan: they are on one node. Takes O(ranks) time; the size of the slice doesn't
     /// grow with ranks that `rank` doesn't deal with.
     [[nodiscard]] Plan for_rank(Rank rank, const Nodes& nodes) const;
-    /// Returns true if the plan is right `by` bytes further on in the file, too, for the same data.
+    /// Returns true if the plan is also right for the same data `by` bytes later in the file.
     [[nodiscard]] bool can_move(Offset by) const;
-    /// Returns the same plan, `by` bytes further on in the file.
+    /// Returns the same plan, shifted by `by` bytes in the file.
     [[nodiscard]] Plan moved(Offset by) const;
     /// Returns the index of `rank` among the aggregators, -1 if it isn't one.
     [[nodiscard]] int aggregator_index(Rank rank) const { return aggregators.index_of(rank); }
     /// Returns the index of the aggregator with which `rank` begins each round; the others follow
     /// in their order. A rank that is an aggregator begins with the aggregator after itself, so
     /// that its own index comes last. If any rank may load, it begins with its own index, so that
-    /// no rank need touch another's data where data lies apart. Returns 0 if there are no
-    /// aggregators.
+    /// ranks with separate data need not touch each other's. Returns 0 if there are no aggregators.
     [[nodiscard]] int first_aggregator(Rank rank) const;
     /// Returns the region that aggregator `index` handles in `round`; may be empty.
     [[nodiscard]] Region region(int index, std::int64_t round) const {
@@ -267,15 +268,15 @@ struct Plan {
 /// Returns the read-ahead that the hints request.
 [[nodiscard]] Ahead ahead_of(const PlanOptions& options);
 
-/// The least that message_bytes_of() returns.
+/// The smallest value that message_bytes_of() returns.
 inline constexpr Bytes kMessageMin = 4096;
-/// Returns the most bytes of a message in a plan with these options. It is small enough that
+/// Returns the maximum size of a message in a plan with these options. It is small enough that
 /// messages never outgrow the collective buffer that they fill.
 [[nodiscard]] Bytes message_bytes_of(const PlanOptions& options);
 
-/// Returns the most pieces of a message that isn't packed, where other messages have at most
-/// `message_bytes`. The description of a piece, and the memory that hosts keep for it during the
-/// transfer, take less than 64 bytes. So all of it takes no more memory than such a message.
+/// Returns the maximum number of pieces in a message that isn't packed. The description of a piece,
+/// and the memory that the host MPI keeps for it during the transfer, take less than 64 bytes, so
+/// all pieces together take no more memory than a packed message of `message_bytes`.
 [[nodiscard]] constexpr std::int64_t message_pieces_of(Bytes message_bytes) {
     return message_bytes / 64;
 }

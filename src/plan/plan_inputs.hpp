@@ -19,7 +19,7 @@ struct PlanInputs {
     int ranks_with_data = 0;
     Extent hull;
     Bytes bytes = 0;
-    Bytes bytes_max = 0;  ///< most bytes of one rank
+    Bytes bytes_max = 0;  ///< largest number of bytes of one rank
     std::int64_t pieces = 0;
     std::int64_t memory_pieces = 0;
     std::int64_t memory_lines = 0;  ///< cache lines of memory that hold small pieces
@@ -37,10 +37,10 @@ struct PlanInputs {
     /// one node.
     double group_hulls = 0;
     /// The locality with even file domains of `aggregators` aggregators. Not set if data is assumed
-    /// to go to all nodes alike.
+    /// to spread evenly over all nodes.
     std::optional<Locality> locality;
     bool large_layout = false;  ///< some rank has flag_large_layout
-    /// Distance of the parts, as AccessSummary::period; unused with one part.
+    /// Distance between the parts, as in AccessSummary::period; unused with one part.
     Bytes period = 0;
     std::int64_t parts = 1;
     const PlanOptions* options = nullptr;

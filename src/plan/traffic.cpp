@@ -17,7 +17,7 @@ double slot_bytes(const Method& method, const PlanInputs& s, int slots) {
     return static_cast<double>(std::max(kPage, std::min(share, wanted)));
 }
 
-/// Estimates the regions, of all rounds, that the hull of a participant touches.
+/// Estimates how many regions, over all rounds, the hull of a participant touches.
 double regions_touched(const Method& method, const PlanInputs& s, const Traffic& t) {
     const double hull = s.hulls / std::max(1, s.ranks_with_data);
     const double domain = static_cast<double>(s.hull.length()) / t.aggregators;

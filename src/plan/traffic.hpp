@@ -25,8 +25,8 @@ struct Traffic {
 [[nodiscard]] double groups_of(const PlanInputs& inputs);
 
 /// Estimates the traffic. Participants and aggregators are assumed to be spread evenly over the
-/// nodes. Their data is assumed to be spread evenly over the aggregators, unless `inputs` knows how
-/// much of the data stays. Pure.
+/// nodes. Their data is assumed to be spread evenly over the aggregators, unless `inputs` has a
+/// locality. Pure.
 [[nodiscard]] Traffic traffic_of(const Method& method, const PlanInputs& inputs);
 
 }  // namespace oratorio
