@@ -30,7 +30,7 @@ auto find_key(const Rows& rows, std::string_view key) {
     return found == rows.end() ? nullptr : &*found;
 }
 
-/// Returns what becomes of a hint, for the user; `value` is the value in use.
+/// Describes the effect of a hint for the user; `value` is the value in use.
 std::string fate(const std::string& key, const std::string& given, const std::string& value) {
     if (const HintRow* const row = find_key(hint_rows(), key)) {
         std::string text = value == given ? "" : "; in use: " + (value.empty() ? "none" : value);
@@ -45,8 +45,7 @@ std::string fate(const std::string& key, const std::string& given, const std::st
     return "; unknown, ignored";
 }
 
-/// Returns where a key's value comes from, also if it was given by a synonym or another key that
-/// stands for it.
+/// Returns where a key's value comes from, even if a synonym or another key set it.
 std::string_view origin_of(const std::string& key, const HintOrigins& origins) {
     if (const auto found = origins.find(key); found != origins.end()) return found->second;
     for (const HintMeaning& meaning : hint_meanings()) {

@@ -71,7 +71,7 @@ std::vector<Source> by_strength(const HintSources& sources, const HintMap& info,
     return all;
 }
 
-/// Returns the keys that `key` sets: those that it stands for, or else itself.
+/// Returns the keys that `key` sets: the targets of its rows in the table, or else `key` itself.
 std::set<std::string_view> targets_of(std::string_view key) {
     std::set<std::string_view> targets;
     for (const HintMeaning& meaning : hint_meanings()) {
@@ -111,8 +111,7 @@ std::optional<std::string> take_text(std::string_view& all) {
     return text;
 }
 
-/// A number that a rank adds if it can't read the hints; it is larger than the number of ranks can
-/// be.
+/// Added to the sum by a rank that can't read the hints. Larger than any number of ranks.
 constexpr std::uint64_t kUnreadable = std::uint64_t{1} << 32;
 
 }  // namespace
@@ -154,7 +153,7 @@ HintOrigins hint_origins(const HintSources& sources, const HintMap& info, std::s
 Result<Agreed<AgreedHints>> agree_on_hints(Transport& transport, const GivenHints& mine) {
     struct Head {
         std::uint64_t length;
-        std::uint64_t learned;  ///< bytes at the text's end
+        std::uint64_t learned;  ///< bytes of learned times at the end of the text
         Bytes buffer_most;
     };
     std::string text = encode_hints(mine.map) + mine.learned;

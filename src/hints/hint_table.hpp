@@ -45,8 +45,8 @@ struct HintRow {
     HintRole role;
 };
 
-/// Says that `key` with this value stands for `target` with that value. A synonym has empty values:
-/// it stands for `target` with any value, which is passed on as it is.
+/// Says that `key`=`value` means `target`=`target_value`. A synonym has empty values: any value of
+/// `key` is passed on to `target` unchanged.
 struct HintMeaning {
     std::string_view key;
     std::string_view value;
@@ -54,7 +54,7 @@ struct HintMeaning {
     std::string_view target_value;
 };
 
-/// Returns a text for the user that describes which values are allowed.
+/// Describes the allowed values for the user.
 [[nodiscard]] std::string allowed_values(const HintKind& kind);
 /// Returns the words that a value may be; none if the values aren't words.
 [[nodiscard]] std::vector<std::string_view> hint_words(const HintKind& kind);

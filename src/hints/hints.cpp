@@ -163,7 +163,7 @@ HintWarning warning(std::string_view key, std::string_view given, std::string_vi
             "hint " + std::string(key) + ": '" + std::string(given) + "' " + std::string(what)};
 }
 
-/// Returns a text that suggests what a value was meant to be, or lists the allowed values.
+/// Suggests what a value was meant to be, or lists the allowed values.
 std::string allowed_instead(const HintKind& kind, std::string_view given) {
     if (const std::string_view instead = meant(given, hint_words(kind)); !instead.empty())
         return " (did you mean " + std::string(instead) + "?)";
@@ -180,8 +180,8 @@ HintWarning warning(const HintRow& row, Verdict verdict, std::string_view given,
                    what + "; " + (used.empty() ? "it is ignored" : used + " is used"));
 }
 
-/// Returns `given` with the hints that synonyms and other keys stand for. Records the valid ones of
-/// these keys as accepted.
+/// Returns `given` and the hints that its synonyms and other keys set. Records those of these keys
+/// that have valid values as accepted.
 HintMap expand(const HintMap& given, Hints& hints, std::vector<HintWarning>& warnings) {
     HintMap expanded = given;
     HintMap misunderstood;

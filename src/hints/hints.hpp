@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Hints: the info keys Oratorio acts on, reports or accepts, from one table (hints.def).
-// Values are 64-bit and parsed strictly: a malformed value of a known key is warned about once,
-// with the value used instead; unknown keys are ignored as MPI wants (MPI-4.1, 14.2.8). Precedence,
+// Hints: the info keys Oratorio acts on, reports or accepts, from one table (hints.def). Values are
+// 64-bit and parsed strictly: a malformed value of a known key causes one warning, which names the
+// value used instead; unknown keys are ignored, as MPI requires (MPI-4.1, 14.2.8). Precedence,
 // weakest first: defaults, system/ROMIO_HINTS file, variables of other implementations
 // (site_settings.hpp), MPICH_MPIIO_HINTS, ORATORIO_METHOD and ORATORIO_LEARN, ORATORIO_HINTS, the
-// program's info. The root's values hold on all ranks.
+// program's info. Rank 0's values apply on all ranks.
 #pragma once
 
 #include <climits>
@@ -26,10 +26,10 @@ using HintMap = std::map<std::string, std::string>;  ///< key -> text of the val
 
 /// How bytes reach the file.
 enum class StoreChoice { automatic, posix, uring, thread, uncached, count };
-/// Locks that keep handles and nodes from undoing each other's writes: the file system's or the
+/// Locks that keep handles and nodes from overwriting each other's data: the file system's or the
 /// job's.
 enum class LockChoice { automatic, file, job, count };
-/// What moves nonblocking and split accesses on.
+/// What advances nonblocking and split accesses.
 enum class ProgressChoice { automatic, thread, calls, start, count };
 
 /// Whether `auto` learns from the times of accesses: for later jobs, too, within the job, or never.
@@ -45,10 +45,10 @@ struct Hints {
     int uring_depth = 16;
     int file_permissions = 0666;         ///< file_perm, octal
     bool no_independent_access = false;  ///< romio_no_indep_rw
-    Bytes shared_write_behind = 0;       ///< 0: each record is written when its call returns
+    Bytes shared_write_behind = 0;       ///< 0: each record is written before its call returns
     bool synchronized_flush = false;
     std::int64_t start_iodevice = -1;
-    HintMap accepted;  ///< known keys that change nothing here, reported back as given
+    HintMap accepted;  ///< known keys without a member here, to be reported
 };
 
 /// Maximum size of a buffer if nothing is known about the machine.
@@ -57,7 +57,7 @@ inline constexpr Bytes kBufferMost = Bytes{1} << 40;
 /// One rank's contribution to the agreement on hints.
 struct GivenHints {
     HintMap map;
-    /// Maximum buffer that its machine can provide, see parse_hints.
+    /// Maximum size of a buffer that the rank's machine can provide, see parse_hints().
     Bytes buffer_most = kBufferMost;
     std::string learned;  ///< rank 0, at open: the times of earlier jobs (plan/learning_text)
 
@@ -104,8 +104,8 @@ struct HintWarning {
 
 struct ParsedHints {
     Hints hints;
-    /// One warning for each malformed value, and one if buffers would be larger than `buffer_most`
-    /// and are made smaller.
+    /// Warnings about misspelt keys, about malformed or out-of-range values, and about values that
+    /// are reduced because of `buffer_most`.
     std::vector<HintWarning> warnings;
 };
 

@@ -46,7 +46,7 @@ std::vector<std::string_view> known_keys() {
 }  // namespace
 
 std::string_view meant(std::string_view word, std::span<const std::string_view> known) {
-    constexpr std::size_t kLongest = 64;  // a longer word is none of ours
+    constexpr std::size_t kLongest = 64;  // no known word is longer
     constexpr std::size_t kShort = 6;     // in a shorter word two wrong letters are too many
     if (word.size() > kLongest) return {};
     std::size_t least = word.size() < kShort ? 2 : 3;

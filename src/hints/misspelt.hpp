@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Finds misspelt hints and variables. MPI wants unknown hints to be ignored, but a name that is
-// nearly known is a mistake.
+// Finds misspelt hints and variables. MPI requires unknown hints to be ignored, but a name close to
+// a known one is probably a mistake.
 #pragma once
 
 #include <span>
@@ -17,13 +17,13 @@ namespace oratorio {
 [[nodiscard]] std::string_view meant(std::string_view word,
                                      std::span<const std::string_view> known);
 
-/// Returns a warning for each key that isn't known but nearly is.
+/// Returns a warning for each unknown key that is close to a known one.
 [[nodiscard]] std::vector<HintWarning> misspelt_hints(const HintMap& given);
 
 /// Returns the environment variables that the library or its command line reads, in lower case.
 [[nodiscard]] std::span<const std::string_view> known_variables();
 
-/// Returns a sentence for each variable with our prefix that isn't known but nearly is.
+/// Returns a sentence for each unknown ORATORIO_ variable that is close to a known one.
 [[nodiscard]] std::vector<std::string> misspelt_variables(std::span<const std::string_view> names);
 
 /// Returns a sentence for each part of the text of ORATORIO_HINTS that isn't key=value.

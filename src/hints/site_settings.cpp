@@ -88,14 +88,14 @@ constexpr SiteVariable kSiteVariables[]{
      "the method chooses how file domains follow stripes"},
 };
 
-/// Returns true if `pattern`, the name of a row, stands for this variable.
+/// Returns true if `pattern`, the name of a row, matches this variable.
 bool is_named(std::string_view pattern, std::string_view name) {
     if (!pattern.ends_with('*')) return pattern == name;
     return name.starts_with(pattern.substr(0, pattern.size() - 1));
 }
 
-/// Returns a text without a unit: 512M, 512MB and 512m are 536870912. Returns a text that is no
-/// such size as it is; parse_hints() then warns about it.
+/// Converts a size with a unit to bytes: 512M, 512MB and 512m become 536870912. Returns any other
+/// text unchanged; parse_hints() warns about it if it isn't a number.
 std::string without_unit(std::string_view text) {
     constexpr std::string_view kUnits = "kmgt";
     std::string unit;
@@ -213,8 +213,8 @@ std::string_view unquoted(std::string_view value) {
     return value.substr(0, value.find('#'));
 }
 
-/// Returns whether a pattern, a glob, matches the path. A pattern without a slash is also tried on
-/// the last part of the path.
+/// Returns whether a glob pattern matches the path. A pattern without a slash is also tried on the
+/// last part of the path.
 bool matches(std::string_view pattern, std::string_view path) {
     const std::string glob(pattern);
     if (fnmatch(glob.c_str(), std::string(path).c_str(), 0) == 0) return true;
@@ -235,7 +235,7 @@ SiteSettings read_site_settings(std::span<const EnvironmentVariable> variables) 
             kSiteVariables, [&](const auto& one) { return is_named(one.name, variable.name); });
         if (row != std::end(kSiteVariables)) known.emplace_back(row, variable);
     }
-    // The order of the table, so that the order of the environment doesn't matter.
+    // Sorts by the order of the table, so that the order of the environment doesn't matter.
     std::ranges::stable_sort(known, {}, [](const auto& pair) { return pair.first; });
     SiteSettings settings;
     Translator translator(settings);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Translates environment variables of other MPI-IO implementations, so that the settings of a site
-// keep their meaning. One table says what becomes of each variable; docs/user/environment.md has
-// the same table.
+// keep their meaning. One table says how each variable is handled; docs/user/environment.md has the
+// same table.
 #pragma once
 
 #include <span>
@@ -28,12 +28,12 @@ struct SiteSettings {
     std::vector<std::string> remarks;
 };
 
-/// What becomes of a variable: `read_elsewhere` variables hold several hints, so bind/process.cpp
+/// How a variable is handled. `read_elsewhere` variables hold several hints, so bind/process.cpp
 /// passes their text to merge_hints().
 enum class SiteRule {
     read_elsewhere,
     unused,
-    number,        ///< the value of the hint `ours`; 0 and -1 are the default
+    number,        ///< the value of the hint `ours`; 0 and -1 set nothing
     size,          ///< the same, with a unit such as M
     off_switch,    ///< false disables the hint `ours`
     file_system,   ///< "nfs" and "ufs" choose the store
@@ -43,7 +43,7 @@ enum class SiteRule {
 };
 
 struct SiteVariable {
-    std::string_view name;  ///< a "*" at its end stands for any characters
+    std::string_view name;  ///< a "*" at its end matches any characters
     std::string_view from;  ///< the implementation that defines it
     SiteRule rule;
     std::string_view ours;    ///< the hints or variables of Oratorio for this purpose; may be ""
