@@ -31,7 +31,7 @@ Error check_mode(const AccessMode& mode, const AccessCall& call) {
     return {};
 }
 
-/// Returns how many etypes `bytes` bytes are, or why they can't be accessed.
+/// Returns the number of etypes in `bytes` bytes, or why they can't be accessed.
 Result<Offset> etypes_of(Bytes bytes, const View& view) {
     if (bytes == INT64_MAX)
         return Error::make(ErrorKind::count, "access: count times datatype is too large");
@@ -49,7 +49,7 @@ void refuse(Access& access, const Error& error) {
 }
 
 /// Places an access that begins at `start`, in etypes of the view. Refuses it if `start` is an
-/// error, or if its data would lie outside of any file.
+/// error, or if its data would lie outside the range of file offsets.
 void place(PlacedAccess& placed, const View& view, const Result<Offset>& start) {
     Access& access = placed.access;
     if (!start) {
@@ -113,8 +113,9 @@ PlacedAccess File::describe(AccessCall& call) const {
         .etypes = 0,
         .device = {},
         .looked_for_devices = false};
-    // An access with the shared file pointer, with conversion or of several ranks looks for drivers
-    // here, because its data may travel while the ranks agree on places, before stage_late().
+    // An access with the shared file pointer or conversion, or a collective one of several ranks,
+    // looks for drivers here: its data may be moved before stage_late(), while ranks agree on
+    // places.
     state_->staging.stage(call, placed,
                           call.at == Positioning::shared || call.conversion ||
                               (call.collective && state.transport.topology().size > 1));
@@ -142,10 +143,9 @@ PlacedAccess File::describe(AccessCall& call) const {
     return placed;
 }
 
-/// Returns true if the access asks for no more than to move few pieces of memory, in a way that
-/// this rank may choose: no data to convert, no memory of a device, no atomic mode, no method by
-/// hint, no independent access queued before it. A caller that doesn't wait can't be kept for a
-/// large access.
+/// Returns true if the access only moves a few pieces of memory, in a way that this rank may
+/// choose: no data to convert, no device memory, no atomic mode, no method by hint, no independent
+/// access queued before it. If the caller doesn't wait, the access must also be small.
 bool File::is_plain(const AccessCall& call, const Begun& begun) const {
     const PlacedAccess& placed = begun.placed;
     const Access& access = placed.access;
@@ -162,10 +162,9 @@ bool File::gathers(const AccessCall& call, const Begun& begun) const {
            begun.placed.access.is_one_piece();
 }
 
-/// Moves the file pointer that the call uses, unless that is the individual one, and returns where
-/// the access begins, in etypes. With the shared file pointer little data to write may be moved
-/// along with it, and is gathered or written then. Collective for an ordered access (all ranks with
-/// the shared file pointer).
+/// Returns where the access begins, in etypes, and advances the shared file pointer if the call
+/// uses it. A small write with the shared file pointer may be gathered or written at the same time.
+/// Collective for an ordered access (all ranks with the shared file pointer).
 Result<Offset> File::claim(const AccessCall& call, Begun& begun) {
     State& state = *state_;
     if (call.at == Positioning::explicit_offset) return call.offset;
@@ -206,11 +205,11 @@ Result<Offset> File::claim_ordered(const AccessCall& call, Begun& begun) {
     return claimed->start;
 }
 
-/// Decides how an access is done that isn't done yet. Returns its offset in the file if this rank
-/// moves it at once, alone and without a plan; nothing if it becomes an operation, which makes a
-/// plan when its turn comes. (A program that appends small records with the shared file pointer
-/// makes no other accesses.) A collective access is moved at once only if it is small and the file
-/// has one rank; a larger one gets a plan even there.
+/// Decides how to do an access that hasn't been moved yet. Returns its offset in the file if this
+/// rank moves it at once, alone and without a plan; nothing if it becomes an operation, which makes
+/// a plan when its turn comes. (A program that only appends small records with the shared file
+/// pointer needs no plan at all.) A collective access is moved at once only if it is small and the
+/// file has one rank; a larger one gets a plan even there.
 std::optional<Offset> File::place_at_once(const AccessCall& call, const Begun& begun) const {
     const Access& access = begun.placed.access;
     if (call.collective) {
@@ -233,9 +232,9 @@ void File::move_at_once(const AccessCall& call, Offset offset, Begun& begun) {
         explainer(call, begun).moved_at_once(access.direction, call.collective, begun.outcome);
 }
 
-/// Begins a call in these steps: describe it; end what must not be overtaken by it; claim its
-/// place; find the place in the file; move the data if that can be done at once. REQUIRES:
-/// `outcome` is as constructed, and outlives the result.
+/// Begins a call in these steps: describe it; complete what it must not overtake; claim its place;
+/// find the place in the file; move the data if that can be done at once. REQUIRES: `outcome` is
+/// default-constructed, and outlives the result.
 File::Begun File::begin(AccessCall& call, bool waits, Outcome& outcome) {
     State& state = *state_;
     if (call.collective && call.direction == Direction::write)
@@ -259,7 +258,7 @@ File::Begun File::begin(AccessCall& call, bool waits, Outcome& outcome) {
     return begun;
 }
 
-/// Makes an operation of the access, which it takes over, and queues it unless it is done.
+/// Moves the access into an operation, and queues the operation unless it is done.
 OperationPtr File::enqueue(const AccessCall& call, Begun& begun) {
     State& state = *state_;
     PlacedAccess& placed = begun.placed;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// AccessExplainer: explains one access to the user who asked for that, when it has ended: how it
-// was done, why, and how fast. It watches the plans that the access is done by, and passes them to
-// the trace. Private to src/file.
+// AccessExplainer: explains one access after its end, if the user asked for that: how it was done,
+// why, and how fast. It observes the plans of the access, and passes them to the trace. Private to
+// src/file.
 #pragma once
 
 #include <string>

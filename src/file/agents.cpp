@@ -40,7 +40,7 @@ AgentFacts facts_of(const Hints& hints, const Nodes& nodes, Bytes file_system_bl
 }
 
 /// Collective. Returns the addresses of all agents in order. `mine` is the address of this rank's
-/// agent, which has the number `index`; null if this rank is no agent.
+/// agent, which has the number `index`; null if this rank isn't an agent.
 Result<std::vector<ServiceAddress>> tell_places(Transport& transport, std::size_t agents,
                                                 const ServiceAddress* mine, std::size_t index) {
     using Words = std::array<std::uint64_t, sizeof(ServiceAddress) / sizeof(std::uint64_t)>;
@@ -59,7 +59,7 @@ Result<std::vector<ServiceAddress>> tell_places(Transport& transport, std::size_
     return places;
 }
 
-/// Returns how much memory of its node a rank needs for the requests that it makes at once.
+/// Returns the bytes of node memory that a rank needs for its concurrent requests.
 Bytes request_memory(const AgentFacts& facts) {
     return std::clamp<Bytes>(std::ssize(facts.ranks), 2, 4) * facts.message;
 }
@@ -71,8 +71,8 @@ bool has_agent(const Topology& topology, const AgentFacts& facts) {
 
 }  // namespace
 
-/// Collective. Maps memory for requests, shared by the ranks of each node with an agent. The ranks
-/// of a node without one send their requests as messages.
+/// Collective. Maps memory for requests, shared by the ranks of each node with an agent. Ranks of a
+/// node without an agent send their requests as messages.
 Result<void> FileAgents::share_memory() {
     const Topology& topology = transport_.topology();
     const Bytes each = request_memory(*facts_);

@@ -25,7 +25,7 @@ DevicePipe::DevicePipe(const OperationContext& context, Access access, DeviceMem
     if (writes()) copy_ahead();
 }
 
-/// Waits for the copies under way: the memory must not pass to another user while they run.
+/// Waits for the copies under way: the memory must not be reused while they run.
 DevicePipe::~DevicePipe() {
     if (queue_) (void)queue_->wait();
 }

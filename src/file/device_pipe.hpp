@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // DevicePipe: an access with memory of a device on this rank. The data goes in pieces through two
-// bounce buffers of the host: one buffer is copied while the other is written or read. Each piece
-// is an access of its own. A collective access goes on until no rank has a piece left; the ranks
-// agree on that at the end of each piece, in messages that the piece needs anyway.
+// bounce buffers in host memory: one buffer is copied while the other is written or read. Each
+// piece is an access of its own. A collective access goes on until no rank has a piece left; the
+// ranks agree on that at the end of each piece, in messages that the piece needs anyway.
 //
 // REQUIRES: stepped by one thread at a time.
 #pragma once
@@ -47,7 +47,7 @@ class DevicePipe {
     DevicePipe(const DevicePipe&) = delete;
     DevicePipe& operator=(const DevicePipe&) = delete;
 
-    /// Moves the access on as Run::step() does, by at most one piece. Returns true when it is done.
+    /// Advances the access as Run::step() does, by at most one piece. Returns true when it is done.
     bool step(int moves);
     [[nodiscard]] std::optional<WaitHint> waits_for() const;
     /// Returns true if the piece under way sends messages between its steps (Run::sends_messages).

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// DeviceStaging: lets accesses with memory of a device go through bounce buffers in the host's
-// memory: in pieces if neither conversion nor atomic mode needs all data at once, else as a whole,
-// like data that is converted. Private to src/file.
+// DeviceStaging: lets accesses with device memory go through bounce buffers in host memory: in
+// pieces if neither conversion nor atomic mode needs all data at once, else as a whole, like data
+// that is converted. Private to src/file.
 #pragma once
 
 #include "device/devices.hpp"
@@ -12,19 +12,19 @@ namespace oratorio {
 
 class DeviceStaging {
   public:
-    /// `devices` may be null: all memory is the host's. All other arguments outlive the staging.
+    /// `devices` may be null: all memory is host memory. All other arguments outlive the staging.
     DeviceStaging(Devices* devices, const OpenedFile& file, const FileHints& hints,
                   UserMessages& messages)
         : devices_(devices), file_(file), hints_(hints), messages_(messages) {}
 
-    /// Stages an access whose memory is a device's. `looks_now`: looks for drivers that were loaded
-    /// since the last look first, because stage_late() would come too late for this access.
+    /// Stages an access whose memory is a device's. `looks_now`: first looks for drivers that were
+    /// loaded since the last look, because stage_late() would come too late for this access.
     void stage(AccessCall& call, PlacedAccess& placed, bool looks_now);
     /// Looks for device drivers if stage() did not, and stages the access if its memory is a
-    /// device's. Returns true if it did so: the access is still to be moved. Called for data that
-    /// our own code is about to copy, which must not touch device memory, and for data that the
-    /// system refused because it can't reach the memory. A driver may have been loaded since the
-    /// last look.
+    /// device's. Returns true if it staged the access, which must then still be moved. Called for
+    /// data that Oratorio is about to copy, which must not touch device memory, and for data that
+    /// the system refused because it can't reach the memory. A driver may have been loaded since
+    /// the last look.
     [[nodiscard]] bool stage_late(AccessCall& call, PlacedAccess& placed);
 
   private:

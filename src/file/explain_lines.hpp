@@ -15,9 +15,9 @@ namespace oratorio {
 /// The members of a JSON object after its kind and its text, as JSON; "" if there are none.
 using JsonMembers = std::string;
 
-/// One way to access data of a file.
+/// The explanation of one way to access data of a file.
 struct Explanation {
-    std::string fingerprint{};  ///< equal for accesses that are done alike
+    std::string fingerprint{};  ///< equal for accesses that are done the same way
     std::string full{};         ///< text with everything, heading included
     std::string brief{};        ///< text without a heading
     std::string advice{};       ///< what would make it faster; "" if unknown
@@ -45,7 +45,7 @@ struct Explanation {
 [[nodiscard]] JsonMembers repeated_members(std::string_view path, int number,
                                            const Repeated& again);
 
-/// Returns the members for what accesses took; `sums` are over all ranks.
+/// Returns the members for the counts and times of accesses; `sums` are over all ranks.
 [[nodiscard]] JsonMembers account_members(std::string_view path, const Stats& sums);
 
 /// Returns the members for the choice of locks. `sentence` says which locks are used, and why.

@@ -25,7 +25,7 @@ struct ExplainedEnd {
     [[nodiscard]] bool complete() const { return error.kind == ErrorKind::none && !cut_short; }
 };
 
-/// The number of repetitions of an explained access, and their rate.
+/// The number of repetitions of an explained access, and their bytes and time.
 struct Repeated {
     int times = 0;
     Bytes bytes = 0;
@@ -48,8 +48,8 @@ struct Repeated {
 /// small.
 [[nodiscard]] std::string repeated_text(int number, const Repeated& again);
 
-/// Returns a short summary, at most 12 lines, of what accesses took. `sums` are over all of the
-/// `ranks` ranks.
+/// Returns a short summary, at most 12 lines, of the counts and times of accesses. `sums` are over
+/// all of the `ranks` ranks.
 [[nodiscard]] std::string summary_text(const Stats& sums, int ranks);
 
 }  // namespace oratorio

@@ -56,13 +56,13 @@ struct AccessCall {
                     ///< with no data
 };
 
-/// The thread that moves operations on: the program's, or our helper thread, which calls neither
-/// MPI nor code of the program.
+/// The thread that steps operations: the program's, or the helper thread, which calls neither MPI
+/// nor code of the program.
 enum class Mover { program, helper };
 
 /// The state of a file's operations.
 struct Progress {
-    bool pending = false;          ///< there are operations that this mover may move on
+    bool pending = false;          ///< there are operations that this mover may step
     bool any = false;              ///< there are operations under way
     std::optional<WaitHint> rest;  ///< what to wait for; empty: more can be done at once
 };
@@ -73,7 +73,7 @@ enum class Whence { set, current, end, unknown };
 /// a file).
 using Narrator = std::function<void(const std::string&)>;
 
-/// Where to write what the accesses did, when the file is closed (ORATORIO_TRACE).
+/// Where to write the trace of the accesses when the file is closed (ORATORIO_TRACE).
 struct TraceCall {
     /// "": no trace. There is a trace only if all ranks have a path; it goes to rank 0's path.
     std::string path;
@@ -96,20 +96,20 @@ struct OpenCall {
     bool explain_all = false;  ///< everything about an access, not only the short explanation
     bool summary = false;      ///< print a summary at close, if all ranks have this or `explain`
     Narrator narrate;          ///< may be empty
-    /// Receives JSON lines (file/explain_lines.hpp) in place of what `narrate` would; may be empty.
+    /// Receives JSON lines (file/explain_lines.hpp) in place of `narrate`; may be empty.
     Narrator record;
     TraceCall trace;
-    Devices* devices = nullptr;  ///< drivers of the process; null: all memory is the host's
-    /// Shared by the process's files; null: each file has its own
+    Devices* devices = nullptr;  ///< drivers of the process; null: all memory is host memory
+    /// Shared by the process's files; null: each file has its own.
     AgentHosts* agent_hosts = nullptr;
     /// Returns the costs measured for a kind of file system, as text; "" if there are none.
     std::function<std::string(std::string_view file_system)> read_costs;
-    /// Measures collective accesses, so that `auto` learns; null: `auto` doesn't. Equal on all
+    /// Times collective accesses, so that `auto` learns; null: `auto` doesn't learn. Equal on all
     /// ranks.
     Tuning::Clock clock = nullptr;
     /// Keeps the times for later jobs; null: nothing is kept. Used on rank 0 only.
     LearnedFile* learned_file = nullptr;
-    /// What the process knows about locks between nodes; null: file-system locks are trusted there.
+    /// What the process knows about locks between nodes; null: file-system locks are trusted.
     JobLocks* locks = nullptr;
     /// True if the communicator has all processes of the job. Equal on all ranks.
     bool covers_job = true;
@@ -129,20 +129,20 @@ struct PlacedAccess;
 class File {
   public:
     /// Collective. Rank 0 opens the file, and creates it, before the other ranks open it. With the
-    /// hint romio_no_indep_rw (lazy open) only aggregators open it here; any other rank does when
-    /// it needs the file, and a failure is then an error of that call. Modes must be equal on all
-    /// ranks (else not_same) and make sense (else amode). On failure nothing stays open, and a file
-    /// that this call created is left as it is.
-    /// REQUIRES: no other file uses the workspace at the same time.
+    /// hint romio_no_indep_rw (lazy open) only rank 0 and the aggregators open it here. Any other
+    /// rank opens it when it needs the file; a failure is then an error of that call. Modes must be
+    /// equal on all ranks (else not_same) and make sense (else amode). On failure nothing stays
+    /// open, and a file that this call created is left as it is. REQUIRES: no other file uses the
+    /// workspace at the same time.
     static Result<std::unique_ptr<File>> open(std::shared_ptr<Workspace> workspace,
                                               const OpenCall& call);
     ~File();
     File(const File&) = delete;
     File& operator=(const File&) = delete;
 
-    /// Collective. Closes the file, and removes it with delete_on_close. The File is unusable
-    /// afterwards, also after an error. Written data is with the file system then, as after
-    /// write(2), but not forced to the device: sync() does that.
+    /// Collective. Closes the file, and deletes it if delete_on_close is set. The File is unusable
+    /// afterwards, even after an error. Written data has then reached the file system, as after
+    /// write(2), but isn't forced to the device: sync() does that.
     Result<void> close();
 
     [[nodiscard]] Transport& transport();
@@ -162,7 +162,7 @@ class File {
     /// and keep their old view. The etype's size and the representation must be equal on all ranks
     /// (else not_same). The position becomes 0.
     Result<void> set_view(const Result<View>& mine, const HintMap& info);
-    /// Collective. Keys that aren't given keep their values; rank 0's values count.
+    /// Collective. Keys that aren't given keep their values; rank 0's values apply.
     Result<void> set_hints(const HintMap& info);
     /// Collective. Sizes must be equal on all ranks (else not_same). A negative size is `argument`,
     /// a file not open for writing is `read_only`.
@@ -170,8 +170,8 @@ class File {
     Result<void> preallocate(Bytes bytes);
     Result<Bytes> size();
     /// Collective. Afterwards the data that this rank has written is on the device. Waits for other
-    /// ranks only if their flush is needed for that; else an error is this rank's alone. Allowed on
-    /// a read-only file.
+    /// ranks only if their flush is needed for that or the hint romio_synchronized_flush is set;
+    /// else an error is this rank's alone. Allowed on a read-only file.
     Result<void> sync();
     /// Collective; the flag must be equal on all ranks.
     Result<void> set_atomicity(bool atomic);
@@ -200,12 +200,12 @@ class File {
     /// worked on one at a time, in their own order. A small access that needs no other rank may be
     /// done on return.
     OperationPtr start(AccessCall call);
-    /// Moves started operations on by a few steps, without waiting for other ranks.
+    /// Advances started operations by a few steps, without waiting for other ranks.
     Progress progress(Mover mover);
-    /// Moves an operation on until it is done. Collective if the operation is. REQUIRES: this file
+    /// Steps an operation until it is done. Collective if the operation is. REQUIRES: this file
     /// started the operation.
     Outcome finish(const OperationPtr& operation);
-    /// Moves all started operations on until they are done. Collective if any of them is.
+    /// Steps all started operations until they are done. Collective if any of them is.
     void settle();
     /// Collective. Does what settle() does, and waits until all ranks have ended the reads in which
     /// they did not wait for each other.
@@ -213,12 +213,12 @@ class File {
 
     /// Begins a split collective access (MPI-4.1, 14.4.5); its buffer must live until end_split.
     /// Fails with `other` if a split collective on this file has begun and not ended. Any other
-    /// failure is an outcome of end_split, on all ranks. No other collective access may be made
+    /// failure is reported by end_split, on all ranks. No other collective access may be made
     /// between begin and end (else `other`).
     Result<void> begin_split(const AccessCall& call);
     /// Waits for the access that has begun and ends it. Fails with `other` if no access has begun
-    /// or its direction or positioning differs, and with `argument` if its buffer differs. An
-    /// access that doesn't match has ended, too.
+    /// or its direction or positioning differs, and with `argument` if its buffer differs. The
+    /// access ends even if the call doesn't match it.
     Outcome end_split(Direction direction, Positioning at, const std::byte* buffer);
 
     /// Collective, with equal arguments (else not_same). Like seek(), for the shared file pointer.

@@ -18,13 +18,13 @@ class FileHints {
     const Hints& operator*() const { return *hints_; }
     const Hints* operator->() const { return &*hints_; }
 
-    /// Collective. Puts rank 0's hints over those in use; warns about malformed values, and about
-    /// ranks with other hints. On an error the hints stay. Returns the learned times that rank 0
-    /// passed.
+    /// Collective. Applies rank 0's hints over those in use; warns about malformed values, and
+    /// about ranks with other hints. After an error the hints are unchanged. Returns the learned
+    /// times that rank 0 passed.
     Result<std::string> take(Transport& ranks, const HintMap& mine, const HintOrigins& origins,
                              const OpenedFile& file, UserMessages& messages,
                              const std::string& learned);
-    /// Sets atomic mode if `atomic` isn't 0.
+    /// Turns atomic mode off if `atomic` is 0, else on.
     void set_atomic(const Agreed<std::uint64_t>& atomic);
     /// Returns the planner's configuration for the hints in use, which is made when it is first
     /// needed. The other arguments are the same in all calls for a file.

@@ -14,7 +14,7 @@ void complain(const TraceCall& call, const char* what, const Error& error) {
         call.complain(std::string("ORATORIO_TRACE: ") + what + ": " + describe(error, call.path));
 }
 
-/// Opens the trace on rank 0. If it can't, tells the user why and returns nothing.
+/// Opens the trace on rank 0. If that fails, tells the user why and returns nothing.
 std::optional<TraceFile> open_trace(const TraceCall& call) {
     auto file = TraceFile::open(call.path);
     if (file) return std::move(*file);

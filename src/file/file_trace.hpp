@@ -43,7 +43,7 @@ class FileTrace {
     [[nodiscard]] TracedAccess record(const AccessCall& call, bool started);
 
     Stats& stats_;
-    bool timed_without_ = false;  ///< the counters are timed also without the trace
+    bool timed_without_ = false;  ///< the counters are timed even without the trace
     std::unique_ptr<Tracing> tracing_;
 };
 

@@ -32,8 +32,8 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(LockReason::coun
     "it is unknown whether locks are visible on other nodes; this handle fills no holes"};
 static_assert(!kReasons.back().empty());
 
-/// Returns a byte far beyond all data, for rank 0 to lock. Each call returns another byte, so that
-/// a lock that another program takes for the same test isn't taken for rank 0's.
+/// Returns the offset of a byte far beyond all data, for rank 0 to lock. Each call returns a
+/// different one, so that a lock of another program's test isn't mistaken for rank 0's.
 Offset probed_byte() {
     constexpr Offset kProbes = (Offset{1} << 62) + (Offset{1} << 20);
     const auto now = std::chrono::steady_clock::now().time_since_epoch().count();
@@ -41,8 +41,8 @@ Offset probed_byte() {
     return kProbes + static_cast<Offset>(any % (std::uint64_t{1} << 40));
 }
 
-/// Returns why the job's locks are better than the file system's even if other nodes see those;
-/// `unknown` if there is no such reason.
+/// Returns why the job's locks are better than the file system's even if other nodes see the
+/// latter; `unknown` if there is no such reason.
 LockReason fault_of(long file_system) {
     if (has_mandatory_locks(file_system)) return LockReason::mandatory;
     if (has_slow_locks(file_system)) return LockReason::slow;

@@ -26,18 +26,18 @@ enum class LockReason {
     asked_for_file,   ///< hint oratorio_locks=file
     asked_for_job,    ///< hint oratorio_locks=job
     one_node,         ///< all ranks of the handle share a kernel
-    one_machine,      ///< the file system belongs to one machine: its kernel has all locks
+    one_machine,      ///< the file system belongs to one machine: its kernel knows all locks
     seen,             ///< a lock was seen on another node
     unseen,           ///< a lock was not seen on another node
     no_locks,         ///< the file system has no locks
     mandatory,        ///< locks are mandatory and also block their owner's accesses
     slow,             ///< a wait for a lock takes tens of seconds
     filled_by_other,  ///< another handle of the job fills holes under the job's locks
-    untested,         ///< the handle's ranks are on one node of several
+    untested,         ///< no other node looked: the handle is open on one node of several
     count
 };
 
-/// Which locks a handle uses. Rank 0 decides when it has opened the file. Fits a message.
+/// Which locks a handle uses. Rank 0 decides when it has opened the file. Fits in a message.
 struct LockOffer {
     LockReason reason = LockReason::unknown;
     bool job = false;   ///< use the job's locks
@@ -51,7 +51,7 @@ struct LockOffer {
     int refused_errno = 0;  ///< why the job's locks aren't available
 };
 
-/// The facts that rank 0 decides by.
+/// The facts on which rank 0 bases its decision.
 struct LockSituation {
     FileNumber number;
     long file_system = 0;  ///< f_type

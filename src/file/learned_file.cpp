@@ -18,8 +18,8 @@ namespace oratorio {
 
 namespace {
 
-/// Seconds of accesses that are worth a change of the file. A program of small accesses would wait
-/// longer for the file than it could ever gain.
+/// Minimum time of unsaved accesses, in seconds, for an update of the file. A program of small
+/// accesses would wait longer for the file than it could ever gain.
 constexpr double kWorthKeeping = 0.1;
 
 bool is_of_this_user(const std::string& path) {
@@ -57,7 +57,7 @@ Result<std::string> LearnedFile::of_earlier_jobs() {
         auto text = read();
         earlier_ = text ? *text : "";
         return text;
-    } catch (const std::bad_alloc&) {  // the file isn't worth the memory reserved for emergencies
+    } catch (const std::bad_alloc&) {  // the file isn't worth the emergency reserve
         return std::string();
     }
 }

@@ -18,12 +18,12 @@ class LearnedFile {
     explicit LearnedFile(std::string path) : path_(std::move(path)) {}
 
     /// Returns the table of earlier jobs as text, "" if there is none: what the first call found in
-    /// the file. A file that is malformed, too long, or of another user counts as none, which the
-    /// first call reports; the next merge() replaces it. Thread-safe.
+    /// the file. A file of another user counts as none, and so does a malformed or too long one,
+    /// for which the first call returns an error; the next merge() replaces either. Thread-safe.
     [[nodiscard]] Result<std::string> of_earlier_jobs();
-    /// Adds the unsaved times to the file, and marks them saved. The file is replaced at once, so
-    /// another job never reads half of it. Nothing happens if the unsaved accesses took less than
-    /// 0.1 s, without memory, or while another job holds the folder's lock: then the times stay
+    /// Adds the unsaved times to the file, and marks them saved. The file is replaced atomically,
+    /// so another job never reads half of it. Does nothing if the unsaved accesses took less than
+    /// 0.1 s, if memory runs out, or while another job holds the folder's lock: the times then stay
     /// unsaved. After a failure, later calls do nothing. Thread-safe.
     Result<void> merge(LearnedTimes& learned);
 
@@ -37,8 +37,8 @@ class LearnedFile {
     bool is_broken_ = false;              ///< the file can't be written
 };
 
-/// Returns the path of the file for this machine below the folder of the user's state: nodes whose
-/// names differ only in what follows their letters share a file. Returns "" without a folder.
+/// Returns the path of this machine's file in the user's state folder; "" without such a folder.
+/// Nodes whose names have the same leading letters share a file.
 [[nodiscard]] std::string learned_path(const std::string& state_folder, const std::string& host);
 
 }  // namespace oratorio

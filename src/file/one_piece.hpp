@@ -15,7 +15,7 @@
 
 namespace oratorio {
 
-/// The most pieces of memory that an access moved at once may have.
+/// Maximum number of memory pieces of an access that is moved at once.
 inline constexpr std::int64_t kMemoryPiecesAtOnce = 32;
 
 /// Returns true if the memory of the access has at most kMemoryPiecesAtOnce pieces.

@@ -74,9 +74,9 @@ struct FileFacts {
     LockOffer locks;
 };
 
-/// Looks for other handles that may write the file. If two opens come at once, neither finds itself
-/// alone. REQUIRES: called by rank 0, before the other ranks of this open show that they are
-/// present.
+/// Looks for other handles that may write the file. If two handles are opened at once, neither is
+/// considered the only one. REQUIRES: called by rank 0, before the other ranks of this open show
+/// that they are present.
 void look_for_others(Store& store, FileFacts& facts) {
     const auto present = store.lock(kPresence, true, false);
     const auto others = store.is_locked_elsewhere(kPresence);
@@ -112,8 +112,8 @@ FileFacts first_facts(Transport& ranks, const Opening& opening, const std::strin
     }
     facts = facts_of(*opening.store, path, call, warnings);
     facts.seen = {facts.seen.error, opening.readable, opening.store->kind(), opening.number};
-    // A descriptor that isn't open for reading can't hold a shared lock. A handle with one behaves
-    // as if other handles had the file open.
+    // A descriptor that isn't open for reading can't hold a shared lock. A handle with such a
+    // descriptor behaves as if other handles had the file open.
     if (call.mode.writable() && !call.mode.unique_open && opening.readable)
         look_for_others(*opening.store, facts);
     if (auto set = ranks.counter().set(call.mode.append ? facts.size : 0); !set)
@@ -169,7 +169,7 @@ Result<Opening> open_next(Transport& ranks, const OpenCall& call, const std::str
     return Opening{};
 }
 
-/// Questions to the ranks. For each question the ranks that say yes are counted.
+/// Yes-or-no questions to all ranks. For each question, the ranks that say yes are counted.
 enum Question {
     failed,
     open_now,
@@ -258,7 +258,7 @@ FileFindings findings_of(const Answers& ranks, const FileFacts& of_first, const 
     return all;
 }
 
-/// Returns what explanations say of a lazy open.
+/// Returns what explanations say about a lazy open.
 std::string open_on(std::uint64_t now, Rank ranks) {
     return ": open on " + std::to_string(now) + " of " + std::to_string(ranks) +
            " ranks; the others open it when they need it (hint romio_no_indep_rw)\n";

@@ -12,8 +12,8 @@ Extent byte_at(Offset offset) {
 }
 
 /// Completes rank 0's offer by what other nodes found when they looked for the byte that rank 0
-/// holds locked. With lazy open perhaps only ranks of one node open the file now, and no rank has
-/// looked: then the handle takes the job's locks and the file system's.
+/// holds locked. With lazy open, if only ranks of one node open the file now, no rank has looked:
+/// then the handle takes the job's locks and the file system's.
 void conclude(LockOffer& offer, const LockAnswers& found) {
     if (offer.probe == 0) return;
     offer.job = !found.seen;
@@ -82,8 +82,8 @@ void OpenLocks::tell(const std::string& path, UserMessages& messages) const {
 }
 
 /// Uses the job's locks. A handle fills holes under them only if its communicator has all processes
-/// of the job and no other handle has the file open, because then all processes know of the handle.
-/// Or the program has promised that (MPI_MODE_UNIQUE_OPEN).
+/// of the job and no other handle has the file open, because then all processes know of the handle;
+/// or if the program has promised that no other handle exists (MPI_MODE_UNIQUE_OPEN).
 void OpenLocks::use_job_locks(const OpenCall& call, const LockOffer& offer,
                               const LockAnswers& found) {
     job_locks_.service = call.locks->reach(offer);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // OpenLocks: the locks of one open file. They are chosen when the file is opened, in the messages
-// that an open sends anyway, and rule all later accesses:
+// that an open sends anyway, and apply to all later accesses:
 //
 //   rank 0      offer()   decides, or holds a byte locked that other nodes must look for
 //   each rank   look()    lists the handle in its process; another node looks for that byte

@@ -25,8 +25,8 @@ struct FileFindings {
     Striping striping;           ///< the striping that the file system reports
     Costs costs;
     /// True if the first rank of each node holds a lock (kPresence) for all of the node's ranks,
-    /// which shows other handles that this handle is open. The lock goes when that rank closes the
-    /// file.
+    /// which shows other handles that this handle is open. The lock is released when that rank
+    /// closes the file.
     bool shown_for_others = false;
     bool shown = false;     ///< each rank that asks the system for the file takes that lock
     bool deferred = false;  ///< lazy open: ranks open the file when they need it

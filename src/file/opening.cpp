@@ -70,8 +70,8 @@ OpenMode mode_of(const OpenCall& call, const Hints& hints) {
 }  // namespace
 
 /// Chooses io_uring for direct I/O, because the device then works in parallel with the CPU, and on
-/// many requests at once. Without direct I/O our own cores copy to and from the page cache either
-/// way, and the copies cost less without a ring.
+/// many requests at once. Without direct I/O the CPU copies to and from the page cache either way,
+/// and the copies cost less without a ring.
 StoreChoice store_for(const PlanOptions& options) {
     return options.direct_read || options.direct_write ? StoreChoice::uring : StoreChoice::posix;
 }
@@ -88,7 +88,7 @@ Opening open_here(const OpenCall& call, const std::string& path, const Hints& hi
     if (seen) mode.known = seen->kind;
     if (seen && !seen->readable) mode.read = false;
     Opening opening = open_readable(call, path, mode, hints);
-    // A client may remember for a while that the file doesn't exist. An open that creates asks the
+    // A client may remember for a while that the file doesn't exist. An open with O_CREAT asks the
     // server.
     const bool kept_so = opening.is_uncached && opening.error.kind == ErrorKind::no_such_file;
     if (call.mode.create && kept_so) {

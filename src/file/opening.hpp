@@ -28,7 +28,7 @@ struct Opening {
     Error unstriped;     ///< why a file that this rank created isn't striped as hints ask
 };
 
-/// What the first rank of a node that opens the file sends to the node's other ranks. Fits a
+/// What the first rank of a node that opens the file sends to the node's other ranks. Fits in a
 /// message.
 struct Sighting {
     Error error;  ///< why that rank couldn't open the file
@@ -38,7 +38,7 @@ struct Sighting {
 };
 [[nodiscard]] Sighting sighting_of(const Opening& opening);
 
-/// Returns the store that `auto` means with these hints, where the page cache is coherent.
+/// Returns the store that `auto` chooses with these hints where the page cache is coherent.
 [[nodiscard]] StoreChoice store_for(const PlanOptions& options);
 
 /// Opens a file that exists. `seen` is what another rank of this node has found out, so that this

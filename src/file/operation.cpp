@@ -70,7 +70,7 @@ bool Operation::stage() {
     return access_.refused.kind == ErrorKind::none;
 }
 
-/// Moves the operation on. If memory runs out, an independent operation ends with an error. A
+/// Steps the operation. If memory runs out, an independent operation ends with an error. A
 /// collective operation throws instead of ending here, because the other ranks count on it.
 void Operation::step(int moves) {
     try {

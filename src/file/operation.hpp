@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Operation: one data access of a file, from its start to its outcome. The caller that started it
-// may drop it at once, wait for it, or test it now and then; the file's queues move it on.
+// may drop it at once, wait for it, or test it now and then; the file's queues step it.
 #pragma once
 
 #include <atomic>
@@ -35,11 +35,11 @@ class Operation {
     /// Completes the operation. The file also calls this for an access that was moved at once,
     /// without a step.
     void finish(Outcome outcome);
-    /// Moves the operation on by at most `moves` moves. The first call begins the access.
+    /// Advances the operation by at most `moves` steps. The first call begins the access.
     void step(int moves);
     /// Returns what the access waits for, as Run::waits_for() does; nothing before it has begun.
     [[nodiscard]] std::optional<WaitHint> waits_for() const;
-    /// Returns true if our helper thread can make the next step without calling MPI or code of the
+    /// Returns true if the helper thread can make the next step without calling MPI or code of the
     /// program.
     [[nodiscard]] bool fit_for_helper() const;
 

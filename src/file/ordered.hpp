@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Ordered accesses with the shared file pointer (MPI-4.1, 14.4.4): where each rank's data begins,
-// and small writes that travel along with that question. Private to src/file.
+// and small writes that are made in the same step. Private to src/file.
 #pragma once
 
 #include <functional>
@@ -23,7 +23,7 @@ using WriteAll = std::function<Transferred(Offset, std::span<const iovec>)>;
 
 /// Collective. Moves the shared file pointer by the etypes of all ranks, and returns where this
 /// rank's data begins. If the ranks share memory, and each of them contributes a little data
-/// (`brings`) through a view that begins at the same byte, the last rank to come writes all of it
+/// (`brings`) through a view that begins at the same byte, the last rank to arrive writes all of it
 /// with `write`. REQUIRES: if `brings`, the access is a write that wasn't refused, and is empty or
 /// one piece of the file wherever it begins.
 Result<OrderedPlace> claim_in_order(Transport& ranks, const View& view, const Access& access,

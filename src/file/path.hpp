@@ -23,7 +23,7 @@ struct FixedPath {
 [[nodiscard]] FixedPath fix_path(const std::string& path);
 
 /// Which of ROMIO's prefixes ("ufs:", "nfs:", "lustre:" ...) are not part of a file's name. Host
-/// MPI libraries differ in that, and a file has the name that the host gives it.
+/// MPIs differ in this; a file gets the name that the host MPI in use would give it.
 enum class Prefixes { kept, in_small_letters, in_any_letters };
 
 /// Returns `path` without a leading prefix of that kind. Other colons are part of the name.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Operations under way on a file, moved on one after the other; split collectives.
+// Operations under way on a file, stepped one after the other; split collectives.
 #include <utility>
 
 #include "file/state.hpp"
@@ -16,7 +16,7 @@ void drop_done(std::deque<OperationPtr>& queue) {
     while (!queue.empty() && queue.front()->done()) queue.pop_front();
 }
 
-/// Moves the queue on until it is empty or `last` is done.
+/// Steps the operations of the queue until it is empty or `last` is done.
 void run_until(std::deque<OperationPtr>& queue, const OperationPtr& last, Transport& transport,
                Stats& stats) {
     for (;;) {

@@ -21,12 +21,12 @@ class ShapeBook {
     /// room if there is no memory for it.
     ShapeBook(std::size_t shapes, std::int64_t numbers);
 
-    /// Returns the number of the shape, or `none` if it doesn't fit. A shape that was asked for
-    /// lately is found by its address.
+    /// Returns the number of the shape, or `none` if it doesn't fit. A shape that was looked up
+    /// recently is found by its address.
     [[nodiscard]] int number_of(const ShapePtr& shape);
 
     [[nodiscard]] std::size_t size() const { return kept_.size(); }
-    /// All shapes, each encoded as a layout of one tile without extent, and the bytes of each.
+    /// All shapes, each encoded as a layout of one tile without extent, and their encoded sizes.
     struct Encoded {
         std::vector<Bytes> sizes;
         std::vector<std::byte> bytes;
@@ -34,7 +34,7 @@ class ShapeBook {
     [[nodiscard]] Encoded encoded() const;
 
   private:
-    /// A shape that was looked up lately. The weak pointer keeps its control block, so no other
+    /// A shape that was looked up recently. The weak pointer keeps its control block, so no other
     /// shape can be taken for this one.
     struct Recent {
         std::weak_ptr<const Shape> shape;

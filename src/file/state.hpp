@@ -33,7 +33,7 @@ struct File::State {
         std::deque<OperationPtr> collective;
         std::deque<OperationPtr> independent;
     };
-    /// A split collective between its begin and its end.
+    /// A split collective that has begun and not ended.
     struct Split {
         OperationPtr operation;
         Direction direction = Direction::read;
@@ -72,19 +72,19 @@ struct File::State {
     [[nodiscard]] Error ready() const { return ready_for_collective(transport.topology().size); }
     /// Collective. Opens this rank's store, and agrees on what the ranks found out.
     Result<void> open_stores(const OpenCall& call);
-    /// Collective. Puts rank 0's hints over those in use, and makes all that depends on hints
-    /// follow them. `learned` has rank 0's times of earlier jobs.
+    /// Collective. Applies rank 0's hints over those in use, and updates all that depends on hints.
+    /// `learned` has rank 0's times of earlier jobs.
     Result<void> take_hints(const HintMap& mine, const HintOrigins& origins,
                             const std::string& learned = "");
-    /// Returns what rank 0 tells the others about earlier jobs: nothing if they know times already.
+    /// Returns rank 0's times of earlier jobs, for the other ranks; "" if they know times already.
     [[nodiscard]] std::string times_to_tell(const OpenCall& call, const HintMap& mine);
-    /// Keeps the times of this job for later ones, on rank 0.
+    /// Saves the times of this job for later ones, on rank 0.
     void keep_times();
     /// Does what take_hints() does, with the hints of an info object.
     Result<void> take_info(const HintMap& info) {
         return take_hints(info, hint_origins({}, info, ""));
     }
-    /// Collective. Reports to the user what the accesses of all ranks took together.
+    /// Collective. Reports to the user the counts and times of all ranks' accesses together.
     Result<void> tell_account();
     [[nodiscard]] bool flushes_together() const;
     [[nodiscard]] bool resizes_for_node() const;

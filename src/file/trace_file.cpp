@@ -43,8 +43,7 @@ std::int64_t find_begin_of_process() {
     if (!status) return 0;
     // The second word is the program's name in parentheses, which may contain anything.
     std::istringstream words(status->substr(std::min(status->rfind(')') + 1, status->size())));
-    // Number of words between the name and the start time, which is in ticks since the system
-    // began.
+    // Number of words between the name and the start time, which is in ticks since boot.
     constexpr int kBefore = 19;
     std::string word;
     for (int i = 0; i < kBefore; ++i) words >> word;
@@ -68,7 +67,7 @@ std::string read_at(int file, Offset offset, std::size_t bytes) {
     return text;
 }
 
-/// Locks the file. Goes on without a lock if the file system has no such locks.
+/// Locks the file. Continues without a lock if the file system has no such locks.
 Result<void> lock(int file) {
     using namespace std::chrono_literals;
     const auto give_up = std::chrono::steady_clock::now() + 10s;

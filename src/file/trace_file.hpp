@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// TraceFile: the file that ORATORIO_TRACE names, a JSON object of the trace-event format. A process
+// TraceFile: the file that ORATORIO_TRACE names, a JSON object in the trace-event format. A process
 // that has something to add locks the file, adds a section of events and unlocks the file; between
 // sections the file is complete. Private to src/file.
 #pragma once
@@ -46,7 +46,7 @@ class TraceFile {
     Error failed_;
 };
 
-/// Returns a text as a JSON string, quotes and all; bytes that aren't UTF-8 become U+FFFD.
+/// Returns a text as a JSON string, with its quotes; bytes that aren't UTF-8 become U+FFFD.
 [[nodiscard]] std::string quoted(std::string_view text);
 
 }  // namespace oratorio

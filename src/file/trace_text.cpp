@@ -90,7 +90,7 @@ std::string flag(const char* name, bool is_set) {
     return is_set ? std::string(",\"") + name + "\":true" : "";
 }
 
-/// Returns [[node, number of ranks that follow one another there], ...].
+/// Returns [[node, number of consecutive ranks there], ...].
 std::string placement(const Nodes& nodes) {
     std::string text;
     int node = -1;

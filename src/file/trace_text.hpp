@@ -47,8 +47,8 @@ class TraceText {
     TraceHello hello_;       ///< header of the current rank
     Nanoseconds ahead_ = 0;  ///< how far the rank's clock is ahead of the trace's times
     Rank rank_ = 0;
-    /// Numbers of all ranks' shapes, by length and hash of their text. Two different shapes have
-    /// the same key only by chance.
+    /// Numbers of all ranks' shapes, by length and hash of their encoding. Two different shapes
+    /// have the same key only by chance.
     std::map<std::pair<std::size_t, std::size_t>, std::int64_t> shapes_;
     std::vector<std::int64_t> numbers_;  ///< numbers in `shapes_` of the current rank's shapes
     std::vector<std::uint8_t> lanes_;    ///< lanes of the current rank's accesses

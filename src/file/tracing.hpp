@@ -70,7 +70,7 @@ struct TraceTeller {
     std::function<void(std::span<const AccessRecord>)> accesses;
     std::function<void(std::span<const Span>)> spans;
 };
-/// Collective. Brings the parts of all ranks to rank 0, in rank order, in messages of at most 64
+/// Collective. Sends the parts of all ranks to rank 0, in rank order, in messages of at most 64
 /// KiB.
 Result<void> tell_root(Transport& transport, Tracing& mine, const TraceTeller& teller);
 

@@ -12,7 +12,7 @@
 
 namespace oratorio {
 
-/// Passes messages on to the user at rank 0 only, and each warning once per open file.
+/// Passes messages to the user, on rank 0 only, and each warning once per open file.
 class UserMessages {
   public:
     UserMessages() = default;
@@ -43,10 +43,10 @@ class UserMessages {
     [[nodiscard]] bool knows(const std::string& fingerprint) const {
         return done_.contains(fingerprint);
     }
-    /// Passes the full text on, under a number, if everything is asked for and the fingerprint is
-    /// new.
+    /// Passes on the full text of an access, with a number, if the user asked for everything and
+    /// the fingerprint is new.
     void tell_plan(const std::string& path, const Explanation& explanation);
-    /// Explains an access that has ended, under a number. An access with a fingerprint that was
+    /// Explains an access that has ended, with its number. An access with a fingerprint that was
     /// explained before is only counted.
     void tell_end(const std::string& path, const Explanation& explanation, const ExplainedEnd& end);
     /// Reports how often each explained access was repeated, and forgets all explanations.

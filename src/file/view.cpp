@@ -11,8 +11,8 @@ Error bad_view(std::string_view what) {
     return Error::make(ErrorKind::argument, what);
 }
 
-/// Refuses a filetype for its layout. MPI names no error class for that; programs that know ROMIO
-/// expect this one.
+/// Makes the error for a filetype with an invalid layout. MPI names no error class for that;
+/// programs that know ROMIO expect this one.
 Error bad_layout(std::string_view what) {
     return Error::make(ErrorKind::io, what);
 }

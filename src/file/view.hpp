@@ -20,9 +20,10 @@ struct View {
     /// Returns the default view: bytes from offset 0.
     [[nodiscard]] static View bytes();
     /// Checks MPI's rules (non-negative, monotonic, etype divides the filetype, no overlap when
-    /// `writable`: else `argument`) and builds the tiling. Tiles may interleave (an extent smaller
-    /// than the span): such views are read and written in data order, but have no MPI_SEEK_END. A
-    /// filetype without data makes a view through which nothing can be reached.
+    /// `writable`) and builds the tiling. Errors are `io` for the filetype's layout, else
+    /// `argument`. Tiles may interleave (an extent smaller than the span): such views are read and
+    /// written in data order, but have no MPI_SEEK_END. A filetype without data makes a view
+    /// through which nothing can be reached.
     [[nodiscard]] static Result<View> make(Offset displacement, Bytes etype_size, ShapePtr filetype,
                                            Bytes filetype_extent, bool writable,
                                            std::string representation);

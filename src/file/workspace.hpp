@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Workspace: what the files of the same ranks use, one file at a time: the way to the other ranks,
-// the memory that a node shares, and the buffers. It costs more to make than a small access, so
-// bind/ keeps it from file to file.
+// Workspace: what the files of the same ranks use, one file at a time: the transport, the memory
+// that a node shares, and the buffers. It costs more to make than a small access, so bind/ keeps it
+// from file to file.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@
 namespace oratorio {
 
 /// Gives each collective run a number, counted over all files of a workspace. Equal on all ranks.
-/// The numbers go on from file to file, because the control words in node memory hold keys of
+/// The numbers continue from file to file, because the control words in node memory hold keys of
 /// earlier runs.
 class RunNumbers {
   public:
@@ -31,8 +31,8 @@ struct Workspace {
     static constexpr Bytes kept_max = 32 << 20;
 
     explicit Workspace(std::unique_ptr<Transport> ranks) : transport(std::move(ranks)) {}
-    /// Frees memory beyond kept_max, and lets a request for node memory that was refused be made
-    /// again. REQUIRES: called between two files, on all ranks alike.
+    /// Frees memory beyond kept_max, and allows a request for node memory that was refused to be
+    /// made again. REQUIRES: called between two files, on all ranks alike.
     void tidy() {
         buffers.trim(kept_max);
         node.tidy(kept_max);

@@ -2,8 +2,8 @@
 // WriteBehind: write-behind of small records that the ranks of a node append with the shared file
 // pointer. The records are gathered in memory that the ranks share until they are worth a system
 // call; any of the ranks may write them. MPI lets written data wait for MPI_File_sync (MPI-4.1,
-// 14.6.1). We use that only if a hint asks for it (oratorio_shared_write_behind), because a waiting
-// record is lost with the program, and a failure to write it is reported late.
+// 14.6.1). Oratorio does so only if a hint asks for it (oratorio_shared_write_behind), because a
+// waiting record is lost with the program, and a failure to write it is reported late.
 #pragma once
 
 #include <functional>
@@ -21,7 +21,7 @@ class WriteBehind {
     /// Writes one contiguous range of the file.
     using Write = std::function<Transferred(Offset, std::span<std::byte>)>;
 
-    /// Collective. Makes the memory for the records; returns null on all ranks if they share no
+    /// Collective. Makes the memory for the records; returns null on all ranks if they can't share
     /// memory.
     static Result<std::unique_ptr<WriteBehind>> make(Transport& transport, Bytes capacity);
 
@@ -34,7 +34,7 @@ class WriteBehind {
         Turn& operator=(const Turn&) = delete;
 
         /// Makes room for `bytes` bytes, if necessary by writing the gathered records. Returns
-        /// false if the memory is too small for that at all. An error is that of writing; records
+        /// false if they don't even fit in the empty memory. Errors are those of writing; records
         /// that weren't written stay.
         Result<bool> make_room(Bytes bytes, const Write& write);
         /// Adds a record that lies at `offset` of the file. Writes the gathered records first
