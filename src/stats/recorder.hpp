@@ -95,7 +95,7 @@ class Recorder {
         std::int64_t shape_numbers = 0;  ///< numbers in all recorded shapes together
     };
     /// Returns limits such that all ranks of a file together keep no more than 2^17 accesses, 2^21
-    /// spans, and 2^24 numbers of shapes, as long as there are no more than 2^14 ranks.
+    /// spans, and 2^24 numbers in shapes, as long as there are no more than 2^14 ranks.
     [[nodiscard]] static Limits limits_for(int ranks);
     [[nodiscard]] static Nanoseconds now();
 
@@ -109,7 +109,7 @@ class Recorder {
     [[nodiscard]] bool full() const { return accesses_.size() >= limits_.accesses; }
     /// Returns true if no access is in progress.
     [[nodiscard]] bool idle() const { return lanes_ == 0; }
-    /// Counts an access for which there is no room, and records nothing else of it.
+    /// Counts an access for which there is no room, and records nothing else about it.
     void skip() { ++dropped_accesses_; }
     /// Begins an access and returns its number. REQUIRES: !full().
     int begin(const AccessRecord& what);
