@@ -211,7 +211,7 @@ def within(low: float, high: float = math.inf) -> Callable[[str], int]:
         value = int(text)
         if not low <= value <= high:
             limits = f"at least {low}" if high == math.inf else f"from {low} to {high}"
-            raise argparse.ArgumentTypeError(f"{value} is out of range: a number {limits} is needed")
+            raise argparse.ArgumentTypeError(f"{value} is out of range: it must be {limits}")
         return value
 
     return integer
@@ -290,7 +290,7 @@ def call(words: Sequence[str]) -> int:
 
 
 def _without_output(code: int) -> int:
-    """Directs standard output to nowhere, so that nothing is written to it any more; returns the code."""
+    """Redirects standard output to /dev/null, so that nothing more is written to it; returns the code."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return code
 

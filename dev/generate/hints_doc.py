@@ -83,9 +83,9 @@ def page():
         INTRO
         + table("Hints with an effect", columns, hints("acts"))
         + table("Hints that are checked and reported, but not used yet", columns, hints("kept"))
-        + table("Other names", ["hint", "value", "stands for", "where from"], means)
+        + table("Other names", ["hint", "value", "means", "origin"], means)
         + table("Reported only", ["hint", "meaning"], keys("reported"))
-        + table("Accepted without effect", ["hint", "where from"], keys("accepted"))
+        + table("Accepted without effect", ["hint", "origin"], keys("accepted"))
     )
 
 

@@ -321,14 +321,14 @@ def run(folder: Path, sender: Sender | None, quick: bool) -> None:
     for name in built_in:
         if name not in found.values:
             reason = found.kept.get(name, "not measured")
-            stderr.print(f"{name} stays as built in: {reason}", markup=False, soft_wrap=True)
+            stderr.print(f"{name} keeps its built-in value: {reason}", markup=False, soft_wrap=True)
     out.print(f"{place.machine}, {place.file_system}: written to {file}", markup=False, soft_wrap=True)
 
 
 def add_options(parser: Parser) -> None:
     """Adds the options of `calibrate`."""
     parser.add_argument(
-        "--dir", type=Path, default=Path(), metavar="FOLDER", help="A folder of the file system to measure."
+        "--dir", type=Path, default=Path(), metavar="FOLDER", help="A folder on the file system to measure."
     )
     parser.add_argument(
         "--mpi",
@@ -336,9 +336,11 @@ def add_options(parser: Parser) -> None:
         help="The MPI that sends messages: mpich, openmpi, a name of `oratorio info`, or a folder.",
     )
     parser.add_argument(
-        "--show", action="store_true", help="Only print the costs in force and the file that they are from."
+        "--show", action="store_true", help="Only print the costs in force and the file that they come from."
     )
-    parser.add_argument("--mpicxx", type=Path, help="The launcher's compiler, if it is not beside it.")
+    parser.add_argument(
+        "--mpicxx", type=Path, help="The launcher's compiler, if it is not next to the launcher."
+    )
     parser.add_argument(
         "--machine", type=Path, metavar="FILE.toml",
         help="Also write the costs in force as a machine for `simulate`.",

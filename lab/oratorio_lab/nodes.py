@@ -61,7 +61,7 @@ DIALECTS = {
 
 
 class NoNodesError(OratorioError):
-    """This machine does not let us make nodes; the text says why."""
+    """This machine does not allow emulated nodes; the text says why."""
 
 
 def _run(inside: tuple[str, ...], command: str) -> None:
@@ -173,7 +173,7 @@ class Nodes:
         self._processes.append(process)
         self._numbers[name] = process.stdout.readline().strip()
         if not self._numbers[name]:
-            raise NoNodesError(f"{name} can't be made: {process.communicate()[1].strip()}")
+            raise NoNodesError(f"can't start the emulated node {name}: {process.communicate()[1].strip()}")
         return self._numbers[name]
 
     def _write_remote_shell(self) -> None:

@@ -42,8 +42,8 @@ void notice() {
     const std::string where = routine.path != nullptr ? ": " + *routine.path : "";
     tell("rank " + std::to_string(routine.rank) + " has waited " + std::to_string(waited) +
          " s in " + routine.name + where +
-         ": other ranks of the file have not entered this call, or are slow in it (all of them "
-         "must make it, in the same order; ORATORIO_WAIT_NOTICE=0 silences this)");
+         ": other ranks of the file have not entered this call, or are slow in it (all ranks must "
+         "make the same calls in the same order; ORATORIO_WAIT_NOTICE=0 silences this)");
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ class NoCounter final : public SharedCounter {
 
   private:
     static Error no_number() {
-        return Error::make(ErrorKind::internal, "these ranks share no number");
+        return Error::make(ErrorKind::internal, "these ranks have no shared counter");
     }
 };
 

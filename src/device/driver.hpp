@@ -73,8 +73,9 @@ class DeviceDriver {
 
 /// Returns the error of a driver's call that failed.
 [[nodiscard]] inline Error refused_by_driver(const char* call, int code) {
-    return Error::make(ErrorKind::buffer, "memory of a device can't be copied: " +
-                                              std::string(call) + " gave " + std::to_string(code));
+    return Error::make(ErrorKind::buffer,
+                       "memory of a device can't be copied: " + std::string(call) + " returned " +
+                           std::to_string(code));
 }
 
 }  // namespace oratorio

@@ -108,11 +108,12 @@ Outcome File::end_split(Direction direction, Positioning at, const std::byte* bu
     Outcome outcome = finish(split->operation);
     if (outcome.error.kind != ErrorKind::none) return outcome;
     if (split->direction != direction || split->at != at) {
-        outcome.error = Error::make(ErrorKind::other,
-                                    "split collective: the begin was of another kind of access");
+        outcome.error = Error::make(
+            ErrorKind::other, "split collective: the begin call started another kind of access");
     } else if (split->buffer != buffer) {
-        outcome.error = Error::make(ErrorKind::argument,
-                                    "split collective: the buffer differs from that of the begin");
+        outcome.error =
+            Error::make(ErrorKind::argument,
+                        "split collective: the buffer differs from that of the begin call");
     }
     return outcome;
 }

@@ -38,7 +38,7 @@ std::string fate(const std::string& key, const std::string& given, const std::st
         return text + "; allowed: " + allowed_values(row->kind);
     }
     if (const HintMeaning* const meaning = find_key(hint_meanings(), key))
-        return "; stands for " + std::string(meaning->target);
+        return "; sets " + std::string(meaning->target);
     const auto accepted = accepted_hints();
     if (std::ranges::find(accepted, key) != accepted.end())
         return "; known from other implementations, has no effect";

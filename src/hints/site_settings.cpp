@@ -29,17 +29,18 @@ constexpr SiteVariable kSiteVariables[]{
     {"ROMIO_PRINT_HINTS", "ROMIO", Rule::prints_hints, "",
      "each open prints the effective hints with their origin on standard error"},
     {"ROMIO_FSTYPE_FORCE", "ROMIO", Rule::file_system, "oratorio_store",
-     "nfs: is uncached, ufs: is posix; no effect with other file systems, because Oratorio asks "
-     "the system which one holds a file"},
+     "nfs: selects uncached, ufs: selects posix; other values have no effect, because Oratorio "
+     "asks "
+     "the system which file system holds a file"},
     {"MPICH_MPIIO_HINTS", "Cray MPICH", Rule::read_elsewhere, "ORATORIO_HINTS",
      "hints by file name (see below)"},
     {"MPICH_MPIIO_HINTS_DISPLAY", "Cray MPICH", Rule::prints_hints, "ROMIO_PRINT_HINTS",
      "as ROMIO_PRINT_HINTS"},
     {"MPICH_MPIIO_AGGREGATOR_PLACEMENT_DISPLAY", "Cray MPICH", Rule::prints_hints,
-     "ROMIO_PRINT_HINTS", "as ROMIO_PRINT_HINTS; the hint romio_aggregator_list has the ranks"},
+     "ROMIO_PRINT_HINTS", "as ROMIO_PRINT_HINTS; the hint romio_aggregator_list lists the ranks"},
     {"MPICH_MPIIO_STATS", "Cray MPICH", Rule::summarizes, "ORATORIO_EXPLAIN",
-     "each close prints a summary of all ranks on standard error; 2 is as 1 (ORATORIO_TRACE "
-     "records each rank)"},
+     "each close prints a summary of all ranks on standard error; 2 means the same as 1 "
+     "(ORATORIO_TRACE records each rank)"},
     {"MPICH_MPIIO_TIMERS", "Cray MPICH", Rule::summarizes, "ORATORIO_EXPLAIN",
      "as MPICH_MPIIO_STATS; the summary has the times"},
     {"MPICH_MPIIO_CB_ALIGN", "Cray MPICH", Rule::unused, "oratorio_domains",
@@ -65,7 +66,7 @@ constexpr SiteVariable kSiteVariables[]{
     {"OMPI_MCA_fs_lustre_stripe_width", "Open MPI", Rule::number, "striping_factor",
      "the number of storage targets of a new file"},
     {"OMPI_MCA_fs_ufs_lock_algorithm", "Open MPI", Rule::unused, "oratorio_locks",
-     "Oratorio locks what it must"},
+     "Oratorio locks only what it must"},
     {"OMPI_MCA_fs", "Open MPI", Rule::unused, "oratorio_store", kDetected},
     {"OMPI_MCA_fs_*", "Open MPI", Rule::unused, "", kNothing},
     {"OMPI_MCA_fcoll", "Open MPI", Rule::collective, "romio_cb_read, romio_cb_write",

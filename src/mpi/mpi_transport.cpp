@@ -281,7 +281,7 @@ void MpiTransport::hear(MPI_Message message, Rank from) {
     failed_ = true;
     if (is_lost()) return;
     lost_ = Error::make(code == MPI_SUCCESS ? kind_of_key(key) : ErrorKind::other,
-                        "the messages of another rank fail")
+                        "another rank's messages fail")
                 .on(from);
     give_up();
 }

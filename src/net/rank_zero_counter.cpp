@@ -28,7 +28,7 @@ void RankZeroCounter::share(Transport& ranks, CounterService& service) {
     if (place.server.count == 0) {
         refused_ = Error::make(ErrorKind::unsupported_operation,
                                "the shared file pointer needs a socket between nodes, and rank 0 "
-                               "can't make one: use collective calls",
+                               "can't create one: use collective calls",
                                static_cast<int>(place.refused));
     } else if (rank_ != 0) {
         served_ = service.reach(place, rank_);

@@ -308,7 +308,7 @@ def test_a_figure_is_not_drawn_past_the_page_cache_of_a_folder_in_memory():
         (("coll_perf", "--n", "many"), "--n is a whole number of at least 1, not many"),
         (("array", "--dist", "spiral"), "--dist is one of block, cyclic, block3d, random, not spiral"),
         (("tile", "--ranks", "4,x"), "--ranks needs numbers above zero, such as 2,4,8, not 4,x"),
-        (("tile", "--direction", "both"), "--direction is write or read, not both"),
+        (("tile", "--direction", "both"), "--direction must be write or read, not both"),
         (("tile", "--method", "raw,fastest"), "no arm fastest; the methods are auto, "),
         (("tile", "--method", "host_mine"), "arm host_mine has no hints"),
         (("tile", "--hint", "cb_nodes"), "a hint is [ARM:]key=value, not cb_nodes"),

@@ -48,7 +48,7 @@ def costs_file(costs):
 def test_every_constant_is_measured_or_accounted_for(calibrated):
     costs, _, done = calibrated
     measured = values_in(costs_file(costs))
-    kept = re.findall(r"^(\w+) stays as built in: .", done.stderr, re.MULTILINE)
+    kept = re.findall(r"^(\w+) keeps its built-in value: .", done.stderr, re.MULTILINE)
     assert sorted([*measured, *kept]) == sorted(NAMES)
     assert all(math.isfinite(value) and value > 0 for value in measured.values())
     # These constants are always measured, because they need nothing that a machine may lack.
@@ -68,7 +68,7 @@ def test_a_launcher_on_one_node_leaves_the_constants_between_nodes_as_they_are(p
     assert {"message", "message_byte", "message_piece"} <= set(measured)
     for name in BETWEEN_NODES:
         assert name not in measured
-        assert f"{name} stays as built in: all ranks are on one node" in done.stderr
+        assert f"{name} keeps its built-in value: all ranks are on one node" in done.stderr
 
 
 def test_costs_between_nodes_stay_when_one_node_is_calibrated(calibrated, tmp_path):
@@ -80,7 +80,7 @@ def test_costs_between_nodes_stay_when_one_node_is_calibrated(calibrated, tmp_pa
     now = values_in(file)
     assert (now["far_message"], now["far_byte"]) == (1234, 0.25)
     assert "endpoint_message" not in now and now["write_call"] < 1e9
-    kept = re.findall(r"^(\w+) stays as built in", done.stderr, re.MULTILINE)
+    kept = re.findall(r"^(\w+) keeps its built-in value", done.stderr, re.MULTILINE)
     assert "endpoint_message" in kept and "far_byte" not in kept
 
 

@@ -179,10 +179,10 @@ def test_calibration_measures_what_goes_between_nodes(name, ranks_per_node, node
     measured = {words[0] for words in map(str.split, file.read_text().splitlines()) if words}
     assert {"beside_message", "beside_byte", "endpoint_message"} <= measured, done.stderr
     assert not measured & {"far_message", "far_byte"}
-    assert "far_byte stays as built in: the nodes are on one machine" in done.stderr
+    assert "far_byte keeps its built-in value: the nodes are on one machine" in done.stderr
     beside = {"message", "message_byte", "message_piece"}
     assert measured & beside == (beside if ranks_per_node > 1 else set())
-    told = "message stays as built in: no other rank is on rank 0's node"
+    told = "message keeps its built-in value: no other rank is on rank 0's node"
     assert (told in done.stderr) == (ranks_per_node == 1)
 
 

@@ -133,7 +133,9 @@ def test_no_turn_begins_after_the_budget():
     compare.compare(
         compare.arms_of("sieve", False), ["app"], recorder, Rules(9, 60, budget=1e-9), {}, said.append
     )
-    assert recorder.order == ["host", "auto", "sieve"] and said[3:] == ["1e-09 s are over: no more turns"]
+    assert recorder.order == ["host", "auto", "sieve"] and said[3:] == [
+        "no more turns: the 1e-09 s of --budget have passed"
+    ]
 
 
 def test_the_host_has_the_rate_of_the_recorded_bytes():
@@ -269,7 +271,7 @@ def test_the_page_is_whole():
     ("words", "code", "said"),
     [
         (["--method", "sive", "true"], 2, "Did you mean sieve?"),
-        (["--repeat", "0", "true"], 2, "--repeat, --timeout and --budget are more than 0"),
+        (["--repeat", "0", "true"], 2, "--repeat, --timeout and --budget must be more than 0"),
         (["--hint", "cb_nodes", "true"], 2, "a hint is key=value, without ';': cb_nodes"),
         (["no-such-program"], 127, "no-such-program can't be started: No such file"),
         (["false"], 1, "the program fails without Oratorio: ended with 1: no output"),

@@ -193,7 +193,7 @@ def test_a_folder_that_cannot_be_used_is_bad(tmp_path):
 @pytest.mark.parametrize(
     ("kind", "state", "says"),
     [
-        ("nfs4", NOTE, "NFS to Oratorio"),
+        ("nfs4", NOTE, "which Oratorio calls NFS"),
         ("lustre", OK, "coherent"),
         ("tmpfs", OK, "local to this machine"),
         ("9p", NOTE, "UFS"),

@@ -37,24 +37,24 @@ def test_each_constant_of_a_machine_says_where_it_is_from(name):
 @pytest.mark.parametrize(
     ("old", "new", "complaint"),
     [
-        ("cores = 64", "cores = 64.5", "cores has to be an integer, not 64.5"),
+        ("cores = 64", "cores = 64.5", "cores must be an integer, not 64.5"),
         ("cores = 64", "", "cores is missing"),
-        ("latency_us = 1.3", "latency_us = -1", r"links.latency_us has to be at least 0, not -1"),
-        ("rate_mbs = 8000 ", "rate_mbs = 0 ", r"links.rate_mbs has to be above 0, not 0"),
-        ("rate_mbs = 8000 ", "rate_mbs = nan ", r"links.rate_mbs has to be a number, not nan"),
+        ("latency_us = 1.3", "latency_us = -1", r"links.latency_us must be at least 0, not -1"),
+        ("rate_mbs = 8000 ", "rate_mbs = 0 ", r"links.rate_mbs must be above 0, not 0"),
+        ("rate_mbs = 8000 ", "rate_mbs = nan ", r"links.rate_mbs must be a number, not nan"),
         ("rate_mbs = 8000 ", "rate = 8000 ", r"links.rate is not a property of a machine"),
         ("near_latency_us = 0.8", "near_latency_us = 2", "links.near_latency_us .* above links.latency_us"),
         ("rate_mbs = 8000 ", "rate_mbs = 8e6 ", "links.rate_mbs .* above cores x links.memory_rate_mbs"),
-        ("disorder = 0.5", "disorder = 1.1", "endpoint.disorder is a fraction of at most 1"),
+        ("disorder = 0.5", "disorder = 1.1", "endpoint.disorder must be a fraction between 0 and 1"),
         ('kind = "dragonfly"', 'kind = "string"', "topology.kind is one of .*, not string"),
         ('kind = "dragonfly"', 'kind = "one-switch"', "topology.taper must be 1"),
-        ("targets = 56", "targets = 0", "storage.targets has to be above 0"),
+        ("targets = 56", "targets = 0", "storage.targets must be above 0"),
         ("stripe_bytes = 1048576", "stripe_bytes = 1", "storage.stripe_bytes .* less than a page"),
         ('"storage.targets" = "paper, V"', "", "the origin of storage.targets is missing"),
         ('"storage.targets" =', '"storage.disks" =', "sources: storage.disks is not a property"),
         ("taper = 0.5", "taper = 0.001", "topology.taper .* less bandwidth than the link of one"),
-        ("nodes = 256 ", "nodes = 99999999 ", "nodes is at most 10000000"),
-        ("targets = 56", "targets = 1000001", "storage.targets is at most 1000000, not 1000001"),
+        ("nodes = 256 ", "nodes = 99999999 ", "nodes must be at most 10000000"),
+        ("targets = 56", "targets = 1000001", "storage.targets must be at most 1000000, not 1000001"),
         ("[work]", "[labour]", "labour is not a property of a machine"),
         ("[work]", "[[work]]", "work is not a table"),
         ("[work]", "[work", "not TOML"),
@@ -257,7 +257,7 @@ def test_methods_become_hints():
     }  # fmt: skip
     arms = ["two_phase", "two_layer:4", "two_layer:256", "two_layer:257", "two_layer:3"]
     assert command.fitting(arms, 256, 4) == arms[:3]
-    for arm, complaint in (("to_phase", "Did you mean two_phase"), ("two_layer:x", "behind the colon")):
+    for arm, complaint in (("to_phase", "Did you mean two_phase"), ("two_layer:x", "must follow the colon")):
         with pytest.raises(SimulateError, match=complaint):
             command.arm_hints(arm, MACHINE, [])
 
@@ -283,7 +283,7 @@ def test_jobs_that_do_not_fit_the_machine_are_refused():
         (["--plot", "out.txt"], "a picture ends in .png"),
         (["--output", "/nowhere/page.md"], "there is no folder /nowhere"),
         (["--set", "endpoint.queue_ns"], "--set is KEY=VALUE"),
-        (["--set", "endpoint.queue_ns=much"], "endpoint.queue_ns has to be a number"),
+        (["--set", "endpoint.queue_ns=much"], "endpoint.queue_ns must be a number"),
         (["--set", "links.rate_mbs=1e9"], "links.rate_mbs"),
         (["--ranks", "32768"], "32768 ranks take 512 nodes"),
         (["--ranks", "64", "--nodes", "100"], "64 ranks can't be spread evenly over 100 nodes"),

@@ -154,7 +154,7 @@ def odd(content, **changes):
     [
         (
             without_shapes(job()),
-            "of none of its 3 collective accesses the layout is there: an older Oratorio",
+            "it has the layout of none of its 3 collective accesses: an older Oratorio",
         ),
         (
             without_shapes(job(dropped_layouts=12)),
@@ -317,7 +317,7 @@ def test_the_librarys_estimate_of_the_accesses_is_printed(written):
             event["args"]["counts"] = {"estimated_time": 100_000_000}
     recorded = sim_trace.job_of(written(content), None)
     rows = sim_trace.sum_rows(recorded, [Answered(predicted(two_phase=0.2))])
-    assert rows[-1] == ["what its cost model took it for", "0.2", "", "-60"]
+    assert rows[-1] == ["as estimated by its cost model", "0.2", "", "-60"]
 
 
 @pytest.mark.usefixtures("planner")

@@ -79,12 +79,12 @@ def seconds_text(seconds: float) -> str:
 
 
 def _method(file: FileFacts) -> str:
-    """Returns a sentence: how Oratorio accesses a file by default, if the program stays as it is."""
+    """Returns a sentence that says how Oratorio accesses a file by default, if the program stays as it is."""
     kinds = {stream.is_collective for stream in file.streams}
     if kinds == {False}:
         return (
             "all accesses are independent: Oratorio would have made the same storage calls. "
-            "Collective accesses it would have joined."
+            "It would have joined only collective ones."
         )
     aggregated = "Oratorio would have aggregated its collective accesses, by default on two ranks per node"
     if kinds == {True}:
@@ -93,7 +93,7 @@ def _method(file: FileFacts) -> str:
 
 
 def _most(log: Log, file: FileFacts, posix: Sequence[Record]) -> str:
-    """Returns a sentence: how much of the job a file's time is, which bounds what can be gained."""
+    """Returns a sentence that says what share of the job a file takes, which bounds the possible gain."""
     seconds = file.seconds + file.metadata_seconds
     share = min(1.0, seconds / (log.seconds * log.processes)) if log.seconds else 0.0
     stored = total(posix, "POSIX_F_READ_TIME", "POSIX_F_WRITE_TIME")
@@ -109,7 +109,7 @@ def _most(log: Log, file: FileFacts, posix: Sequence[Record]) -> str:
 
 
 def _sieved(file: FileFacts, posix: Sequence[Record]) -> str:
-    """Returns a sentence: how much more the storage calls moved than the program, as data sieving does."""
+    """Returns a sentence that says how much more than the program the storage calls moved, by sieving."""
     loaded, stored = (total(posix, f"POSIX_BYTES_{name}") for name in ("READ", "WRITTEN"))
     moved = {d: sum(s.moved for s in file.streams if s.direction == d) for d in ("read", "write")}
     if loaded + stored < SIEVED * sum(moved.values()):
@@ -117,7 +117,7 @@ def _sieved(file: FileFacts, posix: Sequence[Record]) -> str:
     return (
         f" The program read {amount(moved['read'])} and wrote {amount(moved['write'])}, but the MPI library "
         f"read {amount(loaded)} and wrote {amount(stored)}, as data sieving does to fill holes. In "
-        "collective accesses Oratorio does that only where those of all ranks together leave holes."
+        "collective accesses Oratorio does that only where all ranks together leave holes."
     )
 
 
@@ -126,7 +126,7 @@ def _gain(one: Estimate) -> str:
         return f"No estimate: {one.reason}."
     usual, least, most = one.gains
     if most < GAIN_LEAST:
-        return f"Joined to {one.calls_after}, they would not have been faster."
+        return f"Joined into {one.calls_after}, they would not have been faster."
     after, shortest, longest = map(seconds_text, one.after)
     low = "perhaps no faster" if least < 1 else f"at least {least:.2g} times"
     return (
@@ -157,7 +157,7 @@ def _basis(rates: Mapping[str, Rate]) -> list[str]:
 def _calls(one: Estimate) -> str:
     return (
         f"{one.direction}s: {counted(one.calls, 'storage call')} of {amount(one.mean)} on average took "
-        f"{seconds_text(one.seconds)} of all processes. {_gain(one)}"
+        f"{seconds_text(one.seconds)}, summed over all processes. {_gain(one)}"
     )
 
 

@@ -128,13 +128,13 @@ def _estimate(
     after, reason = None, ""
     requests = _requests([s for s in segments if s.direction == direction], moved)
     if not seconds:
-        reason = "the log has no time of its storage calls"
+        reason = "the log has no times for its storage calls"
     elif moved / calls >= LARGE_CALL:
         reason = "its storage calls are large already, so joining them gains little"
     elif 2 * requests > calls:
-        reason = "its accesses can't be joined to much fewer storage calls"
+        reason = "its accesses can't be joined into far fewer storage calls"
     elif rate is None:
-        reason = f"the log has no {direction}s of at least 1 MiB, whose rate would be needed"
+        reason = f"the log has no {direction}s of at least 1 MiB to take a rate from"
     else:
         after = (
             moved / rate.usual + moved / EXCHANGE[1], moved / rate.high + moved / EXCHANGE[2],

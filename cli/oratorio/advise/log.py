@@ -104,7 +104,7 @@ def _segments(report: Any, module: str) -> list[Segment]:
 
 
 def read(path: Path) -> Log:
-    """Reads a log. Raises OratorioError if PyDarshan is missing or the file is no Darshan log."""
+    """Reads a log. Raises OratorioError if PyDarshan is missing or the file isn't a Darshan log."""
     try:
         darshan = importlib.import_module("darshan")
     except ImportError:

@@ -20,7 +20,11 @@ from oratorio.report.run_recorder import Recorder, leave
 
 def add_options(parser: Parser) -> None:
     """Adds the options of `compare`."""
-    parser.add_argument("--method", metavar="METHOD,...", help="Compare these methods; by default, auto's.")
+    parser.add_argument(
+        "--method",
+        metavar="METHOD,...",
+        help="Compare these methods in addition to the host's MPI-IO and auto; some usual ones if not given.",
+    )
     parser.add_argument(
         "--hint", metavar="KEY=VALUE", action="append", default=[],
         help="An info key for every file of every run with Oratorio; repeatable.",
@@ -28,12 +32,12 @@ def add_options(parser: Parser) -> None:
     parser.add_argument("--all", action="store_true", help="Compare all methods of docs/user/methods.md.")
     parser.add_argument(
         "--repeat", type=int, default=10, metavar="N",
-        help="At most this many runs of each method, in turns with the host's; fewer where the confidence "
-        "intervals of their times separate before. %(default)s if not given.",
+        help="At most this many runs of each method, in turns with the host's; fewer if the confidence "
+        "intervals of their times separate earlier. %(default)s if not given.",
     )  # fmt: skip
     parser.add_argument(
         "--budget", type=float, metavar="SECONDS",
-        help="Begin no further turn after this time; by default only --repeat ends the comparison.",
+        help="Start no further turn after this time; by default only --repeat ends the comparison.",
     )  # fmt: skip
     parser.add_argument(
         "--timeout", type=float, default=600.0, metavar="SECONDS",
@@ -46,8 +50,8 @@ def add_options(parser: Parser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--output-files", metavar="PATTERN", action="append", default=[],
-        help="Compare the bytes of these files after each run, such as 'out*.h5', quoted; ** is any folders. "
-        "Repeatable.",
+        help="Compare the bytes of these files after each run, such as 'out*.h5', quoted; ** matches any "
+        "folders. Repeatable.",
     )  # fmt: skip
     parser.add_argument(
         "-o", "--output", type=Path, metavar="FILE.html", help="Also write the table to this page."
@@ -63,7 +67,7 @@ def run(options: argparse.Namespace) -> int:
     TIMED_OUT if it ran out of time, FAILED if output files differ, else 0. Raises OratorioError if nothing
     could be compared or written."""
     if options.repeat < 1 or options.timeout <= 0 or (options.budget is not None and options.budget <= 0):
-        raise compare.CompareError("--repeat, --timeout and --budget are more than 0")
+        raise compare.CompareError("--repeat, --timeout and --budget must be more than 0")
     signal.signal(signal.SIGTERM, leave)
     place = options.output.absolute().parent if options.output else Path.cwd()
     rules = compare.Rules(

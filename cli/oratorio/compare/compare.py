@@ -136,8 +136,8 @@ def difference(arm: Arm, host: Arm) -> str | None:
 
 
 def against(arm: Arm, host: Arm) -> str:
-    """Returns a text that says how many times as fast as the host an arm is by the wall clock, and whether
-    there is a difference."""
+    """Returns, as text, how many times as fast as the host an arm is by the wall clock, and whether they
+    differ."""
     if arm is host or not arm.walls or not host.walls:
         return ""
     return f"{host.wall / arm.wall:.2f} x" + (", no difference" if difference(arm, host) == "none" else "")
@@ -293,7 +293,7 @@ def compare(
     state = _Comparison(arms, recorder, rules, Outputs(rules.outputs))
     for turn in range(rules.repeat):
         if turn and rules.budget is not None and time.monotonic() - state.begun >= rules.budget:
-            tell(f"{rules.budget:g} s are over: no more turns")
+            tell(f"no more turns: the {rules.budget:g} s of --budget have passed")
             break
         taking_part = state.still_open()
         for arm in order_of(arms, turn):

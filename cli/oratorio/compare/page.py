@@ -65,7 +65,7 @@ def differences_of(arms: Sequence[Arm]) -> list[str]:
     one that there were too few runs."""
     host = host_of(arms)
     if len(host.walls) < RUNS_LEAST:
-        return [f"Too few runs for confidence intervals: {RUNS_LEAST} of each method are the least."]
+        return [f"Too few runs for confidence intervals: each method needs at least {RUNS_LEAST}."]
     return [
         f"No difference between {arm.name} ({_interval_text(arm)}) and the host ({_interval_text(host)}) "
         f"in {counted(len(arm.walls), 'run')}."

@@ -17,7 +17,7 @@ def add_options(parser: Parser) -> None:
     """Adds the options of `doctor`."""
     parser.add_argument(
         "--dir", type=Path, default=Path(), metavar="FOLDER",
-        help="The folder of the files; the working folder if not given.",
+        help="The folder to check, where the program's files will be; the working folder if not given.",
     )  # fmt: skip
     parser.add_argument(
         "--timeout", type=float, default=60.0, metavar="SECONDS",
@@ -58,6 +58,6 @@ def run(options: argparse.Namespace) -> int:
         print(one.line)
     told = "Nothing is in the way." if bad == 0 else f"{bad} to fix: the lines that begin with bad."
     if not options.command:
-        told += " With a command at the end (mpiexec -n 4 ./app) the program is looked at, too."
+        told += " With a command at the end (mpiexec -n 4 ./app) the program is checked, too."
     print(told)
     return 1 if bad else 0

@@ -53,7 +53,7 @@ def library() -> list[Finding]:
         ]
     flavours = [name for name in FLAVOUR_NAMES if (LIBRARIES / f"liboratorio-{name}.so").exists()]
     if not flavours:
-        return [Finding(BAD, "library", f"{LIBRARIES} has no flavour for any MPI", "install it again")]
+        return [Finding(BAD, "library", f"{LIBRARIES} has no library for any MPI", "install it again")]
     try:
         environ = {**os.environ, "LD_PRELOAD": str(preloadable(file))}
     except PreloadError as error:
@@ -98,7 +98,7 @@ def _launcher(parsed: Command, needs: Needs) -> Finding:
     row = parsed.launcher
     if launch.unknown_launcher(parsed, needs) is not None:
         return Finding(BAD, "launcher", f"{name} is not a known launcher, so Oratorio is not loaded",
-                       "put oratorio run behind it, before the program")  # fmt: skip
+                       "put oratorio run between it and the program")  # fmt: skip
     if row is None:
         says = f"{name} is not a known launcher: it starts one process, or it is a script"
         return Finding(NOTE, "launcher", says)

@@ -27,7 +27,7 @@ UNLIMITED = resource.RLIM_INFINITY
 def _kind(mount: Mount | None, folder: Path) -> Finding:
     if mount is None:
         return Finding(NOTE, "file system", f"that of {folder} is unknown")
-    name = f"{folder} is on {mount.kind}, {mount.name} to Oratorio"
+    name = f"{folder} is on {mount.kind}, which Oratorio calls {mount.name}"
     if mount.is_local:
         return Finding(OK, "file system", f"{name}: local to this machine")
     if mount.is_coherent:
@@ -125,7 +125,10 @@ def shared_memory(where: Path = Path("/dev/shm")) -> list[Finding]:
     if free < SHARED_LEAST:
         return [
             Finding(
-                BAD, "shared memory", told, "delete files there, or mount it larger (Docker: --shm-size=1g)"
+                BAD,
+                "shared memory",
+                told,
+                "delete files there, or mount a larger one (Docker: --shm-size=1g)",
             )
         ]
     if free < SHARED_GOOD:

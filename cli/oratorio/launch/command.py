@@ -24,7 +24,12 @@ from oratorio.paths import IS_INSTALLED, LIBRARIES, PACKAGE, ROOT, preload_libra
 def _add_launch(parser: Parser) -> None:
     """Adds the options of `run` and `explain`."""
     parser.add_argument("--dry-run", action="store_true", help="Print the command instead of running it.")
-    parser.add_argument("-q", "--quiet", action="store_true", help="Do not print the program and its MPI.")
+    parser.add_argument(
+        "-q",
+        "--quiet",
+        action="store_true",
+        help="Do not print which program and MPI were found, nor warnings.",
+    )
     add_job(parser, "The command as you would start it: mpiexec -n 16 ./app ...")
     parser.set_defaults(does=run)
 

@@ -98,7 +98,7 @@ def two_mpis(needs: Needs) -> str:
 
 
 def launcher_kind(word: str) -> str:
-    """Returns the name of the launcher's family, `none` if `word` is no launcher. Raises LaunchError."""
+    """Returns the name of the launcher's family, `none` if `word` isn't a launcher. Raises LaunchError."""
     row = launcher_of([word])
     return row.name if row else "none"
 
@@ -176,7 +176,7 @@ def _warnings(
 
 
 def not_started(command: str, error: OSError) -> LaunchError:
-    """Returns the error of a command that the system does not start, with a shell's exit code."""
+    """Returns the error for a command that could not be started, with a shell's exit code."""
     code = NOT_FOUND if isinstance(error, FileNotFoundError) else NOT_EXECUTABLE
     return LaunchError(f"{command} can't be started: {error.strerror}", code)
 
@@ -188,7 +188,9 @@ def _refuse_missing(command: str) -> None:
     if "/" in command and Path(command).exists():
         kind = "a folder" if Path(command).is_dir() else "not executable"
         raise LaunchError(f"{command} is {kind}", NOT_EXECUTABLE)
-    hint = "; it is a word of the shell here: time oratorio run ..." if command == "time" else ""
+    hint = (
+        "; time is a shell keyword here, so put it first: time oratorio run ..." if command == "time" else ""
+    )
     raise LaunchError(f"{command}: command not found{hint}", NOT_FOUND)
 
 

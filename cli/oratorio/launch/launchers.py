@@ -84,7 +84,7 @@ class Launcher:
     is_repeated: bool = True  # each program of a `:` list needs the words of `forward`
     is_joined: bool = False  # all variables are in the value of one option, which ends at a comma
     doubled: str = ""  # a character that stands for itself only if it is doubled
-    flavours: tuple[str, ...] = ()  # the MPIs whose ranks it can start; none: those of any MPI
+    flavours: tuple[str, ...] = ()  # the MPIs whose ranks it can start; empty: any MPI
 
 
 _HYDRA = _options(

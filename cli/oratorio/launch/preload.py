@@ -99,5 +99,5 @@ def preloadable(library: Path) -> Path:
     raise PreloadError(
         f"{library} can't be preloaded: LD_PRELOAD splits paths at spaces, colons and some other characters, "
         f"and no folder that belongs to the user was found for a link{why}; move Oratorio to "
-        "another path, or set XDG_CACHE_HOME to a folder of yours"
+        "another path, or set XDG_CACHE_HOME to a folder that you own"
     )

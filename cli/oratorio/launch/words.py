@@ -63,7 +63,7 @@ def _behind(words: Sequence[str], at: int, wrapper: Wrapper) -> int:
 
 
 def _past_wrappers(words: Sequence[str], at: int) -> tuple[int, tuple[int, ...]]:
-    """Returns the index of the first command from `at` on that is no wrapper, and those of the wrappers."""
+    """Returns the index of the first command from `at` on that isn't a wrapper, and those of the wrappers."""
     wrappers = []
     while at < len(words) and (wrapper := WRAPPERS.get(Path(words[at]).name)):
         wrappers.append(at)

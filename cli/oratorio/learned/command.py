@@ -21,7 +21,7 @@ def add_options(parser: Parser) -> None:
     )  # fmt: skip
     does.add_argument(
         "--export", action="store_true",
-        help="Print a file of hints with the method that most of the time went to.",
+        help="Print a hints file that selects the method on which most of the time was spent.",
     )  # fmt: skip
     add_json(parser)
     parser.set_defaults(does=run)

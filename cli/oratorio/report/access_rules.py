@@ -228,7 +228,7 @@ def metadata(job: JobFacts) -> Advice | None:
         file = max(slow, key=lambda one: one.metadata_seconds)
         sees = (
             f"{file.name}: opens, closes and {file.metadata_calls} calls such as stat, seek and set_view "
-            f"took {file.metadata_seconds:.3g} s of all ranks, its data {file.seconds:.3g} s."
+            f"took {file.metadata_seconds:.3g} s, summed over all ranks; its data took {file.seconds:.3g} s."
         )
     else:
         file = max(again, key=lambda one: one.repeated_seconds)

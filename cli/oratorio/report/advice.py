@@ -152,7 +152,7 @@ def late_ranks(run: Run) -> Advice | None:
         "late_ranks",
         f"{_name(file)}: ranks enter collective calls at different times, together "
         f"{1e3 * seconds:.1f} ms; once "
-        f"rank {last.rank} came {1e3 * behind:.1f} ms after the first.",
+        f"rank {last.rank} entered {1e3 * behind:.1f} ms after the first.",
         "The others wait for it: look at what the program does before the call. Storage can't make "
         "this faster.",
         "user/trace.md",

@@ -35,7 +35,7 @@ def add_options(parser: Parser) -> None:
     )
     parser.add_argument(
         "-o", "--output", type=Path, metavar="FILE.html",
-        help="The page; by default it has the name of the trace with .html.",
+        help="The output page; by default, the trace's name with the suffix .html.",
     )  # fmt: skip
     add_json(parser)
     parser.set_defaults(does=report_trace)
@@ -110,9 +110,9 @@ def report_trace(options: argparse.Namespace) -> int:
     if out.resolve() == options.trace.resolve():
         raise OratorioError(f"{out} is the trace itself; name the page with -o")
     if not options.trace.exists():
-        raise TraceError(f"{options.trace} isn't there; ORATORIO_TRACE=FILE makes one, docs/user/trace.md")
+        raise TraceError(f"{options.trace} doesn't exist; ORATORIO_TRACE=FILE makes one, docs/user/trace.md")
     if options.explain and not options.explain.exists():
-        raise TraceError(f"{options.explain} isn't there; ORATORIO_EXPLAIN=FILE.json makes one")
+        raise TraceError(f"{options.explain} doesn't exist; ORATORIO_EXPLAIN=FILE.json makes one")
     run = run_recorder.read_run(options.trace, options.explain)
     page.write(run, out)
     if options.json:

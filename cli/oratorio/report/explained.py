@@ -63,8 +63,8 @@ class Explained:
 
 
 def objects_of(lines: str) -> Iterator[dict[str, Any]]:
-    """Yields the JSON object of each line; any other line becomes a remark, unless it is empty or the begin
-    of an object, which a full disk leaves."""
+    """Yields the JSON object of each line; any other line becomes a remark, unless it is empty or the
+    beginning of an object, as a full disk leaves it."""
     for line in lines.splitlines():
         try:
             said = json.loads(line)

@@ -23,7 +23,7 @@ OF_EXITS = ("EXIT STRING", "Exit code:", "exited on signal")
 
 
 def last_words(said: str) -> str:
-    """Returns the last line of a program's output that is not one of its launcher; a line of the launcher if
+    """Returns the last line of a program's output that isn't from its launcher; a line from the launcher if
     there is no other."""
     lines = [line.strip() for line in said.splitlines() if line.strip()]
     own = [line for line in lines if not OF_LAUNCHERS.match(line)]

@@ -144,8 +144,8 @@ def _spending(run: Run) -> str:
         "<h2>Where the time went</h2><p>Totals of all accesses of each rank of MPI_COMM_WORLD. A "
         "nonblocking access counts only the time spent working on it. Opening and closing files is not "
         "recorded: it is part of the time outside of accesses, as are the launcher's start and the program's "
-        "own work. Rates are the bytes of all ranks by the time during which any rank was in such an "
-        "access.</p>"
+        "own work. A rate is the bytes moved by all ranks, divided by the time during which at least "
+        "one rank was in an access of that direction.</p>"
         + legend([(part, MEANS[part]) for part in PARTS]) + "".join(lines) + note + spread
     )  # fmt: skip
 

@@ -25,9 +25,9 @@ def add_options(parser: Parser) -> None:
     parser.add_argument("path", type=Path, metavar="FILE", help="The file that ORATORIO_TRACE named.")
     parser.add_argument("--markdown", action="store_true", help="Print the tables in Markdown.")
     parser.add_argument(
-        "--plot", type=Path, metavar="FILE.png", help="Draw when each rank did what, for the first file."
+        "--plot", type=Path, metavar="FILE.png", help="Draw what each rank did when, for the first file."
     )
-    parser.add_argument("--file", metavar="TEXT", help="Show only files with this text in their path.")
+    parser.add_argument("--file", metavar="TEXT", help="Show only files whose path contains TEXT.")
     add_json(parser)
     parser.set_defaults(does=_trace)
 

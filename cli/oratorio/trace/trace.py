@@ -20,7 +20,7 @@ VERSION = 1
 
 
 class TraceError(OratorioError):
-    """The file is no trace, or is incomplete; the text says which."""
+    """The file isn't a trace, or is incomplete; the text says which."""
 
 
 @dataclass
@@ -127,7 +127,7 @@ def _events(path: Path) -> list[dict[str, Any]]:
     if not isinstance(head, dict) or not isinstance(whole.get("traceEvents"), list):
         raise TraceError(f"{path} is not a trace of Oratorio")
     if head.get("version") != VERSION:
-        raise TraceError(f"{path} has version {head.get('version')}; this is for version {VERSION}")
+        raise TraceError(f"{path} has version {head.get('version')}; this command reads version {VERSION}")
     return whole["traceEvents"]
 
 

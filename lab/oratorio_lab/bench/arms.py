@@ -23,8 +23,8 @@ def is_oratorios(arm: str) -> bool:
 
 
 def method_of(arm: str) -> str:
-    """Returns the method of an Oratorio arm. METHOD@WORD names a further arm with the same method and hints
-    of its own."""
+    """Returns the method of an Oratorio arm. METHOD@WORD names another arm with the same method, but
+    hints of its own."""
     return arm.partition("@")[0]
 
 

@@ -60,7 +60,7 @@ class Common:
 
 def _folder(folder: Path, cold: bool) -> Path:
     if not folder.is_dir():
-        raise BenchError(f"no folder {folder}")
+        raise BenchError(f"{folder} is not a folder")
     if cold and report.is_in_memory(folder):
         raise BenchError(f"--cold needs a disk: {folder} is in memory, so nothing can be dropped from it")
     return folder.resolve()
@@ -68,7 +68,7 @@ def _folder(folder: Path, cold: bool) -> Path:
 
 def _directions(direction: str | None) -> tuple[str, ...]:
     if direction is not None and direction not in DIRECTIONS:
-        raise BenchError(f"--direction is write or read, not {direction}")
+        raise BenchError(f"--direction must be write or read, not {direction}")
     return (direction,) if direction else DIRECTIONS
 
 
@@ -91,7 +91,7 @@ def _add_common(parser: Parser, arms: str | None = None, repeats: int = 5) -> No
         "MPI-IO with all sets of hints), host, host_tuned, by_hand, raw; "
         f"{arms or ARMS} if not given.")  # fmt: skip
     add("--hint", metavar="[METHOD:]KEY=VALUE", action="append", default=[],
-        help="An info key; for host_tuned if none of --method is named; repeatable.")  # fmt: skip
+        help="An info key, for host_tuned if METHOD is left out; repeatable.")  # fmt: skip
     add("--repeat", type=within(1), default=repeats, metavar="N",
         help="Measured passes, after one that is not measured; %(default)s if not given.")  # fmt: skip
     _add_direction_and_mpi(add)
@@ -120,8 +120,8 @@ def _add_common(parser: Parser, arms: str | None = None, repeats: int = 5) -> No
         help="netem's arguments for what a node sends, such as `delay 50us rate 10gbit`.",
     )
     add("--rate", default="",
-        help="Keep test files on storage of this many MiB/s, or of `exchange`: as many as two_phase reaches "
-        "there without a limit; needs root.")  # fmt: skip
+        help="Simulate storage of this many MiB/s under the test files; `exchange` is the rate that "
+        "two_phase reaches there without a limit; needs root.")  # fmt: skip
     add("--smoke", action="store_true", help="Measure a tiny case once, to see whether it works.")
     add("--json", type=Path, metavar="FILE", help="Write everything measured to this file.")
     add("--plot", type=Path, metavar="FILE.png", help="Draw a chart into this file.")
@@ -249,7 +249,7 @@ def _paper(options: argparse.Namespace) -> int:
     for reason in measured.skipped:
         stderr.print(f"skipped: {reason}", markup=False, soft_wrap=True)
     if not measured.curves:
-        raise BenchError("nothing of that can be measured here")
+        raise BenchError("none of these can be measured here")
     jobs = bench_paper.jobs(measured)
     measure_all(jobs)
     for table in (*bench_paper.point_tables(measured), bench_paper.claim_table(measured)):
@@ -433,7 +433,8 @@ def _add_trace(parser: Parser) -> None:
     parser.add_argument("path", type=Path, metavar="FILE", help="The trace.")
     parser.add_argument(
         "--file", metavar="TEXT",
-        help="The file with this text in its path; the one with most data if not given.",
+        help="Repeat the traced file whose path contains TEXT; the one with the most data in collective "
+        "accesses if not given.",
     )  # fmt: skip
     _add_common(parser, arms=trace.ARMS)
     parser.set_defaults(does=_trace)
@@ -443,9 +444,9 @@ def _add_paper(parser: Parser) -> None:
     add = parser.add_argument
     add("year", help="The year of the paper.")
     add("--figures", help="Measure only these, such as naive,grouping.")
-    add("--modes", help="Some of buffered,direct; the paper's own if not given.")
+    add("--modes", help="buffered, direct or both, separated by a comma; the paper's own if not given.")
     add("--param", action="append", default=[], metavar="NAME=VALUE[,VALUE]",
-        help="Values for a parameter of the workloads, or for what is swept; repeatable.")  # fmt: skip
+        help="Values of a workload parameter, or of the one that is swept; repeatable.")  # fmt: skip
     add("--full", action="store_true", help="Measure as much data as the paper did.")
     add("-o", "--output", type=Path, metavar="FILE", help="Write the tables to this page.")
     _add_common(parser, repeats=2)

@@ -69,7 +69,9 @@ def job_of(path: Path, name: str | None, ranks: Sequence[int] = ()) -> Job:
     kept = _first(found)
     told = [trace_accesses.left_out(file, found)]
     if len(kept) < len(found):
-        told.append(f"{len(kept)} of {len(found)} collective accesses are repeated: all have more than 1 GiB")
+        told.append(
+            f"{len(kept)} of {len(found)} collective accesses are repeated: all together exceed 1 GiB"
+        )
     return Job(file, tuple(kept), "".join(f"{line}\n" for line in told if line))
 
 
@@ -83,5 +85,5 @@ def settings_for(job: Job, settings: Settings) -> Settings:
             "host_tuned: there are no known best hints for a trace; pass some with --hint KEY=VALUE"
         )
     if "by_hand" in settings.arms:
-        raise BenchError("by_hand: a trace doesn't say which ranks are a row of a grid")
+        raise BenchError("by_hand: a trace doesn't say which ranks form a row of a grid")
     return replace(settings, directions=directions)

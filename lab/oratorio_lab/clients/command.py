@@ -139,7 +139,7 @@ def _run_one(console: Console, kind: Kind, choice: Choice) -> tuple[bool, str]:
 def run(names: Sequence[str], choice: Choice, with_write: bool) -> bool:
     """Runs the checks of the named kinds; returns whether all passed. Raises OratorioError."""
     if choice.only and with_write:
-        raise OratorioError("--write renews whole rows: leave --only out")
+        raise OratorioError("--write replaces whole rows: leave out --only")
     kinds = [find_kind(name) for name in names]
     console, is_right = Console(highlight=False), True
     for kind in kinds:

@@ -85,7 +85,7 @@ def hdf5_flags(host: Host) -> list[str]:
     programs built with it, too."""
     name = {"mpich": "mpich", "ompi": "openmpi"}.get(host.flavour)
     if name is None:
-        raise DemoError(f"there is no parallel HDF5 for {host.name}; take mpich5, mpich4 or openmpi4")
+        raise DemoError(f"there is no parallel HDF5 for {host.name}; use mpich5, mpich4 or openmpi4")
     library = Path(f"/usr/lib/{os.uname().machine}-linux-gnu/hdf5/{name}")
     own = host.env.get("LD_LIBRARY_PATH")
     links = [f"-Wl,-rpath-link,{own}"] if own else []

@@ -143,9 +143,9 @@ def add_options(parser: Parser) -> None:
 
 def _neighbours(options: argparse.Namespace) -> int:
     if options.write and options.match:
-        raise OratorioError("--write renews whole tables: leave -k out")
+        raise OratorioError("--write replaces whole tables: leave out -k")
     if options.repeat < 0:
-        raise OratorioError("--repeat is 0 or more")
+        raise OratorioError("--repeat must be 0 or more")
     is_right = True
     if options.part != APPLICATIONS:
         is_right = run(options.match, options.fetch, options.write)

@@ -66,7 +66,7 @@ def arm_hints(arm: str, machine: Machine, hints: Sequence[str]) -> dict[str, str
     if complaint := method_table.complaint(method):
         raise SimulateError(complaint)
     if number and (not number.isdigit() or int(number) < 1):
-        raise SimulateError(f"{arm}: behind the colon is a number of local aggregators")
+        raise SimulateError(f"{arm}: a number of local aggregators must follow the colon")
     told = own_hints(machine, hints) | {"oratorio_method": method}
     return told | ({"oratorio_local_aggregators": number} if number else {})
 
@@ -186,7 +186,7 @@ def _recorded(
     """Returns the job of the trace, if one is given."""
     if given is None:
         if file is not None:
-            raise SimulateError("--file is a file of a trace: it goes with --trace")
+            raise SimulateError("--file selects a file of a trace: it requires --trace")
         return None
     if map_file is not None:
         raise SimulateError("a trace is a workload of its own: --trace doesn't go with --map")
@@ -213,9 +213,12 @@ def add_options(parser: Parser) -> None:
     add("--direction", default=DIRECTIONS[0], help="write or read; %(default)s if not given.")
     add("--trace", type=Path, help="Simulate the collective accesses of this trace instead of a workload.")
     add(
-        "--file", metavar="TEXT", help="The trace's file with this in its path; by default that of most data."
+        "--file",
+        metavar="TEXT",
+        help="Simulate the traced file whose path contains TEXT; by default, the one with the most data in "
+        "collective accesses.",
     )
-    add("--rounds", type=within(1), default=3, help="At most this many rounds are planned, to stand for all.")
+    add("--rounds", type=within(1), default=3, help="Plan at most this many rounds, as a sample of all.")
     add(
         "--engine",
         default="closed",

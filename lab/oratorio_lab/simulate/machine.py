@@ -99,18 +99,18 @@ def _checked(key: str, kind: type, value: Any) -> Any:
     """Returns the value of that key. Raises SimulateError if it is not valid."""
     if kind is str:
         if not isinstance(value, str):
-            raise SimulateError(f"{key} must be a text, not {value!r}")
+            raise SimulateError(f"{key} must be a string, not {value!r}")
         return value
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if not is_number or not math.isfinite(value) or (kind is int and not isinstance(value, int)):
-        raise SimulateError(f"{key} has to be {'an integer' if kind is int else 'a number'}, not {value!r}")
+        raise SimulateError(f"{key} must be {'an integer' if kind is int else 'a number'}, not {value!r}")
     zero = key.rpartition(".")[2] in MAY_BE_ZERO
     if value < 0 or (value == 0 and not zero):
-        raise SimulateError(f"{key} has to be {'at least' if zero else 'above'} 0, not {value}")
+        raise SimulateError(f"{key} must be {'at least' if zero else 'above'} 0, not {value}")
     if key in SHARES and value > 1:
-        raise SimulateError(f"{key} is a fraction of at most 1, not {value}")
+        raise SimulateError(f"{key} must be a fraction between 0 and 1, not {value}")
     if value > MOST.get(key, math.inf):
-        raise SimulateError(f"{key} is at most {MOST[key]}, not {value}")
+        raise SimulateError(f"{key} must be at most {MOST[key]}, not {value}")
     return value if kind is int else float(value)
 
 
@@ -157,7 +157,7 @@ def _contradictions(machine: Machine) -> None:
         if key not in known:
             raise SimulateError(f"sources: {key} is not a property of a machine")
         if not isinstance(source, str):
-            raise SimulateError(f"sources: {key} must be a text")
+            raise SimulateError(f"sources: {key} must be a string")
     for key in sorted(known):
         if key not in machine.sources:
             raise SimulateError(f'sources: the origin of {key} is missing ("assumed" is allowed)')

@@ -135,7 +135,7 @@ def sum_rows(job: Job, answers: Sequence[Answer]) -> list[list[str]]:
     rows.append([f"recorded: {', '.join(methods)}, {where}", f"{took:.3g}", ""])
     if estimated := sum(each.estimated for each in every):
         off = _percent_off(estimated, took)
-        rows.append(["what its cost model took it for", f"{estimated:.3g}", "", off])
+        rows.append(["as estimated by its cost model", f"{estimated:.3g}", "", off])
     width = len(heads(answers))
     return [row + [""] * (width - len(row)) for row in rows]
 

@@ -93,7 +93,7 @@ def run_suites(options: argparse.Namespace) -> int:
     OratorioError."""
     console = Console(highlight=False)
     if not preload_library().exists():
-        raise OratorioError(f"{preload_library()} is not there: build it with ./oratorio info")
+        raise OratorioError(f"{preload_library()} does not exist: build it with ./oratorio info")
     if options.quick and options.slow:
         raise OratorioError("--quick and --slow leave nothing to run; without both everything is run")
     part = QUICK if options.quick else SLOW if options.slow else ALL

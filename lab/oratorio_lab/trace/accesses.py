@@ -123,7 +123,7 @@ def collectives(file: File) -> list[Collective]:
         raise TraceError(f"{file.path}: there is no collective access to replay")
     why = "the trace had no room for their shapes" if file.dropped_layouts else "an older Oratorio wrote it"
     raise TraceError(
-        f"{file.path}: of none of its {len(together)} collective accesses the layout is there: {why}"
+        f"{file.path}: it has the layout of none of its {len(together)} collective accesses: {why}"
     )
 
 
@@ -142,7 +142,7 @@ def left_out(file: File, found: Sequence[Collective]) -> str:
 
 
 def file_named(files: Sequence[File], name: str | None, direction: str | None = None) -> File:
-    """Returns the file with most data moved by collective accesses, of files with `name` in the path or all.
+    """Returns the file with the most data moved by collective accesses, of those with `name` in the path.
 
     With a direction only accesses in that direction count, and the last of several equal files wins, because
     a program's first file is slower than later ones: nothing is warm yet. Raises TraceError.

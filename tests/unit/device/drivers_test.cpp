@@ -192,8 +192,8 @@ TEST_P(Drivers, SayWhichCallFailedWithWhat) {
     const bool cuda = GetParam() == kCuda;
     const std::string said = "memory of a device can't be copied: ";
     EXPECT_EQ(now.what, said + (cuda ? "cuMemcpyAsync gave 1" : "hipMemcpyAsync gave 1"));
-    EXPECT_EQ(late.what,
-              said + (cuda ? "cuStreamSynchronize gave 700" : "hipStreamSynchronize gave 719"));
+    EXPECT_EQ(late.what, said + (cuda ? "cuStreamSynchronize returned 700"
+                                      : "hipStreamSynchronize returned 719"));
 }
 
 }  // namespace

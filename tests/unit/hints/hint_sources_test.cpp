@@ -54,7 +54,7 @@ TEST(HintSources, ExplainsTheOriginAndUseOfEachValue) {
               "  cb_nodes = many, from ORATORIO_HINTS; in use: 0; allowed: 0 to 2147483647\n");
     const std::string told = explain_hints(given, origins, hints);
     for (const char* line :
-         {"  cb_write = disable, from ORATORIO_HINTS; stands for romio_cb_write\n",
+         {"  cb_write = disable, from ORATORIO_HINTS; sets romio_cb_write\n",
           "  my_own = x, from ORATORIO_HINTS; unknown, ignored\n",
           "  oratorio_method = mmap, from the program's info; allowed: auto, list_io, mmap, ",
           "  romio_cb_pfr = 0, from the program's info; known from other implementations, has no "
