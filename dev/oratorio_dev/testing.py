@@ -142,7 +142,7 @@ def _with_progress(console: Console, name: str, part: Part, match: str | None) -
 
 
 def _untold(share: float, name: str) -> None:
-    """Ignores the progress of the part that runs beside the others, because only theirs is shown."""
+    """Ignores the progress of the part that runs beside the others, because only the others' is shown."""
 
 
 def _print_part(console: Console, part: str, outcome: Outcome) -> None:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Concurrent threads in one process: threads of the program, which use files of their own or share
-// a handle; the helper thread, which moves nonblocking accesses on; the I/O thread, which makes
+// a handle; the helper thread, which advances nonblocking accesses; the I/O thread, which makes
 // storage calls; and the thread that serves a counter. The test is for ThreadSanitizer above all.
 // Without ThreadSanitizer it checks bytes and numbers.
 #include <atomic>
@@ -77,7 +77,7 @@ void files_come_and_go(Part& part) {
 }
 
 /// Starts many independent and collective accesses. This thread completes them while the helper
-/// thread moves them on.
+/// thread advances them.
 void many_are_under_way(Part& part) {
     constexpr int kOperations = 24;
     constexpr int kShort = 500;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// While a call of the program waits for an operation, the call moves that operation on itself, and
+// While a call of the program waits for an operation, the call itself advances that operation, and
 // the helper thread sleeps: two threads that wait for the same event would only wake each other.
 // While the program computes, the helper thread looks less and less often for ranks that are late.
 // This plain MPI program observes the helper thread by its system calls. The argument "nodes" runs

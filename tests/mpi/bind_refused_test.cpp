@@ -117,7 +117,7 @@ void can_be_used(MPI_File file) {
     CHECK(MPI_File_read_at_all_end(file, ints, &status) == MPI_SUCCESS);
 }
 
-/// Collective. Makes the access that reports a failure of which not all ranks have heard.
+/// Collective. Makes the access that reports a failure of which not all ranks have learned.
 int next_access(MPI_File file) {
     MPI_Status status;
     const int code = MPI_File_read_at_all(file, 0, ints, 1, MPI_INT, &status);
@@ -134,7 +134,7 @@ void is_over_afterwards(MPI_File file, const Call& call, const Refused& refused,
     MPI_File_get_position(file, &before);
     const int got = class_of(call.make(file, arguments));
     MPI_File_get_position(file, &after);
-    // In a collective read the other ranks may hear of it only in their next collective access.
+    // In a collective read the other ranks may learn of it only in their next collective access.
     const int hearing = static_cast<int>(sum_of_ranks(got != MPI_SUCCESS ? 1 : 0));
     const bool late = collective && is(call, "read") && hearing < size_of_world();
     const int wanted = bad || (collective && !late) ? refused.error_class : MPI_SUCCESS;

@@ -12,8 +12,8 @@
 //   reports the requested count and stays at the end of the file; Open MPI: depends on the form),
 // - views with interleaving tiles (neither supports them).
 //
-// Arguments: number of seeds, first seed, "alone" for many seeds without the host: sooner or later
-// MPICH's ROMIO meets a filetype at which it ends the program (an assertion in its flatten.c).
+// Arguments: number of seeds, first seed, "alone" for many seeds without the host: eventually
+// MPICH's ROMIO aborts the program at some filetype (an assertion in its flatten.c).
 #include <algorithm>
 #include <array>
 #include <cstdlib>

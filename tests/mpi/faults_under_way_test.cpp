@@ -279,7 +279,7 @@ void access_meets(const Form& form, const IoFault& fault, Ending ending, const H
     const bool met = sum_of_ranks(met_here ? 1 : 0) > 0;
     // In a sparse access only ranks that have data with the failing aggregator get the error.
     const bool sparse = method != nullptr && method->graph_part().is_thinned && form.collective;
-    // In a read in which each rank makes its own calls, the others hear of it later. That is what
+    // In a read in which each rank makes its own calls, the others learn of it later. That is what
     // happens on several nodes if the method needs shared memory.
     const bool own_calls = form.reads && form.collective && !shipped && method != nullptr &&
                            !method->exchange_part().sends_messages && !method->schedule.in_turns;

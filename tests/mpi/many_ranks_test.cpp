@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // More ranks on a node than a host has cells in shared memory. All methods move tiny data. The
-// aggregators come late, so that all other ranks have sent by then and many acknowledgements are
+// aggregators are late, so that all other ranks have sent by then and many acknowledgements are
 // due at once. The test is a plain MPI program. Arguments: methods to use instead of all.
 #include <algorithm>
 #include <thread>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MappedType: an MPI datatype and the bytes that it stands for, which the test computes without
+// MappedType: an MPI datatype and the bytes that it describes, which the test computes without
 // MPI.
 #pragma once
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A rank that waits in a call of the library moves on everything that other ranks may wait for: the
+// A rank that waits in a call of the library advances everything that other ranks may wait for: the
 // program's own messages, and operations on other files. The test is a plain MPI program; each case
-// hung before the library did so. With the argument "late" one rank comes late to a call, so that
+// hung before the library did so. With the argument "late" one rank enters a call late, so that
 // the other ranks print what they wait for.
 #include <unistd.h>
 

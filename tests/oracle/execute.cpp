@@ -30,8 +30,8 @@ struct Opened {
 /// The steps of the clock by which `auto` learns, set for each program.
 thread_local test::Random clock_steps(0);
 
-/// Returns the time of a made-up clock. Each look takes another time, so that methods change from
-/// access to access, and ranks with different times have to agree.
+/// Returns the time of a made-up clock, which each reading advances by a random amount, so that
+/// methods change from access to access, and ranks with different times have to agree.
 std::int64_t look_at_clock() {
     thread_local std::int64_t now = 0;
     constexpr int kLongest = 1 << 20;  // nanoseconds
@@ -178,7 +178,7 @@ void Machine::live(Rank rank) {
     at_[static_cast<std::size_t>(rank)] = program_.steps.size();
 }
 
-/// Runs the helper thread of a rank, which moves nonblocking accesses on until the rank is done.
+/// Runs the helper thread of a rank, which advances nonblocking accesses until the rank is done.
 void Machine::help(Rank rank) {
     const bool full = program_.setting.beside == Beside::full;
     const auto has_work = [this, rank] {

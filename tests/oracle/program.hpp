@@ -47,7 +47,7 @@ enum class Kind {
     atomic,
     barrier,
     message,
-    poll,  ///< a call that moves nonblocking accesses on, as MPI_Test does
+    poll,  ///< a call that advances nonblocking accesses, as MPI_Test does
 };
 
 /// One rank's share of a step.

@@ -25,7 +25,7 @@ struct Scarcity {
     Rank helperless = -1;
 };
 
-/// Makes a scarcity that of the process for as long as this object lives.
+/// Applies a scarcity to the process for as long as this object lives.
 class Scarce {
   public:
     explicit Scarce(const Scarcity& scarcity);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tests `oratorio conformance`: the runner reports what breaks and goes on, and Oratorio breaks nothing."""
+"""Tests `oratorio conformance`: the runner reports what breaks and continues, and Oratorio breaks nothing."""
 
 import importlib.util
 import json

@@ -3,7 +3,7 @@
 write with as few accesses as they should.
 
 In docs/user/guides a block of code below a line with nothing but a file's name is that file. A block `sh` is
-run. A block `text` below it is its output, where "..." stands for anything. A block `console` is only shown.
+run. A block `text` below it is its output, where "..." matches anything. A block `console` is only shown.
 """
 
 import os

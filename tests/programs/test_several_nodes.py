@@ -75,7 +75,7 @@ def test_nodes_of_one_machine_are_detected_and_charged_for_their_messages(nodes,
 
 
 class Cut:
-    """A context that cuts off the last node after some accesses of many_writes, for `seconds` or for good."""
+    """A context that cuts off the last node after some accesses of many_writes, for `seconds` or forever."""
 
     def __init__(self, nodes: Nodes, folder: Path, seconds: float | None) -> None:
         self._nodes, self._told, self._seconds = nodes, folder / "written", seconds

@@ -213,7 +213,7 @@ TEST(DeferredOpen, ARankThatOpensLateAnnouncesThatItMayWrite) {
                 if (rank != 3) return;
                 auto data = bytes_of(rank, 10);
                 EXPECT_EQ(access(file, Direction::write, data, false), ErrorKind::none);
-                // The other ranks close the file before this rank goes on.
+                // The other ranks close the file before this rank continues.
                 for (int i = 0; i < 1000; ++i) file.transport().idle();
                 EXPECT_TRUE(is_shown(path));
             });

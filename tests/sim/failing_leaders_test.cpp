@@ -207,8 +207,8 @@ TEST(FailingLeaders, IfNoneCanStartAllFailFromThenOn) {
     });
 }
 
-/// If the node that failed to start went on, the others would take its next collective for the one
-/// that it could not start.
+/// If the node that failed to start continued, the others would take its next collective for the
+/// one that it could not start.
 TEST(FailingLeaders, IfOneCannotStartNoRankGetsDataOfAnotherCollective) {
     for (const int node : {0, 1}) {
         try_fault({.node = node, .at_start = true, .kind = ErrorKind::no_memory},

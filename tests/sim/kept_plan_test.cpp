@@ -225,8 +225,8 @@ TEST_P(KeptPlan, ReadsOfChangingShapeGetTheirBytes) {
     }
 }
 
-// The cached plan, moved to the begin of the file, has regions that begin before it. One rank moves
-// its plan there, and the others take part without data.
+// The cached plan, moved to the beginning of the file, has regions that begin before it. One rank
+// moves its plan there, and the others take part without data.
 TEST(KeptPlanOfWindows, MayBeMovedToTheBeginOfTheFile) {
     MemoryDisk disk;
     Steps all(1);

@@ -16,14 +16,15 @@ namespace {
 constexpr Bytes kPiece = 4096;
 constexpr Bytes kPieces = 64;
 
-/// The clock of all simulated ranks, which run in one thread at a time. Each look takes 0.1 s.
+/// The clock of all simulated ranks, which run in one thread at a time. Each reading advances it by
+/// 0.1 s.
 std::int64_t look_at_clock() {
     static std::int64_t now = 0;
     return now += 100'000'000;
 }
 
-/// A clock whose times differ from rank to rank and from look to look, so that nothing but agreed
-/// values can keep the ranks together.
+/// A clock whose times differ from rank to rank and from reading to reading, so that nothing but
+/// agreed values can keep the ranks together.
 std::int64_t look_at_wild_clock() {
     static std::uint64_t state = 1;
     static std::int64_t now = 0;

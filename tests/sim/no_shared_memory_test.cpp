@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The system refuses the memory that ranks of a node share: on one rank or on all, from the
-// beginning or after the open. Files work all the same, or the call is an error on all ranks. The
+// beginning or after the open. Files still work, or the call is an error on all ranks. The
 // program replaces shm_open, posix_fallocate, mmap, process_vm_readv and process_vm_writev.
 #include <fcntl.h>
 #include <sys/mman.h>

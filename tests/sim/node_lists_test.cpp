@@ -80,7 +80,7 @@ Result<std::unique_ptr<Transport>> open_way(Transport& messages, Kept kept, Ways
                               : agreed_from([] { return SIZE_MAX; }));
 }
 
-/// Returns a text of all that a plan says of a rank, with the rank's regions.
+/// Returns everything that a plan says about a rank, including its regions, as text.
 std::string told(const Plan& plan, Rank rank) {
     std::string text = explain(plan) + fingerprint(plan);
     const auto add = [&](std::int64_t number) { text += " " + std::to_string(number); };

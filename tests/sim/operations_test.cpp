@@ -71,8 +71,8 @@ TEST(Operations, AHelperSkipsWorkForTheProgramsThread) {
     const Folder folder;
     with_file(2, call_of(folder.file("data"), kCreate), [&](File& file, Rank rank) {
         Buffer mine = filled(64, rank);
-        // The simulated transport sends messages, as between nodes, so that a helper cannot move
-        // this one on.
+        // The simulated transport sends messages, as between nodes, so that a helper cannot
+        // advance this one.
         const OperationPtr all = file.start(call_for(kWriting, mine, true, kAt, 64 * rank));
         EXPECT_FALSE(file.progress(Mover::helper).pending);
         Buffer large = filled(kSmallAccess + 1, rank);  // too large to be moved by the call that

@@ -8,7 +8,7 @@
 
 namespace oratorio::test {
 
-/// Returns the broken invariant of who handles which part of the file, or "".
+/// Returns the broken invariant about which rank handles which part of the file, or "".
 inline std::string_view broken_rounds(const Plan& plan) {
     const auto aggregators = std::ssize(plan.aggregators);
     if ((plan.bytes > 0) != (aggregators > 0) || (plan.bytes > 0) != (plan.rounds > 0))
@@ -28,7 +28,7 @@ inline std::string_view broken_rounds(const Plan& plan) {
     return "";
 }
 
-/// Returns the broken invariant of which rank loads a round, or "".
+/// Returns the broken invariant about which rank loads a round, or "".
 inline std::string_view broken_loads(const Plan& plan) {
     if (plan.loads == Loads::by_aggregator) return "";
     if (plan.direction != Direction::read || !plan.method->storage_part().buffered)

@@ -4,7 +4,7 @@
 // shared memory.
 //
 // The transport has one lock for each pair of ranks, as messages synchronise only their sender and
-// receiver. So a thread sanitizer takes no other accesses of two ranks for ordered.
+// receiver. So a thread sanitizer considers no other accesses of two ranks ordered.
 #pragma once
 
 #include <functional>

@@ -137,7 +137,7 @@ class MemoryStore : public Store {
     Result<Mapped> map(Extent range, Direction direction, Populate populate) override;
     /// Returns a store on the same disk that draws the same faults from the start again. The two
     /// own their locks together, as duplicated descriptors do. Requests of the duplicate do not let
-    /// other ranks run, because a thread that is no rank makes them.
+    /// other ranks run, because a thread that isn't a rank makes them.
     Result<std::unique_ptr<Store>> duplicate() override;
     Result<void> close() override;
 

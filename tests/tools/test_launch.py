@@ -111,7 +111,7 @@ def compiled(folder: Path, text: str, *flags: str) -> str:
 def linked_to(
     folder: Path, libraries: dict[str, str | None], mpi: str | None = "int PMPI_File_open(void) { return 0; }"
 ) -> str:
-    """Compiles a program that needs these shared libraries, where None stands for one that exists, and a
+    """Compiles a program that needs these shared libraries, where None means one that exists, and a
     stand-in for an MPI with the name of Open MPI's. Returns the program's path."""
     texts = {**({"libmpi.so.40": mpi} if mpi else {}), **libraries}
     for name, text in texts.items():

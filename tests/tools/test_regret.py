@@ -99,7 +99,7 @@ def milliseconds(arm, direction, repeat, has_wrong_costs):
 
 
 class Runner:
-    """Stands for `measure_all`: records the jobs, and makes up what they measure."""
+    """Replaces `measure_all`: records the jobs, and makes up what they measure."""
 
     def __init__(self, time_of=milliseconds, problem="", failure=""):
         self.jobs = []

@@ -171,7 +171,7 @@ def test_a_read_is_a_request_and_its_answer(values, seconds):
 
 
 def test_nodes_that_were_not_walked_are_stood_for():
-    """Walks two nodes that send the same. The second of them stands for three nodes."""
+    """Walks two nodes that send the same. The second of them represents three nodes."""
     alike = LINES.replace("sent 1 0 4 8 40 1000 40 0 0", "sent 1 0 4 4 40 1000 40 0 0")
     walked = replace(schedule(alike), stands_for={0: 1, 1: 3}, nodes=4, ranks=16, bytes=16000)
     predicted = model.predict(walked, only(endpoint__receive_us=1))
@@ -297,7 +297,7 @@ def test_impossible_requests_are_reported_before_building(words, complaint, monk
 
 
 def script(tmp_path, text):
-    """Returns a program that stands for oratorio_schedules."""
+    """Returns a program that replaces oratorio_schedules."""
     program = tmp_path / "schedules"
     program.write_text(f"#!/bin/sh\n{text}")
     program.chmod(0o755)

@@ -23,7 +23,7 @@ ONE_SAMPLE = 3.0  # a single sample may be wrong by this factor
 # Bytes per second with which data reaches the aggregators: lowest, usual, highest. These are assumptions
 # about memory and networks, because a log has no such rate.
 EXCHANGE = (0.25 * (1 << 30), float(1 << 30), 4.0 * (1 << 30))
-GAIN_LEAST = 1.1  # a smaller gain is none
+GAIN_LEAST = 1.1  # a smaller gain counts as none
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ GIO_REMEDY = (
 )
 # Open MPI 5 passes the variables of -x on to spawned processes only with this setting of its launcher.
 SPAWN_INHERITS = "PRTE_MCA_rmaps_default_inherit"
-# Programs that run a script; words after them are no command that they start.
+# Programs that run a script; words after them aren't a command that they start.
 INTERPRETER = re.compile(
     r"(python|pypy|sh|bash|dash|zsh|ksh|csh|tcsh|fish|perl|ruby|julia|node|java|octave|Rscript)[0-9.]*$"
 )

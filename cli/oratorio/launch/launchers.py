@@ -78,7 +78,7 @@ class Launcher:
     commands: tuple[str, ...]  # names; a suffix may follow, as in mpiexec.hydra
     told: str  # owner of the launcher, as messages name it
     valued: frozenset[str]  # options whose value is the next word
-    forward: tuple[str, ...] = ()  # words that set {key} to {value} in the ranks; none: `env` sets it
+    forward: tuple[str, ...] = ()  # words that set {key} to {value} in the ranks; empty: `env` sets it
     says: tuple[str, ...] = ()  # one of these is in its --version, if other families have the same name
     paired: frozenset[str] = frozenset()  # options with two values
     is_repeated: bool = True  # each program of a `:` list needs the words of `forward`

@@ -291,7 +291,7 @@ TEST_F(OtherClients, NoLockWaitsInsideThe9pClient) {
     EXPECT_EQ(client_.waits, 0);
 }
 
-/// Reads as CephFS's client does. Behind the size that it knows, it returns that size minus the
+/// Reads as CephFS's client does. Past the size that it knows, it returns that size minus the
 /// offset, which the C library takes for an error number if it is in the range of one.
 ssize_t read_of_ceph(int descriptor, const iovec& memory, off_t offset) {
     if (offset > client->known_size && !client->ends_are_known) {

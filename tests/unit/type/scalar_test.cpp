@@ -168,7 +168,7 @@ TEST(Scalar, forms_of_long_double_that_no_processor_makes_become_numbers_or_nans
     memory[7] = 0x80;  // exponent 0 with the integer bit set means the smallest normal number
     EXPECT_EQ(write(ScalarKind::extended_real, memory).bytes,
               (Bytes8{0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}));
-    memory[7] = 0x40;  // exponent 1 without the integer bit is no valid number
+    memory[7] = 0x40;  // exponent 1 without the integer bit isn't a valid number
     memory[8] = 1;
     EXPECT_EQ(write(ScalarKind::extended_real, memory).bytes,
               (Bytes8{0x7f, 0xff, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}));

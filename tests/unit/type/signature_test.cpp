@@ -14,7 +14,7 @@ const Element kDouble{ScalarKind::word8, 1, 8, 8, 2};
 const Element kLong{ScalarKind::signed_long, 1, 8, 4, 3};
 const Element kPlainUnknown{ScalarKind::none, 1, 12, 0, 4};
 
-/// A signature, and the list of elements that it stands for.
+/// A signature, and the list of elements that it represents.
 struct Case {
     SignaturePtr signature;
     std::vector<Element> elements;
