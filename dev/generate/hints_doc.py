@@ -41,8 +41,8 @@ def values(hint):
         return ", ".join(f"`{word}`" for word in hint["words"])
     return {
         "method": "`auto` or a method's name",
-        "config_list": "`host:n,...`, `*` is any host",
-        "rank_list": "ranks, with commas in between",
+        "config_list": "`host:n,...`; `*` matches any host",
+        "rank_list": "ranks, separated by commas",
     }[kind]
 
 

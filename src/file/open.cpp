@@ -272,7 +272,7 @@ std::vector<std::string> remarks_on(const Answers& ranks, const Hints& hints, lo
     if (ranks[fell_back] > 0 && hints.store != StoreChoice::automatic)
         remarks.push_back(no_uring_on(ranks[fell_back]));
     if (ranks[remarked] > 0)
-        remarks.push_back(remark.empty() ? "the store of some rank differs from the requested one"
+        remarks.push_back(remark.empty() ? "a rank's store differs from the requested one"
                                          : remark);
     if (store_in_use(ranks, hints) != StoreChoice::uncached && is_incoherent(file_system)) {
         remarks.emplace_back(

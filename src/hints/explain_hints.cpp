@@ -79,10 +79,10 @@ std::string allowed_values(const HintKind& kind) {
         return std::to_string(kind.low) + " to " + std::to_string(kind.high);
     if (kind.syntax == HintSyntax::octal)
         return "octal " + octal(kind.low) + " to " + octal(kind.high);
-    if (kind.syntax == HintSyntax::config_list) return "host:n,..., * is any host";
+    if (kind.syntax == HintSyntax::config_list) return "host:n,...; * matches any host";
     if (kind.syntax == HintSyntax::rank_list)
         return "ranks" + (kind.high < kRankMost ? " 0 to " + std::to_string(kind.high) : "") +
-               ", each once, with commas in between";
+               ", each once, separated by commas";
     return joined(hint_words(kind));
 }
 

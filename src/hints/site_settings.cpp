@@ -21,7 +21,7 @@ using Rule = SiteRule;
 constexpr std::string_view kDetected = "Oratorio asks the system which file system holds a file";
 constexpr std::string_view kOwnMethods =
     "Oratorio has methods of its own; ORATORIO_EXPLAIN=1 shows the one in use";
-constexpr std::string_view kNothing = "no part of Oratorio corresponds to it";
+constexpr std::string_view kNothing = "it has no counterpart in Oratorio";
 
 constexpr SiteVariable kSiteVariables[]{
     {"ROMIO_HINTS", "ROMIO", Rule::read_elsewhere, "",
@@ -35,14 +35,15 @@ constexpr SiteVariable kSiteVariables[]{
     {"MPICH_MPIIO_HINTS", "Cray MPICH", Rule::read_elsewhere, "ORATORIO_HINTS",
      "hints by file name (see below)"},
     {"MPICH_MPIIO_HINTS_DISPLAY", "Cray MPICH", Rule::prints_hints, "ROMIO_PRINT_HINTS",
-     "as ROMIO_PRINT_HINTS"},
+     "the same as ROMIO_PRINT_HINTS"},
     {"MPICH_MPIIO_AGGREGATOR_PLACEMENT_DISPLAY", "Cray MPICH", Rule::prints_hints,
-     "ROMIO_PRINT_HINTS", "as ROMIO_PRINT_HINTS; the hint romio_aggregator_list lists the ranks"},
+     "ROMIO_PRINT_HINTS",
+     "the same as ROMIO_PRINT_HINTS; the hint romio_aggregator_list lists the ranks"},
     {"MPICH_MPIIO_STATS", "Cray MPICH", Rule::summarizes, "ORATORIO_EXPLAIN",
      "each close prints a summary of all ranks on standard error; 2 means the same as 1 "
      "(ORATORIO_TRACE records each rank)"},
     {"MPICH_MPIIO_TIMERS", "Cray MPICH", Rule::summarizes, "ORATORIO_EXPLAIN",
-     "as MPICH_MPIIO_STATS; the summary has the times"},
+     "the same as MPICH_MPIIO_STATS; the summary includes the times"},
     {"MPICH_MPIIO_CB_ALIGN", "Cray MPICH", Rule::unused, "oratorio_domains",
      "the method chooses how file domains follow stripes"},
     {"MPICH_MPIIO_AGGREGATOR_PLACEMENT_STRIDE", "Cray MPICH", Rule::unused, "cb_config_list",
@@ -55,12 +56,12 @@ constexpr SiteVariable kSiteVariables[]{
     {"OMPI_MCA_io_ompio_bytes_per_agg", "Open MPI", Rule::size, "cb_buffer_size",
      "the size of an aggregator's buffer"},
     {"OMPI_MCA_io_ompio_verbose_info_parsing", "Open MPI", Rule::prints_hints, "ROMIO_PRINT_HINTS",
-     "as ROMIO_PRINT_HINTS"},
+     "the same as ROMIO_PRINT_HINTS"},
     {"OMPI_MCA_io_ompio_coll_timing_info", "Open MPI", Rule::summarizes, "ORATORIO_EXPLAIN",
-     "as MPICH_MPIIO_STATS"},
+     "the same as MPICH_MPIIO_STATS"},
     {"OMPI_MCA_io_ompio_*", "Open MPI", Rule::unused, "", kNothing},
     {"OMPI_MCA_io", "Open MPI", Rule::unused, "ORATORIO_METHOD",
-     "Oratorio serves the files; with the method host, the MPI-IO that it chooses does"},
+     "Oratorio serves the files; with the method host, the MPI-IO that it names does"},
     {"OMPI_MCA_fs_lustre_stripe_size", "Open MPI", Rule::size, "striping_unit",
      "the stripe size of a new file"},
     {"OMPI_MCA_fs_lustre_stripe_width", "Open MPI", Rule::number, "striping_factor",
@@ -83,7 +84,7 @@ constexpr SiteVariable kSiteVariables[]{
     {"I_MPI_EXTRA_FILESYSTEM", "Intel MPI", Rule::unused, "", kDetected},
     {"I_MPI_EXTRA_FILESYSTEM_LIST", "Intel MPI", Rule::unused, "", kDetected},
     {"I_MPI_EXTRA_FILESYSTEM_FORCE", "Intel MPI", Rule::file_system, "oratorio_store",
-     "as ROMIO_FSTYPE_FORCE"},
+     "the same as ROMIO_FSTYPE_FORCE"},
     {"I_MPI_EXTRA_FILESYSTEM_*", "Intel MPI", Rule::unused, "", kNothing},
     {"I_MPI_LUSTRE_STRIPE_AWARE", "Intel MPI", Rule::unused, "oratorio_domains",
      "the method chooses how file domains follow stripes"},

@@ -184,10 +184,9 @@ TEST(Hints, NumbersOutOfRangeAreClampedAndTheWarningTellsTheValueUsed) {
     EXPECT_EQ(warning_of({{"cb_buffer_size", "16M"}}),
               "hint cb_buffer_size: '16M' is not understood (allowed: 64 bytes to the machine's "
               "limit); 16777216 is used");
-    EXPECT_EQ(
-        warning_of({{"cb_config_list", "a:b"}}),
-        "hint cb_config_list: 'a:b' is not understood (allowed: host:n,..., * is any host); it "
-        "is ignored");
+    EXPECT_EQ(warning_of({{"cb_config_list", "a:b"}}),
+              "hint cb_config_list: 'a:b' is not understood (allowed: host:n,...; * matches any "
+              "host); it is ignored");
     EXPECT_EQ(warning_of({{"oratorio_store", "tape"}}),
               "hint oratorio_store: 'tape' is not understood (allowed: auto, posix, uring, thread, "
               "uncached); auto is used");

@@ -92,8 +92,8 @@ TEST(SiteSettings, VariablesWithoutEffectAreRemarkedOnAndUnknownOnesAreNot) {
                   .remarks,
               (Texts{"MPICH_MPIIO_CB_ALIGN has no effect: the method chooses how file domains "
                      "follow stripes (see oratorio_domains)",
-                     "OMPI_MCA_io_ompio_grouping_option has no effect: no part of Oratorio "
-                     "corresponds to it"}));
+                     "OMPI_MCA_io_ompio_grouping_option has no effect: it has no counterpart in "
+                     "Oratorio"}));
 }
 
 TEST(SiteSettings, EachRowOfTheTableIsReachedAndItsHintsExist) {
