@@ -183,7 +183,7 @@ def test_the_page_lists_all_launchers_and_wrappers():
         for row in (row for row in launchers.LAUNCHERS if row.name == family):
             assert all(f"`{command}`" in named for command in row.commands)
             assert how == (row.forward or ("env",))[0].partition("=")[0]
-    listed = page.partition("looks past these commands")[2].partition("Behind one of them")[0]
+    listed = page.partition("looks past these commands")[2].partition("After one of them")[0]
     assert re.findall(r"`(\w+)`", listed) == list(launchers.WRAPPERS)
 
 

@@ -158,7 +158,7 @@ def odd(content, **changes):
         ),
         (
             without_shapes(job(dropped_layouts=12)),
-            "the layout is there: the trace had no room for their shapes",
+            "collective accesses: the trace had no room for their shapes",
         ),
         (job(shapes=(BLOCK,)), "shape 1 of an access is missing in the trace"),
         (whole([access(0, 0, 1, 1)]), "there is no collective access to replay"),
@@ -334,7 +334,7 @@ def test_options_that_contradict_a_trace_are_refused(written, tmp_path, simulate
     path = written(job())
     for words, said in (
         (["--trace", path, "--map", path], "a trace is a workload of its own"),
-        (["--file", "out.h5"], "it goes with --trace"),
+        (["--file", "out.h5"], "it requires --trace"),
         (["--trace", path, "--ranks", 16], "the trace is of 4 ranks: it can't be simulated with 16"),
         (["--trace", tmp_path / "none"], "No such file"),
     ):
