@@ -344,7 +344,7 @@ TEST(FileHints, NamedAggregatorsAreThoseOfRankZeroOnAllRanksIfTheFileHasThem) {
     EXPECT_EQ(said, (std::vector<std::string>{
                         "hints: 2 ranks passed other hints than rank 0; using those of rank 0",
                         "hint oratorio_aggregators: '0,3' is out of range (allowed: ranks 0 to 2, "
-                        "each once, with commas in between); 2,0 is used (from the program's "
+                        "each once, separated by commas); 2,0 is used (from the program's "
                         "info)"}));
 }
 

@@ -205,7 +205,7 @@ TEST(Hints, AListOfRanksNamesRanksOfTheFileEachOnce) {
         return std::vector<Rank>(hints.plan.aggregators.begin(), hints.plan.aggregators.end());
     };
     const std::string allowed =
-        " (allowed: ranks 0 to 8, each once, with commas in between); it is ignored";
+        " (allowed: ranks 0 to 8, each once, separated by commas); it is ignored";
     EXPECT_EQ(ranks_of("4,0,8"), (std::vector<Rank>{4, 0, 8}));
     EXPECT_EQ(ranks_of(" 7 "), (std::vector<Rank>{7}));
     for (const std::string bad : {"0,9", "-1", "4294967296"}) {
