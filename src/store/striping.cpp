@@ -29,6 +29,7 @@ constexpr const char* kLayout = "lustre.lov";
 constexpr std::uint32_t kPlain = 0x0BD10BD0;
 constexpr std::uint32_t kPooled = 0x0BD30BD0;
 constexpr std::uint32_t kComposite = 0x0BD60BD0;
+constexpr std::uint32_t kStriped = 1;  ///< the pattern of stripes without redundancy
 /// Lustre's lov_user_md_v1, the layout of a file. The name of a pool and the objects follow it.
 struct LustreLayout {
     std::uint32_t magic = kPlain;
@@ -89,13 +90,49 @@ Striping striping_in(std::span<const std::byte> bytes) {
     return plain_striping(bytes.subspan(last.offset));
 }
 
+/// Returns the layout of a file, or the default layout of a folder's new files: its own, or else
+/// that of the file system's root. Empty if there is none; an error if the system reports one.
+Result<std::vector<std::byte>> layout_on_lustre(const std::string& path) {
+    std::vector<std::byte> bytes;
+    ssize_t length = ::getxattr(path.c_str(), kLayout, nullptr, 0);
+    if (length > 0) {
+        bytes.resize(static_cast<std::size_t>(length));
+        length = ::getxattr(path.c_str(), kLayout, bytes.data(), bytes.size());
+    }
+    if (length < 0 && errno != ENODATA) return Error::of_errno("reading a layout", errno);
+    bytes.resize(static_cast<std::size_t>(std::max<ssize_t>(length, 0)));
+    return bytes;
+}
+
 Striping striping_on_lustre(const std::string& path) {
-    const ssize_t length = ::getxattr(path.c_str(), kLayout, nullptr, 0);
-    if (length <= 0) return {};
-    std::vector<std::byte> bytes(static_cast<std::size_t>(length));
-    const ssize_t got = ::getxattr(path.c_str(), kLayout, bytes.data(), bytes.size());
-    if (got <= 0) return {};
-    return striping_in(std::span(bytes).first(static_cast<std::size_t>(got)));
+    const auto layout = layout_on_lustre(path);
+    return layout ? striping_in(*layout) : Striping{};
+}
+
+/// Returns a path of the folder that has the file `path`.
+std::string folder_of(const std::string& path) {
+    const std::size_t name = path.rfind('/') + 1;  // 0 if there is none
+    return name == 0 ? "." : path.substr(0, name);
+}
+
+Descriptor open_folder(const std::string& path) {
+    return Descriptor(::open(folder_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+}
+
+/// Returns the root of the mounted file system that has a folder: the highest folder above it on
+/// the same device.
+std::string root_above(std::string folder) {
+    struct stat here {};
+    struct stat above {};
+    if (::stat(folder.c_str(), &here) != 0) return folder;
+    for (;;) {
+        const std::string next = folder + "/..";
+        if (::stat(next.c_str(), &above) != 0 || above.st_dev != here.st_dev ||
+            above.st_ino == here.st_ino)
+            return folder;
+        here = above;
+        folder = next;
+    }
 }
 
 // BeeGFS's structures and ioctl(2) numbers (beegfs_ioctl_functions.h).
@@ -112,6 +149,8 @@ struct BeegfsFile {
 };
 constexpr unsigned long kBeegfsAsk = _IOR('f', 25, BeegfsStripes);
 constexpr unsigned long kBeegfsMake = _IOW('f', 27, BeegfsFile);
+/// Lustre's LL_IOC_GETOBDCOUNT: replaces an int that is 0 by the number of storage targets.
+constexpr unsigned long kLustreTargets = _IOR('f', 168, long);
 
 Striping striping_on_beegfs(const std::string& path) {
     const Descriptor file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
@@ -128,43 +167,79 @@ Field fit(std::int64_t value) {
 
 constexpr const char* kUnstriped =
     "hints striping_unit, striping_factor, start_iodevice: the file system did not apply them";
-Error unstriped(int number) {
-    return Error::of_errno(kUnstriped, number);
-}
+constexpr const char* kUnchosen = "hint oratorio_striping: the file system did not apply a layout";
 
-StripedFile make_on_lustre(const std::string& path, int permissions, const Striping& wanted) {
+/// Makes the file with that layout. `failure` says what didn't happen if the layout is refused.
+StripedFile make_on_lustre(const std::string& path, int permissions,
+                           std::span<const std::byte> layout, const char* failure) {
     constexpr int kOwned = S_IRUSR | S_IWUSR;
     StripedFile file;
     if ((permissions & kOwned) != kOwned) {  // the file must be opened a second time
-        file.refused = Error::make(ErrorKind::access, kUnstriped);
+        file.refused = Error::make(ErrorKind::access, failure);
         return file;
     }
     constexpr int kNew = O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC;
     Descriptor descriptor(::open(path.c_str(), kNew | kLater, permissions));
     if (descriptor.number() < 0) return file;  // the next open reports the error
     file.made = true;
-    LustreLayout layout;
-    layout.stripe_size = fit<std::uint32_t>(wanted.unit);
-    layout.stripe_count = fit<std::uint16_t>(wanted.targets);
-    if (wanted.first >= 0) layout.stripe_offset = fit<std::uint16_t>(wanted.first);
-    if (::fsetxattr(descriptor.number(), kLayout, &layout, sizeof layout, 0) != 0)
-        file.refused = unstriped(errno);
+    if (::fsetxattr(descriptor.number(), kLayout, layout.data(), layout.size(), 0) != 0)
+        file.refused = Error::of_errno(failure, errno);
     if (auto closed = descriptor.close(); !closed && file.refused.kind == ErrorKind::none)
         file.refused = closed.error();
     return file;
 }
 
+LustreLayout plain_layout(const Striping& wanted) {
+    LustreLayout layout;
+    layout.stripe_size = fit<std::uint32_t>(wanted.unit);
+    layout.stripe_count = fit<std::uint16_t>(wanted.targets);
+    if (wanted.first >= 0) layout.stripe_offset = fit<std::uint16_t>(wanted.first);
+    return layout;
+}
+
+template <class Record>
+void put(std::vector<std::byte>& bytes, std::size_t at, const Record& record) {
+    std::memcpy(bytes.data() + at, &record, sizeof record);
+}
+
+/// Returns a layout of several parts: a header, an entry for each part, and the parts' own layouts.
+std::vector<std::byte> layout_in_parts(std::span<const LayoutPart> parts) {
+    constexpr std::size_t kEach = sizeof(LustrePart) + sizeof(LustreLayout);
+    std::vector<std::byte> bytes(sizeof(LustreComposite) + parts.size() * kEach);
+    LustreComposite all;
+    all.size = static_cast<std::uint32_t>(bytes.size());
+    all.parts = static_cast<std::uint16_t>(parts.size());
+    put(bytes, 0, all);
+    std::size_t entry = sizeof all;
+    std::size_t own = sizeof all + parts.size() * sizeof(LustrePart);
+    std::uint64_t begin = 0;
+    for (const LayoutPart& part : parts) {
+        const std::uint64_t end =
+            part.end == INT64_MAX ? UINT64_MAX : static_cast<std::uint64_t>(part.end);
+        put(bytes, entry,
+            LustrePart{.extent = {begin, end},
+                       .offset = static_cast<std::uint32_t>(own),
+                       .size = sizeof(LustreLayout)});
+        LustreLayout layout = plain_layout({.targets = part.targets});
+        layout.pattern = kStriped;
+        put(bytes, own, layout);
+        entry += sizeof(LustrePart);
+        own += sizeof(LustreLayout);
+        begin = end;
+    }
+    return bytes;
+}
+
 /// Makes the file through its directory. BeeGFS has no call to choose the first target.
 StripedFile make_on_beegfs(const std::string& path, int permissions, const Striping& wanted) {
-    const std::size_t name = path.rfind('/') + 1;  // 0 if there is none
-    const std::string folder = name == 0 ? "." : path.substr(0, name);
-    const Descriptor descriptor(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    const Descriptor folder = open_folder(path);
     StripedFile file;
-    if (descriptor.number() < 0) return file;  // the open of the file reports the error
-    const BeegfsFile call{path.c_str() + name, static_cast<std::uint32_t>(permissions),
+    if (folder.number() < 0) return file;  // the open of the file reports the error
+    const BeegfsFile call{path.c_str() + path.rfind('/') + 1,
+                          static_cast<std::uint32_t>(permissions),
                           fit<std::uint32_t>(wanted.targets), fit<std::uint32_t>(wanted.unit)};
-    file.made = ::ioctl(descriptor.number(), kBeegfsMake, &call) == 0;
-    if (!file.made && errno != EEXIST) file.refused = unstriped(errno);
+    file.made = ::ioctl(folder.number(), kBeegfsMake, &call) == 0;
+    if (!file.made && errno != EEXIST) file.refused = Error::of_errno(kUnstriped, errno);
     return file;
 }
 
@@ -182,9 +257,38 @@ Striping striping_of(const std::string& path, long file_system) {
 StripedFile make_striped(const std::string& path, long file_system, int permissions,
                          const Striping& wanted) {
     if (wanted == Striping{}) return {};
-    if (file_system == kLustre) return make_on_lustre(path, permissions, wanted);
+    if (file_system == kLustre) {
+        const LustreLayout layout = plain_layout(wanted);
+        return make_on_lustre(path, permissions, std::as_bytes(std::span(&layout, 1)), kUnstriped);
+    }
     if (file_system == kBeegfs) return make_on_beegfs(path, permissions, wanted);
     return {};
+}
+
+StripedFile make_in_parts(const std::string& path, long file_system, int permissions,
+                          std::span<const LayoutPart> parts) {
+    if (file_system != kLustre) return {};
+    return make_on_lustre(path, permissions, layout_in_parts(parts), kUnchosen);
+}
+
+std::int64_t targets_of(const std::string& path, long file_system) {
+    if (file_system != kLustre) return 0;
+    const Descriptor folder = open_folder(path);
+    int targets = 0;
+    if (folder.number() < 0 || ::ioctl(folder.number(), kLustreTargets, &targets) != 0) return 0;
+    return std::max(targets, 0);
+}
+
+bool has_chosen_layout(const std::string& path, long file_system) {
+    if (file_system != kLustre) return true;
+    const std::string folder = folder_of(path);
+    const auto own = layout_on_lustre(folder);
+    if (!own) return true;
+    LustreComposite all;
+    if (take(*own, 0, all) && all.magic == kComposite) return true;
+    if (own->empty()) return false;
+    const auto of_root = layout_on_lustre(root_above(folder));
+    return !of_root || *of_root != *own;
 }
 
 }  // namespace oratorio

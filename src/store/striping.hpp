@@ -4,10 +4,12 @@
 // This code has never run on any of these file systems: the tests simulate their answers.
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "base/extent.hpp"
 #include "base/result.hpp"
+#include "store/target_rule.hpp"
 
 namespace oratorio {
 
@@ -32,5 +34,15 @@ struct StripedFile {
 /// exist; otherwise does nothing. `permissions` as in open(2).
 [[nodiscard]] StripedFile make_striped(const std::string& path, long file_system, int permissions,
                                        const Striping& wanted);
+/// Does the same with a layout of several parts, which only Lustre has (version 2.10 and later).
+[[nodiscard]] StripedFile make_in_parts(const std::string& path, long file_system, int permissions,
+                                        std::span<const LayoutPart> parts);
+
+/// Returns the number of targets of the file system that has the folder of `path`; 0 if it is
+/// unknown. Only Lustre reports it.
+[[nodiscard]] std::int64_t targets_of(const std::string& path, long file_system);
+/// Returns false if it is certain that new files in the folder of `path` get the file system's
+/// default layout, and that this layout has only one part. Only Lustre reports that.
+[[nodiscard]] bool has_chosen_layout(const std::string& path, long file_system);
 
 }  // namespace oratorio

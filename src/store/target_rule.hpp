@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How many storage targets a file should have, on file systems that stripe files (Lustre, BeeGFS).
+// Pure. docs/internals/decisions/opening.md has the sources of the rule.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/extent.hpp"
+
+namespace oratorio {
+
+/// What limits the number of targets of a file.
+struct TargetLimits {
+    std::int64_t targets = 0;  ///< targets of the file system; 0: unknown
+    int nodes = 1;             ///< nodes whose ranks access the file
+};
+
+/// Returns how many targets a file of `size` bytes should have: one for each GiB, but at most eight
+/// for each node, and no more than the file system has.
+[[nodiscard]] std::int64_t proposed_targets(Bytes size, const TargetLimits& limits);
+
+/// A part of a file that has its own number of targets.
+struct LayoutPart {
+    Bytes end = 0;  ///< offset at which the next part begins; INT64_MAX: this is the last part
+    std::int64_t targets = 1;
+
+    bool operator==(const LayoutPart&) const = default;
+};
+/// Returns a layout for a file of unknown size. It has more targets in later parts, each as many as
+/// proposed_targets() returns for a file that ends with that part; the last part has the largest
+/// number that the limits allow. REQUIRES: limits.targets is known.
+[[nodiscard]] std::vector<LayoutPart> growing_layout(const TargetLimits& limits);
+
+}  // namespace oratorio
