@@ -3,6 +3,7 @@
 
 #include <cstdio>
 
+#include "file/striping_advice.hpp"
 #include "file/trace_file.hpp"
 #include "plan/methods.hpp"
 
@@ -105,6 +106,14 @@ JsonMembers account_members(std::string_view path, const Stats& sums) {
 #include "stats/counters.def"
 #undef COUNTER
     return text + "}";
+}
+
+JsonMembers striping_members(std::string_view path, const StripingAdvice& advice) {
+    return member("path", path) + "," + member("sentence", advice.sentence()) + "," +
+           member("bytes", static_cast<std::uint64_t>(advice.bytes)) + "," +
+           member("targets", static_cast<std::uint64_t>(advice.targets)) + "," +
+           member("proposed", static_cast<std::uint64_t>(advice.proposed)) + "," +
+           member("command", advice.command);
 }
 
 JsonMembers locks_members(std::string_view path, std::string_view sentence) {

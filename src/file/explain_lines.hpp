@@ -12,6 +12,8 @@
 
 namespace oratorio {
 
+struct StripingAdvice;
+
 /// The members of a JSON object after its kind and its text, as JSON; "" if there are none.
 using JsonMembers = std::string;
 
@@ -50,6 +52,9 @@ struct Explanation {
 
 /// Returns the members for the choice of locks. `sentence` says which locks are used, and why.
 [[nodiscard]] JsonMembers locks_members(std::string_view path, std::string_view sentence);
+
+/// Returns the members for a file with too few storage targets.
+[[nodiscard]] JsonMembers striping_members(std::string_view path, const StripingAdvice& advice);
 
 /// Returns the members that say how many accesses to how many files Oratorio saw.
 [[nodiscard]] JsonMembers end_members(std::string_view version, std::uint64_t accesses,

@@ -9,6 +9,7 @@
 #include "comm/shared_segment.hpp"
 #include "file/path.hpp"
 #include "file/state.hpp"
+#include "file/striping_advice.hpp"
 #include "plan/aggregators.hpp"
 #include "plan/learning_text.hpp"
 #include "plan/methods.hpp"
@@ -83,6 +84,7 @@ Result<void> File::State::tell_account() {
     if (!opened.found->account) return {};
     const auto sums = agree_on_sums(transport, stats.values());
     if (!sums) return sums.error();
+    tell_striping();
     std::string text = opened.path + ": closed; totals of all ranks\n";
     const Stats all = Stats::of(**sums);
     if (messages.asks_all()) {
@@ -93,6 +95,14 @@ Result<void> File::State::tell_account() {
     }
     messages.say(text, "account", account_members(opened.path, all));
     return {};
+}
+
+void File::State::tell_striping() const {
+    const Topology& topology = transport.topology();
+    if (topology.rank != 0) return;
+    if (const auto advice = striping_advice(opened, *hints, topology.nodes()))
+        messages.say(opened.path + ": " + advice->sentence() + "\n", "striping",
+                     striping_members(opened.path, *advice));
 }
 
 Result<void> File::close() {

@@ -13,6 +13,7 @@
 #include "file/opening.hpp"
 #include "file/path.hpp"
 #include "file/state.hpp"
+#include "file/striping_advice.hpp"
 #include "plan/learning_text.hpp"
 #include "store/lazy_open.hpp"
 
@@ -249,6 +250,7 @@ FileFindings findings_of(const Answers& ranks, const FileFacts& of_first, const 
     all.traced = ranks[untraced] == 0;
     all.file_system = of_first.file_system;
     all.striping = of_first.striping;
+    all.was_empty = of_first.size == 0;
     all.costs = of_first.costs;
     all.number = of_first.number;
     all.keeps_old_size = ranks[incoherent] > 0;
@@ -294,7 +296,7 @@ Result<void> File::State::open_stores(const OpenCall& call) {
     Opening opening;
     FileFacts found;
     if (first) {
-        opening = open_first(call, path, *hints);
+        opening = open_first(call, path, *hints, topology.nodes());
         found = first_facts(transport, opening, path, call, warnings);
         if (found.seen.error.kind == ErrorKind::none)
             found.locks = locks.offer(call, opening, found.file_system, hints->locks);
@@ -328,6 +330,8 @@ Result<void> File::State::open_stores(const OpenCall& call) {
         messages.warn(remark);
     if (opening.unstriped.kind != ErrorKind::none)
         messages.warn(oratorio::describe(opening.unstriped, opened.path));
+    if (!opening.layout.empty() && messages.explains())
+        messages.say(opened.path + ": " + layout_text(opening.layout) + "\n");
     for (const std::string& warning : warnings) messages.warn(warning);
     if (opened.found->deferred && messages.explains())
         messages.say(opened.path + open_on((**answers)[open_now], topology.size));

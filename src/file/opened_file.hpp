@@ -23,6 +23,7 @@ struct FileFindings {
     bool traced = false;         ///< a trace of the accesses is written at close
     long file_system = 0;        ///< f_type
     Striping striping;           ///< the striping that the file system reports
+    bool was_empty = false;      ///< the file had no bytes, or was created
     Costs costs;
     /// True if the first rank of each node holds a lock (kPresence) for all of the node's ranks,
     /// which shows other handles that this handle is open. The lock is released when that rank

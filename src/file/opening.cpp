@@ -7,13 +7,18 @@ namespace oratorio {
 
 namespace {
 
+/// Chooses the store on a file system with that f_type.
+StoreChoice store_on(long file_system, const Hints& hints) {
+    if (hints.store != StoreChoice::automatic) return hints.store;
+    return is_incoherent(file_system) ? StoreChoice::uncached : store_for(hints.plan);
+}
+
 /// Chooses the store. Each node decides by its own client of the file system, because on the server
 /// itself the page cache is coherent.
 StoreChoice store_here(const OpenCall& call, const std::string& path, const Hints& hints,
                        const std::optional<FileKind>& known) {
     if (hints.store != StoreChoice::automatic || call.open_store) return hints.store;
-    const long type = known ? known->file_system : file_system_type(path);
-    return is_incoherent(type) ? StoreChoice::uncached : store_for(hints.plan);
+    return store_on(known ? known->file_system : file_system_type(path), hints);
 }
 
 Result<std::unique_ptr<Store>> open_chosen(StoreChoice choice, const std::string& path,
@@ -67,6 +72,40 @@ OpenMode mode_of(const OpenCall& call, const Hints& hints) {
             .direct_write = hints.plan.direct_write};
 }
 
+/// A file that was made before the first open, or why it wasn't made.
+struct NewFile {
+    StripedFile file;
+    std::vector<LayoutPart> layout;  ///< the layout that was chosen here; empty if none was
+};
+
+/// Makes the file with a layout of several parts, unless somebody has chosen a layout or the rule
+/// allows the file only one target.
+NewFile make_with_chosen_layout(const std::string& path, long file_system, const Hints& hints,
+                                int nodes) {
+    if (has_chosen_layout(path, file_system)) return {};
+    const std::int64_t targets = targets_of(path, file_system);
+    if (targets == 0) return {};
+    std::vector<LayoutPart> layout = growing_layout({targets, nodes});
+    if (layout.size() < 2) return {};
+    const StripedFile file = make_in_parts(path, file_system, hints.file_permissions, layout);
+    if (!file.made || file.refused.kind != ErrorKind::none) layout.clear();
+    return {file, std::move(layout)};
+}
+
+/// Makes a file that doesn't exist, if hints say how it is to be striped.
+NewFile make_new(const std::string& path, long file_system, const Hints& hints, int nodes) {
+    const Striping wanted{hints.plan.striping_unit, hints.plan.striping_factor,
+                          hints.start_iodevice};
+    if (wanted == Striping{}) return make_with_chosen_layout(path, file_system, hints, nodes);
+    return {make_striped(path, file_system, hints.file_permissions, wanted), {}};
+}
+
+/// Returns true if hints say how a new file is to be striped.
+bool lays_out(const Hints& hints) {
+    return hints.striping == StripingChoice::automatic || hints.plan.striping_unit > 0 ||
+           hints.plan.striping_factor > 0 || hints.start_iodevice >= 0;
+}
+
 }  // namespace
 
 /// Chooses io_uring for direct I/O, because the device then works in parallel with the CPU, and on
@@ -109,17 +148,20 @@ Result<std::unique_ptr<Store>> open_again(const OpenCall& call, const std::strin
     return std::move(opening.store);
 }
 
-Opening open_first(const OpenCall& call, const std::string& path, const Hints& hints) {
-    const Striping wanted{hints.plan.striping_unit, hints.plan.striping_factor,
-                          hints.start_iodevice};
-    StripedFile striped;
+Opening open_first(const OpenCall& call, const std::string& path, const Hints& hints, int nodes) {
+    NewFile made;
     OpenMode mode = mode_of(call, hints);
+    Hints chosen = hints;
     mode.create = call.mode.create;
-    if (mode.create && !call.open_store && wanted != Striping{})
-        striped = make_striped(path, file_system_type(path), hints.file_permissions, wanted);
-    mode.exclusive = mode.create && call.mode.exclusive && !striped.made;
-    Opening opening = open_readable(call, path, mode, hints);
-    opening.unstriped = striped.refused;
+    if (mode.create && !call.open_store && lays_out(hints)) {
+        const long file_system = file_system_type(path);
+        made = make_new(path, file_system, hints, nodes);
+        chosen.store = store_on(file_system, hints);
+    }
+    mode.exclusive = mode.create && call.mode.exclusive && !made.file.made;
+    Opening opening = open_readable(call, path, mode, chosen);
+    opening.unstriped = made.file.refused;
+    opening.layout = std::move(made.layout);
     return opening;
 }
 

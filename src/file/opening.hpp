@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "file/file.hpp"
 #include "store/striping.hpp"
@@ -26,6 +27,8 @@ struct Opening {
     FileNumber number;   ///< number of the file on this node; another rank may have asked for it
     bool leads = false;  ///< this rank asks the system on behalf of its node
     Error unstriped;     ///< why a file that this rank created isn't striped as hints ask
+    /// The layout of the file, if this rank chose it (hint oratorio_striping); else empty.
+    std::vector<LayoutPart> layout;
 };
 
 /// What the first rank of a node that opens the file sends to the node's other ranks. Fits in a
@@ -50,7 +53,9 @@ struct Sighting {
                                                         const std::string& path,
                                                         const Hints& hints);
 /// Opens the file on rank 0, and creates it if the call says so. A new file gets the stripes that
-/// hints ask for here, before any other rank opens it.
-[[nodiscard]] Opening open_first(const OpenCall& call, const std::string& path, const Hints& hints);
+/// hints ask for here, before any other rank opens it. `nodes` is the number of nodes with ranks of
+/// the file.
+[[nodiscard]] Opening open_first(const OpenCall& call, const std::string& path, const Hints& hints,
+                                 int nodes);
 
 }  // namespace oratorio

@@ -86,6 +86,8 @@ struct File::State {
     }
     /// Collective. Reports to the user the counts and times of all ranks' accesses together.
     Result<void> tell_account();
+    /// Reports on rank 0 how the file should have been striped, if it has too few targets.
+    void tell_striping() const;
     [[nodiscard]] bool flushes_together() const;
     [[nodiscard]] bool resizes_for_node() const;
     /// Moves one contiguous range of the file by this rank alone, as move_range() does.

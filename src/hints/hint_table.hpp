@@ -35,7 +35,8 @@ using HintMember =
     std::variant<Bytes& (*)(Hints&), int& (*)(Hints&), Toggle& (*)(Hints&), bool& (*)(Hints&),
                  std::string& (*)(Hints&), const Method*& (*)(Hints&), StoreChoice& (*)(Hints&),
                  ProgressChoice& (*)(Hints&), LockChoice& (*)(Hints&), LearnChoice& (*)(Hints&),
-                 DomainsChoice& (*)(Hints&), SharedList<Rank>& (*)(Hints&)>;
+                 DomainsChoice& (*)(Hints&), SharedList<Rank>& (*)(Hints&),
+                 StripingChoice& (*)(Hints&)>;
 
 struct HintRow {
     std::string_view key;

@@ -35,6 +35,10 @@ enum class ProgressChoice { automatic, thread, calls, start, count };
 /// Whether `auto` learns from the times of accesses: for later jobs, too, within the job, or never.
 enum class LearnChoice { keep, job, off, count };
 
+/// What happens if a new file has fewer storage targets than it should have: advice at close,
+/// another layout at open (where that is possible), or nothing.
+enum class StripingChoice { advise, automatic, off, count };
+
 struct Hints {
     PlanOptions plan;
     bool buffer_given = false;  ///< cb_buffer_size was set, so it isn't the method's own
@@ -48,6 +52,7 @@ struct Hints {
     Bytes shared_write_behind = 0;       ///< 0: each record is written before its call returns
     bool synchronized_flush = false;
     std::int64_t start_iodevice = -1;
+    StripingChoice striping = StripingChoice::advise;
     HintMap accepted;  ///< known keys without a member here, to be reported
 };
 

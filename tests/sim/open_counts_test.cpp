@@ -232,6 +232,14 @@ TEST_P(OpenCounts, WithPromisedCollectiveAccessOnlyAggregatorsOpenTheFile) {
 
 INSTANTIATE_TEST_SUITE_P(Jobs, OpenCounts, testing::ValuesIn(kJobs), name_of);
 
+TEST(OpenHints, AskingForALayoutCostsNothingOnAFileSystemWithoutStripes) {
+    const Folder folder;
+    const OpenCall call = call_of(folder.file("d"), kCreate, {{"oratorio_striping", "auto"}});
+    const Counted counted = count({.ranks = 2, .ranks_per_node = 1}, call);
+    EXPECT_EQ(counted.ranks[0].open, (Calls{.opens = 1, .asks = 5, .locks = 2}));
+    EXPECT_EQ(counted.ranks[1].open, (Calls{.opens = 1, .asks = 3, .locks = 1}));
+}
+
 TEST(OpenErrors, IfTheFirstRankOfANodeFailsTheOthersDoNotTry) {
     const Folder folder;
     const Counted counted =

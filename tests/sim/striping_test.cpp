@@ -34,6 +34,9 @@ struct FileSystem {
     int told = 0;                                          ///< number of layouts that were set
     std::map<ino_t, std::vector<std::byte>> layouts = {};  ///< layouts on Lustre, by file
     std::map<ino_t, Striping> striped = {};                ///< stripes on BeeGFS, by file
+    int targets = 0;       ///< number of storage targets on Lustre; 0: its ioctl is refused
+    int layout_errno = 0;  ///< errno with which reading a layout fails
+    int asked = 0;         ///< number of requests for layouts and targets
 };
 FileSystem file_system;
 
@@ -139,6 +142,7 @@ HintMap opened(const std::string& path, AccessMode mode, const HintMap& hints,
     return report;
 }
 
+constexpr AccessMode kExclusive{.read_write = true, .create = true, .exclusive = true};
 const HintMap kWanted{
     {"striping_unit", "1048576"}, {"striping_factor", "4"}, {"start_iodevice", "7"}};
 
@@ -173,7 +177,6 @@ TEST_F(StripedFiles, TheFileSystemChoosesUnrequestedValues) {
 
 TEST_F(StripedFiles, ExclusiveCreationIsStillExclusive) {
     file_system.type = kLustre;
-    constexpr AccessMode kExclusive{.read_write = true, .create = true, .exclusive = true};
     opened(path(), kExclusive, kWanted);
     EXPECT_EQ(file_system.told, 1);
     for (const ErrorKind kind : on_ranks(3, [&](Transport& transport) {
@@ -235,9 +238,169 @@ TEST_F(StripedFiles, AStripingThatBeegfsRefusesIsAWarningAndTheFileIsMade) {
     EXPECT_NE(inode_of(path()), 0U);
 }
 
+const HintMap kAuto{{"oratorio_striping", "auto"}};
+
+/// Returns end and number of targets of each part of a layout.
+std::vector<LayoutPart> parts_of(const std::vector<std::byte>& layout) {
+    EXPECT_EQ(at<std::uint32_t>(layout, 0), kComposite);
+    EXPECT_EQ(at<std::uint32_t>(layout, 4), layout.size());
+    std::vector<LayoutPart> parts;
+    std::uint64_t begin = 0;
+    for (std::size_t i = 0; i < at<std::uint16_t>(layout, 14); ++i) {
+        const std::size_t entry = 32 + 48 * i;
+        const auto own = at<std::uint32_t>(layout, entry + 24);
+        EXPECT_EQ(at<std::uint64_t>(layout, entry + 8), begin);
+        EXPECT_EQ(at<std::uint32_t>(layout, entry + 28), 32U);
+        EXPECT_EQ(at<std::uint32_t>(layout, own), kPlain);
+        EXPECT_EQ(at<std::uint16_t>(layout, own + 30), 0xffff) << "from any target";
+        begin = at<std::uint64_t>(layout, entry + 16);
+        const auto end = static_cast<Bytes>(std::min<std::uint64_t>(begin, INT64_MAX));
+        parts.push_back({end, at<std::uint16_t>(layout, own + 28)});
+    }
+    EXPECT_EQ(begin, UINT64_MAX) << "to the end of any file";
+    return parts;
+}
+
+TEST_F(StripedFiles, AutoGivesANewFileALayoutThatGrows) {
+    file_system = {.type = kLustre, .targets = 56};
+    std::vector<std::string> said;
+    HintMap report = opened(path(), kCreate, kAuto, &said);
+    EXPECT_EQ(file_system.told, 1) << "by one rank, once";
+    EXPECT_EQ(parts_of(file_system.layouts[inode_of(path())]), growing_layout({56, 1}));
+    EXPECT_EQ(report["striping_factor"], "8");
+    EXPECT_EQ(said, std::vector<std::string>{});
+    opened(path(), kCreate, kAuto, &said);
+    EXPECT_EQ(file_system.told, 1) << "the file exists, so its layout stays";
+    opened(folder().file("more"), kExclusive, kAuto, &said);
+    EXPECT_EQ(file_system.told, 2);
+    for (const ErrorKind kind : on_ranks(3, [&](Transport& transport) {
+             return kind_of(open_on(transport, call_of(path(), kExclusive, kAuto)));
+         }))
+        EXPECT_EQ(kind, ErrorKind::file_exists);
+    EXPECT_EQ(said, std::vector<std::string>{});
+}
+
+TEST_F(StripedFiles, AutoFollowsStripingHintsAndLeavesLayoutsThatSomebodyChose) {
+    file_system = {.type = kLustre, .targets = 56};
+    HintMap hints = kAuto;
+    hints["striping_factor"] = "4";
+    opened(path(), kCreate, hints);
+    EXPECT_EQ(at<std::uint32_t>(file_system.layouts[inode_of(path())], 0), kPlain);
+    file_system.told = 0;
+    const ino_t here = inode_of(folder().file("."));
+    file_system.layouts[here] = plain(kPlain, 1 << 20, 1);
+    opened(folder().file("1"), kCreate, kAuto);
+    EXPECT_EQ(file_system.told, 0) << "the folder has a layout";
+    for (std::string above = folder().file(".") + "/.."; above.size() < 200; above += "/..")
+        file_system.layouts[inode_of(above)] = plain(kPlain, 1 << 20, 1);
+    opened(folder().file("2"), kCreate, kAuto);
+    EXPECT_EQ(file_system.told, 1) << "the folder has the file system's default";
+    file_system.layouts[here] = composite(2, plain(kPlain, 1 << 20, 4));
+    opened(folder().file("3"), kCreate, kAuto);
+    EXPECT_EQ(file_system.told, 1) << "the default has several parts";
+}
+
+TEST_F(StripedFiles, AutoDoesNothingWhereItKnowsTooLittle) {
+    for (const FileSystem& one :
+         {FileSystem{.type = kLustre}, FileSystem{.type = kLustre, .targets = 1},
+          FileSystem{.type = kLustre, .targets = 56, .layout_errno = EACCES},
+          FileSystem{.type = kBeegfs, .targets = 56}, FileSystem{.type = kGpfs}}) {
+        file_system = one;
+        std::vector<std::string> said;
+        opened(folder().file(std::to_string(one.type) + std::to_string(one.targets)), kCreate,
+               kAuto, &said);
+        EXPECT_EQ(file_system.told, 0);
+        EXPECT_EQ(said, std::vector<std::string>{});
+    }
+}
+
+TEST_F(StripedFiles, ALayoutThatIsRefusedIsAWarningAndTheFileIsMade) {
+    file_system = {.type = kLustre, .refusal = EOPNOTSUPP, .targets = 56};
+    std::vector<std::string> said;
+    opened(path(), kCreate, kAuto, &said);
+    ASSERT_EQ(said.size(), 1U);
+    EXPECT_NE(said[0].find("hint oratorio_striping: the file system did not apply a layout"),
+              std::string::npos)
+        << said[0];
+    EXPECT_NE(inode_of(path()), 0U);
+    file_system.refusal = 0;
+    HintMap hints = kAuto;
+    hints["file_perm"] = "444";
+    opened(folder().file("more"), kCreate, hints, &said);
+    EXPECT_EQ(file_system.told, 1) << "the file can't be opened twice";
+    EXPECT_EQ(said.size(), 2U);
+}
+
+/// Creates a file, makes it that long, closes it and returns the messages about striping.
+std::string told_of(const std::string& path, Bytes bytes, const HintMap& hints,
+                    AccessMode mode = kCreate) {
+    std::string told;
+    OpenCall call = call_of(path, mode, hints);
+    call.summary = true;
+    call.narrate = [&told](const std::string& text) {
+        if (text.find("striping: ") != std::string::npos) told += text;
+    };
+    with_file(3, call, [&](File& file, Rank) { EXPECT_TRUE(file.set_size(bytes)); });
+    return told;
+}
+
+constexpr Bytes kGiB = 1 << 30;
+
+TEST_F(StripedFiles, CloseReportsHowManyTargetsWouldBeBetter) {
+    const std::string path = file_with(plain(kPlain, 4 << 20, 1));
+    file_system.targets = 6;
+    ASSERT_EQ(::truncate(path.c_str(), 0), 0);
+    const std::string start = path + ": striping: 40 GiB on 1 storage target; ";
+    EXPECT_EQ(told_of(path, 40 * kGiB, {}),
+              start +
+                  "6 would be better: hint striping_factor=6, or lfs setstripe -c 6 "
+                  "on the folder before the file is made\n");
+    EXPECT_EQ(told_of(path, 0, {}), "") << "the file had bytes when it was opened";
+    EXPECT_EQ(told_of(path, 40 * kGiB, {{"oratorio_striping", "off"}}), "");
+    EXPECT_EQ(told_of(path, 0, {{"striping_factor", "1"}}), "");
+    file_system.targets = 0;
+    EXPECT_EQ(told_of(path, 40 * kGiB, {}), start +
+                                                "8 would be better if the file system has so many: "
+                                                "hint striping_factor=8, or lfs setstripe "
+                                                "-c 8 on the folder before the file is made\n");
+}
+
+TEST_F(StripedFiles, CloseReportsNothingIfTheTargetsAreEnough) {
+    const std::string path = file_with(plain(kPlain, 4 << 20, 4));
+    file_system.targets = 7;
+    ASSERT_EQ(::truncate(path.c_str(), 0), 0);
+    EXPECT_EQ(told_of(path, 0, {}), "");
+    EXPECT_EQ(told_of(path, 7 * kGiB, {}), "") << "7 is less than twice 4";
+    ASSERT_EQ(::truncate(path.c_str(), 0), 0);
+    EXPECT_EQ(told_of(path, 40 * kGiB, {}, kReadWrite), "") << "the file isn't new";
+    ASSERT_EQ(::truncate(path.c_str(), 0), 0);
+    EXPECT_EQ(told_of(path, 40 * kGiB, {{"striping_factor", "4"}}), "") << "the user chose";
+    file_system = {};
+    ASSERT_EQ(::truncate(path.c_str(), 0), 0);
+    EXPECT_EQ(told_of(path, 40 * kGiB, {}), "") << "no stripes";
+    EXPECT_EQ(file_system.asked, 0);
+}
+
+TEST_F(StripedFiles, OnBeegfsCloseReportsHowManyTargetsWouldBeBetter) {
+    file_system.type = kBeegfs;
+    EXPECT_TRUE(make_striped(path(), kBeegfs, 0600, {1 << 19, 2, -1}).made);
+    for (const char* const hint : {"advise", "auto"}) {
+        EXPECT_EQ(told_of(path(), 5 * kGiB, {{"oratorio_striping", hint}}),
+                  path() +
+                      ": striping: 5 GiB on 2 storage targets; 5 would be better if the file "
+                      "system has so "
+                      "many: hint striping_factor=5, or beegfs-ctl --setpattern --numtargets=5 on "
+                      "the folder "
+                      "before the file is made\n");
+        ASSERT_EQ(::truncate(path().c_str(), 0), 0);
+    }
+}
+
 TEST_F(StripedFiles, QueriesNoOtherFileSystems) {
     HintMap report = opened(path(), kCreate, kWanted);
+    opened(folder().file("more"), kCreate, kAuto);
     EXPECT_EQ(file_system.told, 0);
+    EXPECT_EQ(file_system.asked, 0);
     EXPECT_EQ(report["striping_unit"], "1048576") << "domains are cut there all the same";
 }
 
@@ -264,6 +427,11 @@ extern "C" int fstatfs(int descriptor, struct statfs* facts) noexcept {
 
 extern "C" ssize_t getxattr(const char* path, const char* name, void* value, size_t size) noexcept {
     using oratorio::test::file_system;
+    ++file_system.asked;
+    if (file_system.layout_errno != 0) {
+        errno = file_system.layout_errno;
+        return -1;
+    }
     struct stat there {};
     if (::stat(path, &there) != 0) return -1;
     const auto layout = file_system.layouts.find(there.st_ino);
@@ -283,7 +451,6 @@ extern "C" int fsetxattr(int descriptor, const char* name, const void* value, si
     EXPECT_EQ(::fstat(descriptor, &there), 0);
     EXPECT_EQ(there.st_size, 0);
     EXPECT_STREQ(name, "lustre.lov");
-    EXPECT_EQ(size, 32U);
     ++file_system.told;
     if (file_system.refusal != 0) {
         errno = file_system.refusal;
@@ -309,7 +476,14 @@ extern "C" int ioctl(int descriptor, unsigned long request, ...) noexcept {
     va_start(more, request);
     void* const argument = va_arg(more, void*);
     va_end(more);
+    ++file_system.asked;
     errno = ENOTTY;
+    if (file_system.type == oratorio::test::kLustre && request == _IOR('f', 168, long) &&
+        file_system.targets > 0) {
+        EXPECT_EQ(*static_cast<int*>(argument), 0) << "another value asks for metadata targets";
+        *static_cast<int*>(argument) = file_system.targets;
+        return 0;
+    }
     if (file_system.type != oratorio::test::kBeegfs) return -1;
     struct stat there {};
     if (request == _IOR('f', 25, Stripes)) {

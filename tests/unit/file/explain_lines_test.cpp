@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "file/striping_advice.hpp"
 #include "plan/methods.hpp"
 
 namespace oratorio {
@@ -32,6 +33,16 @@ TEST(ExplainLines, ALineHasItsKindItsTextAndMore) {
     EXPECT_EQ(Json::parse(line), expected);
     EXPECT_EQ(Json::parse(explain_line("x", "remark", "")),
               (Json{{"kind", "remark"}, {"text", "x"}}));
+}
+
+TEST(ExplainLines, AFileWithTooFewTargetsHasTheirNumbers) {
+    const StripingAdvice advice{
+        .bytes = 1 << 30, .targets = 1, .proposed = 4, .known = true, .command = "lfs"};
+    const Json told = Json::parse(explain_line("x", "striping", striping_members("/f", advice)));
+    const Json expected = {
+        {"kind", "striping"}, {"text", "x"},  {"path", "/f"},  {"sentence", advice.sentence()},
+        {"bytes", 1 << 30},   {"targets", 1}, {"proposed", 4}, {"command", "lfs"}};
+    EXPECT_EQ(told, expected);
 }
 
 TEST(ExplainLines, APlanHasItsMethodItsFactsAndItsCandidates) {

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Reports to the user on the storage targets of a new file: which layout was chosen at open, and at
+// close whether more targets would be better. Private to src/file.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+
+#include "file/opened_file.hpp"
+#include "store/target_rule.hpp"
+
+namespace oratorio {
+
+/// Returns "striping: 1 target up to 1 GiB, 8 up to 8 GiB, 56 beyond (hint oratorio_striping)".
+[[nodiscard]] std::string layout_text(std::span<const LayoutPart> layout);
+
+struct StripingAdvice {
+    Bytes bytes = 0;            ///< size of the file
+    std::int64_t targets = 0;   ///< number of targets that the file has
+    std::int64_t proposed = 0;  ///< number of targets that it should have
+    bool known = false;         ///< the number of the file system's targets is known
+    std::string command;        ///< the command that gives a folder's new files that layout
+
+    [[nodiscard]] std::string sentence() const;
+};
+/// Returns advice if the file was new, the program's hints leave its layout to the file system, and
+/// it has less than half the targets that it should have. Makes no system call unless the file
+/// system reports targets; REQUIRES: called by rank 0, when all ranks have closed the file.
+[[nodiscard]] std::optional<StripingAdvice> striping_advice(const OpenedFile& file,
+                                                            const Hints& hints, int nodes);
+
+}  // namespace oratorio
