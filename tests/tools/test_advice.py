@@ -33,6 +33,11 @@ def told(*remarks):
     return explained.Explained(remarks=list(remarks))
 
 
+def striped(path):
+    said = explained.Striping(path, 40 << 30, 1, 40, "lfs setstripe -c 40")
+    return explained.Explained(striping=[said])
+
+
 def small(count, moved=100):
     return file(*[access(0, n, 0.1, moved=moved) for n in range(count)])
 
@@ -84,6 +89,7 @@ CASES = [
         run(file(access(0, 1.0, 0.1, counts={"bytes_loaded": MIB, "hole_reads": 2}))),
         run(file(access(0, 1.0, 0.1, counts={"bytes_loaded": MIB}))),
     ),
+    (advice.few_targets, run(small(1), explained=striped("/scratch/out.h5")), run(small(1))),
     (advice.late_ranks, run(at(1.0, 1.9)), run(at(1.0, 1.01))),
     (advice.first_access, run(steps(1.0, 0.1)), run(steps(0.2, 0.1))),
     (advice.asked_by_name, run(explained=slow(4.0)), run(explained=slow(1.2))),
@@ -103,6 +109,15 @@ def test_a_rule_reports_only_its_own_finding(rule, speaks, silent):
     assert said is not None and said.rule == rule.__name__
     assert said.sees and said.tries.endswith(".")
     assert rule(silent) is None
+
+
+def test_a_file_with_few_targets_is_reported_with_the_time_of_its_writes():
+    stored = [access(rank, 1.0, 0.5, counts={"storage_time": 0.25}) for rank in (0, 1)]
+    said = advice.few_targets(run(file(*stored), explained=striped("/scratch/out.h5")))
+    assert said.sees == "out.h5: 40.0 GiB of a new file are on 1 storage target."
+    assert said.seconds == pytest.approx(0.5)
+    assert said.changes["shell"] == "lfs setstripe -c 40 /scratch"
+    assert '"striping_factor", "40"' in said.changes["C"]
 
 
 def test_rules_match_the_texts_of_explain():

@@ -34,6 +34,10 @@ AGAIN = {
 }
 MISSPELT = {"kind": "remark", "text": "hint cb_nodez: did you mean cb_nodes?"}
 END = {"kind": "end", "text": "the end", "version": "0.2.0", "accesses": 6, "files": 2}
+STRIPING = {
+    "kind": "striping", "text": "few", "path": PATH, "sentence": "few", "bytes": 9, "targets": 1,
+    "proposed": 4, "command": "lfs setstripe -c 4",
+}  # fmt: skip
 HINTS = {"kind": "hints", "text": f"{PATH}: hints"}
 ACCOUNT = {
     "kind": "account", "text": f"{PATH}: closed; totals", "path": PATH, "counters": {"opens": 2},
@@ -79,6 +83,12 @@ def test_the_kind_of_locks_is_reported_once_for_all_files():
     assert (told.locks, told.remarks) == (["seen", "lacking"], [])
 
 
+def test_files_with_few_targets_are_no_remarks():
+    told = explained.read(lines(STRIPING))
+    assert told.striping == [explained.Striping(PATH, 9, 1, 4, "lfs setstripe -c 4")]
+    assert (told.remarks, told.opened) == ([], True)
+
+
 def test_numbers_restart_at_each_open():
     once = {**AGAIN, "times": 1}
     told = explained.read(lines(WRITE, once, WRITE, {**AGAIN, "times": 4}))
@@ -91,7 +101,7 @@ def test_the_text_for_people_is_in_the_lines():
 
 def test_the_page_of_what_is_stable_documents_every_kind_and_key():
     page = (ROOT / "docs/user/stability.md").read_text()
-    said = [WRITE, WRITE["candidates"][0], AGAIN, MISSPELT, END, HINTS, ACCOUNT]
+    said = [WRITE, WRITE["candidates"][0], AGAIN, STRIPING, MISSPELT, END, HINTS, ACCOUNT]
     named = {"locks", "sentence", "off", *(one["kind"] for one in said if "kind" in one)}
     named |= {key for one in said for key in one}
     assert {name for name in named if f"`{name}`" not in page} == set()

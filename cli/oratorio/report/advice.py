@@ -134,6 +134,35 @@ def fills_holes(run: Run) -> Advice | None:
     )
 
 
+def few_targets(run: Run) -> Advice | None:
+    """Reports new files on Lustre or BeeGFS with too few storage targets."""
+    writing: dict[str, float] = defaultdict(float)
+    for file, group in _groups(run):
+        if group.direction == "write":
+            writing[file.path] += spent_of(group.accesses).storage
+    found = {said.path: said for said in run.explained.striping}
+    if not found:
+        return None
+    said = max(found.values(), key=lambda one: writing[one.path])
+    hint = f'"striping_factor", "{said.proposed}"'
+    return Advice(
+        "few_targets",
+        f"{said.path.rpartition('/')[2]}: {amount(said.bytes)} of a new file are on "
+        f"{said.targets} storage target{'s' * (said.targets > 1)}.",
+        f"Let new files have {said.proposed} targets: by the hint striping_factor, by the folder's layout, "
+        "or on Lustre by the hint oratorio_striping=auto.",
+        "user/network-file-systems.md",
+        sum(writing[path] for path in found),
+        {
+            "shell": f"{said.command} {said.path.rpartition('/')[0] or '.'}",
+            "C": f"MPI_Info_set(info, {hint});  // before MPI_File_open makes the file",
+            "h5py": f"info = MPI.Info.Create(); info.Set({hint}); "
+            'h5py.File(name, "w", driver="mpio", comm=world, info=info)',
+            "netCDF": "nc_create_par(name, NC_NETCDF4, world, info, &file); with the same info",
+        },
+    )
+
+
 def late_ranks(run: Run) -> Advice | None:
     """Reports ranks that enter collective calls at different times: an imbalance of the program itself."""
     late, seconds, share = None, 0.0, 0.0
@@ -250,8 +279,8 @@ def crowded(run: Run) -> Advice | None:
 
 
 RULES: tuple[Callable[[Run], Advice | None], ...] = (
-    errors, misspelt, small_pieces, loads_too_much, fills_holes, late_ranks, first_access, asked_by_name,
-    network_writes, not_beside, crowded,
+    errors, misspelt, small_pieces, loads_too_much, fills_holes, few_targets, late_ranks, first_access,
+    asked_by_name, network_writes, not_beside, crowded,
 )  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 TOLD_BY_TRACE = ("hints", "account")  # kinds of lines that are skipped, because the trace has the same facts
 
-OF_A_FILE = ("access", "repeated", "locks", "hints", "account")
+OF_A_FILE = ("access", "repeated", "locks", "striping", "hints", "account")
 
 
 @dataclass
@@ -48,6 +48,17 @@ class Decision:
         return next((one for one in self.candidates if one.name == name), None)
 
 
+@dataclass(frozen=True)
+class Striping:
+    """A new file that has too few storage targets."""
+
+    path: str
+    bytes: int
+    targets: int
+    proposed: int
+    command: str  # gives new files of a folder the proposed number, with the folder as last argument
+
+
 @dataclass
 class Explained:
     """The explanations of one run."""
@@ -56,6 +67,7 @@ class Explained:
     # each remark once, in the order in which they first appear
     remarks: list[str] = field(default_factory=list)
     locks: list[str] = field(default_factory=list)  # which locks are used and why, each sentence once
+    striping: list[Striping] = field(default_factory=list)
     version: str = ""
     saw: tuple[int, int] | None = None  # numbers of accesses and of files that Oratorio saw on rank 0
     off: bool = False
@@ -122,6 +134,10 @@ def read(lines: str) -> Explained:
             told.version, told.saw = said["version"], (said["accesses"], said["files"])
         elif kind == "locks":
             _add_once(told.locks, said["sentence"])
+        elif kind == "striping":
+            told.striping.append(
+                Striping(said["path"], said["bytes"], said["targets"], said["proposed"], said["command"])
+            )
         elif kind == "off":
             told.off = True
         elif kind not in TOLD_BY_TRACE:
