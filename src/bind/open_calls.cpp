@@ -76,6 +76,7 @@ struct Opening {
     bool to_host = false;     ///< the host opens the file instead
     bool collective = false;  ///< an error is the same on all ranks
     Rank rank = 0;
+    Nanoseconds began = Recorder::now();  ///< when the program called open
 };
 
 /// Fills in the parts of the call that may be invalid. Returns an error if one is.
@@ -120,7 +121,7 @@ TraceCall trace_of(const Opening& opening) {
     int who = -1;
     if (world_exists()) host().Comm_rank(MPI_COMM_WORLD, &who);
     return {path, who, FileTable::place_of(opening.handle),
-            [](const std::string& text) { tell_troubles({text}); }};
+            [](const std::string& text) { tell_troubles({text}); }, opening.began};
 }
 
 /// Prints the hints in use, as MPI_File_get_info returns them, with their origin unless that is

@@ -105,7 +105,8 @@ void File::State::tell_striping() const {
                      striping_members(opened.path, *advice));
 }
 
-Result<void> File::close() {
+/// Collective. Does what close() does, except for the trace.
+Result<void> File::close_together() {
     settle_together();
     Transport& ranks = state_->transport;
     const bool deletes = mode().delete_on_close && ranks.topology().rank == 0;
@@ -131,10 +132,6 @@ Result<void> File::close() {
     state_->keep_times();
     auto outcome = agree_on_error(ranks, error);
     if (auto told = state_->tell_account(); !told && outcome) outcome = told.error();
-    if (state_->trace.started()) {
-        const auto told = state_->trace.write(ranks, path(), location(), reported_hints());
-        if (!told && outcome) outcome = told.error();
-    }
     if (!mode().delete_on_close) return outcome;
     // All ranks have closed the file by now.
     if (deletes && kept.kind == ErrorKind::none) {
@@ -143,6 +140,17 @@ Result<void> File::close() {
     }
     auto removed = agree_on_error(ranks, kept);
     return outcome ? removed : outcome;
+}
+
+Result<void> File::close() {
+    FileTrace& trace = state_->trace;
+    auto outcome = [&] {
+        const TracedCall traced(trace, Routine::close);
+        return close_together();
+    }();
+    if (!trace.started()) return outcome;
+    const auto told = trace.write(transport(), path(), location(), reported_hints());
+    return outcome ? told : outcome;
 }
 
 HintMap File::reported_hints() const {
@@ -164,6 +172,7 @@ HintMap File::reported_hints() const {
 }
 
 Result<void> File::set_view(const Result<View>& mine, const HintMap& info) {
+    const TracedCall traced(state_->trace, Routine::set_view);
     settle_together();
     Transport& ranks = state_->transport;
     if (auto good = agree_on_error(ranks, mine ? state_->ready() : mine.error()); !good)
@@ -202,6 +211,7 @@ bool File::State::resizes_for_node() const {
 }
 
 Result<void> File::resize(Bytes bytes, bool allocates, std::string_view what_differs) {
+    const TracedCall traced(state_->trace, allocates ? Routine::preallocate : Routine::set_size);
     settle_together();
     Transport& ranks = state_->transport;
     Error error;
@@ -257,6 +267,7 @@ bool File::State::flushes_together() const {
 }
 
 Result<void> File::sync() {
+    const TracedCall traced(state_->trace, Routine::sync);
     Transport& ranks = state_->transport;
     const bool together = state_->flushes_together();
     if (together) {

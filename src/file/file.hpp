@@ -9,6 +9,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "data_shipping/host.hpp"
@@ -73,13 +74,15 @@ enum class Whence { set, current, end, unknown };
 /// a file).
 using Narrator = std::function<void(const std::string&)>;
 
-/// Where to write the trace of the accesses when the file is closed (ORATORIO_TRACE).
+/// Where to write what the accesses and calls did, when the file is closed (ORATORIO_TRACE).
 struct TraceCall {
     /// "": no trace. There is a trace only if all ranks have a path; it goes to rank 0's path.
     std::string path;
     Rank who = -1;      ///< number of the process in the trace; -1: the rank
     int track = 0;      ///< number of the file among those that the process has open
     Narrator complain;  ///< receives the reason if the trace can't be written; may be empty
+    /// When the program called open, as Recorder::now() measures it; empty: when File::open began.
+    std::optional<std::int64_t> began;
 };
 
 using OpenStoreOf =
@@ -231,6 +234,7 @@ class File {
     struct State;
     explicit File(std::unique_ptr<State> state);
     Result<void> resize(Bytes bytes, bool allocates, std::string_view what_differs);
+    Result<void> close_together();
     Result<Offset> target_of(Offset offset, Whence whence, Offset current);
     struct Begun;
     [[nodiscard]] PlacedAccess describe(AccessCall& call) const;

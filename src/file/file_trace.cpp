@@ -67,7 +67,8 @@ Result<void> FileTrace::write(Transport& ranks, const std::string& path,
         [&](Rank rank, const TraceHello& hello) { text.begin_rank(rank, hello); },
         [&](const ShapeBook::Encoded& shapes) { text.add_shapes(shapes); },
         [&](std::span<const AccessRecord> some) { text.add_accesses(some); },
-        [&](std::span<const Span> some) { text.add_spans(some); }};
+        [&](std::span<const Span> some) { text.add_spans(some); },
+        [&](std::span<const CallRecord> some) { text.add_calls(some); }};
     auto told = tell_root(ranks, mine, teller);
     if (told) {
         text.end();

@@ -15,7 +15,7 @@ class FileTrace {
     /// `stats`, the counters of the file, outlive the trace.
     explicit FileTrace(Stats& stats) : stats_(stats) {}
 
-    /// Starts to record the accesses of this rank. Called at open, if all ranks want a trace.
+    /// Starts to record this rank's accesses and calls. Called at open, if all ranks want a trace.
     void start(const TraceCall& call, int ranks);
     [[nodiscard]] bool started() const { return tracing_ != nullptr; }
 
@@ -33,6 +33,11 @@ class FileTrace {
         if (tracing_ != nullptr) tracing_->planned(plan);
     }
 
+    /// Records a call that began at `begin` and ends now.
+    void add_call(Routine routine, Nanoseconds begin) {
+        if (tracing_ != nullptr) tracing_->add_call(routine, begin);
+    }
+
     /// Collective. Writes what all ranks did as a section of the trace. Returns errors of the
     /// transport only; a failure of the trace is reported to the user. REQUIRES: started() on all
     /// ranks, no access is under way.
@@ -45,6 +50,25 @@ class FileTrace {
     Stats& stats_;
     bool timed_without_ = false;  ///< the counters are timed even without the trace
     std::unique_ptr<Tracing> tracing_;
+};
+
+/// Records a call of a routine, from its construction to its destruction, if there is a trace.
+class TracedCall {
+  public:
+    TracedCall(FileTrace& trace, Routine routine)
+        : trace_(trace.started() ? &trace : nullptr), routine_(routine) {
+        if (trace_ != nullptr) begin_ = Recorder::now();
+    }
+    ~TracedCall() {
+        if (trace_ != nullptr) trace_->add_call(routine_, begin_);
+    }
+    TracedCall(const TracedCall&) = delete;
+    TracedCall& operator=(const TracedCall&) = delete;
+
+  private:
+    FileTrace* trace_;
+    Routine routine_;
+    Nanoseconds begin_ = 0;
 };
 
 }  // namespace oratorio

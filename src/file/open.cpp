@@ -410,6 +410,7 @@ void File::State::keep_times() {
 
 Result<std::unique_ptr<File>> File::open(std::shared_ptr<Workspace> workspace,
                                          const OpenCall& call) {
+    const Nanoseconds began = call.trace.began.value_or(Recorder::now());
     auto state = std::make_unique<State>(std::move(workspace), call);
     Transport& ranks = state->transport;
     const OpenedFile& file = state->opened;
@@ -446,6 +447,7 @@ Result<std::unique_ptr<File>> File::open(std::shared_ptr<Workspace> workspace,
                                       .undelivered = state->unsynced.undelivered(),
                                       .late = state->late,
                                       .agents = state->agents.get()});
+    state->trace.add_call(Routine::open, began);
     return std::unique_ptr<File>(new File(std::move(state)));
 }
 

@@ -12,8 +12,9 @@ namespace oratorio {
 
 namespace {
 
-constexpr int kSlots = 32;  ///< tracks of one lane: one for the accesses, and one for each slot
-constexpr int kLanes = 32;  ///< lanes of one open file
+constexpr int kSlots = 32;     ///< tracks of one lane: one for the accesses, and one for each slot
+constexpr int kCallLane = 32;  ///< the lane of calls; those before it are lanes of accesses
+constexpr int kLanes = kCallLane + 1;  ///< lanes of one open file
 /// The number of the first track. Viewers take thread 0, and the thread with the process's number,
 /// for the process's main thread, so tracks with these two numbers would become one.
 constexpr int kFirstThread = 100'000;
@@ -159,6 +160,8 @@ void TraceText::begin_rank(Rank rank, const TraceHello& hello) {
     dropped_accesses_ += hello.dropped_accesses;
     dropped_spans_ += hello.dropped_spans;
     dropped_layouts_ += hello.dropped_layouts;
+    calls_ += hello.calls;
+    dropped_calls_ += hello.dropped_calls;
     lanes_.clear();
     named_.assign(static_cast<std::size_t>(kLanes * kSlots), false);
     name_process();
@@ -173,12 +176,15 @@ void TraceText::name_process() {
     file_.add(head + R"(,"name":"process_name","args":{"name":)" + quoted(name) + "}}");
     file_.add(head + R"(,"name":"process_sort_index","args":{"sort_index":)" +
               number(std::int64_t{hello_.who}) + "}}");
-    if (hello_.dropped_accesses + hello_.dropped_spans + hello_.dropped_layouts > 0) {
+    if (hello_.dropped_accesses + hello_.dropped_spans + hello_.dropped_layouts +
+            hello_.dropped_calls >
+        0) {
         file_.add(head + R"(,"name":"oratorio_dropped","args":{"file":)" + number_ +
                   field("rank", rank_) +
                   field("accesses", static_cast<std::int64_t>(hello_.dropped_accesses)) +
                   field("spans", static_cast<std::int64_t>(hello_.dropped_spans)) +
-                  field("layouts", static_cast<std::int64_t>(hello_.dropped_layouts)) + "}}");
+                  field("layouts", static_cast<std::int64_t>(hello_.dropped_layouts)) +
+                  field("calls", static_cast<std::int64_t>(hello_.dropped_calls)) + "}}");
     }
 }
 
@@ -196,7 +202,11 @@ std::string TraceText::at(int lane, int slot) {
 
 void TraceText::name_track(int thread, int lane, int slot) {
     std::string name = name_;
-    if (lane > 0) name += ", beside it " + number(std::int64_t{lane});
+    if (lane == kCallLane) {
+        name += ", open to close";
+    } else if (lane > 0) {
+        name += ", beside it " + number(std::int64_t{lane});
+    }
     if (slot > 0) name += ", slot " + number(std::int64_t{slot - 1});
     const std::string head = "{\"ph\":\"M\",\"pid\":" + number(std::int64_t{hello_.who}) +
                              ",\"tid\":" + number(std::int64_t{thread});
@@ -282,11 +292,22 @@ void TraceText::add_spans(std::span<const Span> some) {
     }
 }
 
+void TraceText::add_calls(std::span<const CallRecord> some) {
+    for (const CallRecord& call : some) {
+        const std::string place = at(kCallLane, 0);
+        file_.add("{\"ph\":\"X\",\"cat\":\"call\",\"name\":\"" +
+                  std::string(name_of(call.routine)) + "\"" + place + times(call.begin, call.end) +
+                  ",\"args\":{\"file\":" + number_ + field("rank", rank_) + "}}");
+    }
+}
+
 void TraceText::end() {
     file_.add(R"({"ph":"M","pid":0,"name":"oratorio_end","args":{"file":)" + number_ +
               ",\"accesses\":" + number(accesses_) + ",\"spans\":" + number(spans_) +
-              ",\"dropped_accesses\":" + number(dropped_accesses_) + ",\"dropped_spans\":" +
-              number(dropped_spans_) + ",\"dropped_layouts\":" + number(dropped_layouts_) + "}}");
+              ",\"dropped_accesses\":" + number(dropped_accesses_) +
+              ",\"dropped_spans\":" + number(dropped_spans_) +
+              ",\"dropped_layouts\":" + number(dropped_layouts_) + ",\"calls\":" + number(calls_) +
+              ",\"dropped_calls\":" + number(dropped_calls_) + "}}");
 }
 
 }  // namespace oratorio

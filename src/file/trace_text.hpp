@@ -27,6 +27,7 @@ class TraceText {
     /// first span.
     void add_accesses(std::span<const AccessRecord> some);
     void add_spans(std::span<const Span> some);
+    void add_calls(std::span<const CallRecord> some);
     /// Adds the totals. REQUIRES: called last.
     void end();
 
@@ -55,9 +56,11 @@ class TraceText {
     std::vector<bool> named_;            ///< which tracks of the current rank have a name
     std::uint64_t accesses_ = 0;
     std::uint64_t spans_ = 0;
+    std::uint64_t calls_ = 0;
     std::uint64_t dropped_accesses_ = 0;
     std::uint64_t dropped_spans_ = 0;
     std::uint64_t dropped_layouts_ = 0;
+    std::uint64_t dropped_calls_ = 0;
 };
 
 }  // namespace oratorio

@@ -101,6 +101,12 @@ Result<void> tell_clock(Transport& transport, int times) {
 
 }  // namespace
 
+std::string_view name_of(Routine routine) {
+    constexpr std::string_view kNames[] = {"open",        "set_view", "set_size",
+                                           "preallocate", "sync",     "close"};
+    return kNames[static_cast<std::size_t>(routine)];
+}
+
 Pattern pattern_of(const Layout& layout) {
     Pattern pattern;
     const Shape* shape = layout.shape.get();
@@ -130,7 +136,18 @@ Pattern pattern_of(const Layout& layout) {
 Tracing::Tracing(const TraceCall& call, const Stats& stats, int ranks)
     : call_(call),
       recorder_(stats, Recorder::limits_for(ranks)),
-      shapes_(Recorder::limits_for(ranks).shapes, Recorder::limits_for(ranks).shape_numbers) {}
+      shapes_(Recorder::limits_for(ranks).shapes, Recorder::limits_for(ranks).shape_numbers),
+      calls_max_(Recorder::limits_for(ranks).accesses) {
+    calls_.reserve(calls_max_ + 1);
+}
+
+void Tracing::add_call(Routine routine, Nanoseconds begin) {
+    if (calls_.size() < calls_max_ || routine == Routine::close) {
+        calls_.push_back({begin, Recorder::now(), routine});
+    } else {
+        ++dropped_calls_;
+    }
+}
 
 void Tracing::describe(const TracedAccess& traced, const Access& access) {
     AccessRecord* const record = recorder_.find(traced.number());
@@ -171,7 +188,9 @@ TraceHello Tracing::hello(Rank rank) const {
             .spans = recorder_.spans().size(),
             .dropped_accesses = recorder_.dropped_accesses(),
             .dropped_spans = recorder_.dropped_spans(),
-            .dropped_layouts = dropped_layouts_};
+            .dropped_layouts = dropped_layouts_,
+            .calls = calls_.size(),
+            .dropped_calls = dropped_calls_};
 }
 
 Result<std::vector<NodeClock>> compare_clocks(Transport& transport) {
@@ -204,12 +223,14 @@ Result<void> tell_root(Transport& transport, Tracing& mine, const TraceTeller& t
         if (auto sent = send_all(transport, shapes.sizes); !sent) return sent;
         if (auto sent = send_all(transport, shapes.bytes); !sent) return sent;
         if (auto sent = send_all(transport, recorder.accesses()); !sent) return sent;
-        return send_all(transport, recorder.spans());
+        if (auto sent = send_all(transport, recorder.spans()); !sent) return sent;
+        return send_all(transport, mine.calls());
     }
     teller.begin(0, hello);
     teller.shapes(shapes);
     teller.accesses(recorder.accesses());
     teller.spans(recorder.spans());
+    teller.calls(mine.calls());
     for (Rank rank = 1; rank < transport.topology().size; ++rank) {
         TraceHello theirs;
         if (auto got = receive(transport, rank, place_of(theirs)); !got) return got;
@@ -219,6 +240,7 @@ Result<void> tell_root(Transport& transport, Tracing& mine, const TraceTeller& t
         teller.shapes(shapes);
         got = receive_all<AccessRecord>(transport, rank, theirs.accesses, teller.accesses);
         if (got) got = receive_all<Span>(transport, rank, theirs.spans, teller.spans);
+        if (got) got = receive_all<CallRecord>(transport, rank, theirs.calls, teller.calls);
         if (!got) return got;
     }
     return {};

@@ -21,7 +21,18 @@ struct NodeClock {
     Nanoseconds within = 0;  ///< `ahead` may be wrong by this much; 0: the same clock
 };
 
-/// Header of one rank's part of a trace. Its shapes, its accesses and its spans follow. Sent as
+/// A routine that moves no data, and whose calls are recorded.
+enum class Routine : std::int64_t { open, set_view, set_size, preallocate, sync, close };
+[[nodiscard]] std::string_view name_of(Routine routine);
+
+/// A record of one call of a routine. It is sent to other ranks as bytes.
+struct CallRecord {
+    Nanoseconds begin = 0;
+    Nanoseconds end = 0;
+    Routine routine = Routine::open;
+};
+
+/// Header of one rank's part of a trace. Its shapes, accesses, spans and calls follow. Sent as
 /// bytes.
 struct TraceHello {
     std::int32_t who = 0;    ///< number of the process in the trace
@@ -33,6 +44,8 @@ struct TraceHello {
     std::uint64_t dropped_layouts = 0;  ///< collective accesses with a layout that wasn't kept
     std::uint64_t shapes = 0;
     std::uint64_t shape_bytes = 0;  ///< total length of all encoded shapes
+    std::uint64_t calls = 0;
+    std::uint64_t dropped_calls = 0;
 };
 
 class Tracing {
@@ -42,6 +55,10 @@ class Tracing {
     [[nodiscard]] Recorder& recorder() { return recorder_; }
     [[nodiscard]] const ShapeBook& shapes() const { return shapes_; }
     [[nodiscard]] const TraceCall& call() const { return call_; }
+    [[nodiscard]] const std::vector<CallRecord>& calls() const { return calls_; }
+    /// Records a call that ends now. Beyond the limit, which is that of accesses, calls are counted
+    /// but not kept. A close is always kept.
+    void add_call(Routine routine, Nanoseconds begin);
     /// Records the place and the memory of an access.
     void describe(const TracedAccess& traced, const Access& access);
     /// Records the plan of the access that is being worked on.
@@ -53,7 +70,10 @@ class Tracing {
     TraceCall call_;
     Recorder recorder_;
     ShapeBook shapes_;
+    std::vector<CallRecord> calls_;
+    std::size_t calls_max_;
     std::uint64_t dropped_layouts_ = 0;
+    std::uint64_t dropped_calls_ = 0;
 };
 
 /// Summarizes a layout in a few numbers.
@@ -63,12 +83,13 @@ class Tracing {
 Result<std::vector<NodeClock>> compare_clocks(Transport& transport);
 
 /// Functions that receive the parts of the trace on rank 0, rank by rank: the header first, then
-/// the shapes, accesses and spans that it counts.
+/// the shapes, accesses, spans and calls that it counts.
 struct TraceTeller {
     std::function<void(Rank, const TraceHello&)> begin;
     std::function<void(const ShapeBook::Encoded&)> shapes;
     std::function<void(std::span<const AccessRecord>)> accesses;
     std::function<void(std::span<const Span>)> spans;
+    std::function<void(std::span<const CallRecord>)> calls;
 };
 /// Collective. Sends the parts of all ranks to rank 0, in rank order, in messages of at most 64
 /// KiB.

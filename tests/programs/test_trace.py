@@ -4,6 +4,7 @@ its files when."""
 
 import json
 from collections import Counter
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -54,6 +55,20 @@ def test_each_access_of_each_rank_is_there_once(name, env, tmp_path):
         if event.get("cat") == "access"
     }
     assert processes == set(range(RANKS)), "ranks of the world also where files are each rank's own"
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_calls_that_move_no_data_are_there_and_apart_from_accesses(name, tmp_path):
+    target = tmp_path / "trace.json"
+    run_traced(name, tmp_path, {"ORATORIO_TRACE": str(target)})
+    shared, *own = trace.read(target)
+    for rank in range(RANKS):
+        mine = [call for call in shared.calls if call.process == rank]
+        assert [call.name for call in mine] == ["open", *["set_view"] * 3, "close"]
+        moved = [access for access in shared.accesses if access.process == rank]
+        in_order = sorted([*mine, *moved], key=lambda one: one.begin)
+        assert all(one.end <= next_one.begin + 1e-8 for one, next_one in pairwise(in_order))
+    assert [[call.name for call in file.calls] for file in own] == [["open", "close"]] * RANKS
 
 
 @pytest.mark.short

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The trace of a file's accesses. It is valid JSON and contains each access of each rank once, with
-// the phases of the access inside it. A trace that cannot be written does not affect I/O.
+// the phases of the access inside it, and the calls that move no data. A trace that cannot be
+// written does not affect I/O.
+#include <thread>
+
 #include "sim/traced.hpp"
 #include "support/method_names.hpp"
 
@@ -80,14 +83,15 @@ void expect_sound(const Json& trace) {
     }
     for (const Json& end : events_of(trace, "name", "oratorio_end")) {
         const long long file = end.at("args").at("file").get<long long>();
-        long long accesses = 0;
-        long long spans = 0;
+        std::map<std::string, long long> events;
         for (const Json& event : events_of(trace, "ph", "X")) {
             if (event.at("args").at("file").get<long long>() != file) continue;
-            ++(event.at("cat").get<std::string>() == "access" ? accesses : spans);
+            const auto category = event.at("cat").get<std::string>();
+            ++events[category == "access" || category == "call" ? category : "span"];
         }
-        EXPECT_EQ(end.at("args").at("accesses").get<long long>(), accesses);
-        EXPECT_EQ(end.at("args").at("spans").get<long long>(), spans);
+        EXPECT_EQ(end.at("args").at("accesses").get<long long>(), events["access"]);
+        EXPECT_EQ(end.at("args").at("spans").get<long long>(), events["span"]);
+        EXPECT_EQ(end.at("args").at("calls").get<long long>(), events["call"]);
     }
 }
 
@@ -284,6 +288,88 @@ TEST(Trace, AnUnwritableTraceIsReportedOnceWithoutHarmToTheFile) {
         EXPECT_EQ(folder.read("data").size(), 300u);
     }
     EXPECT_EQ(folder.read("text"), "mine");
+}
+
+/// Returns the names of one rank's calls, in the order in which they were recorded.
+std::vector<std::string> calls_of(const Json& trace, Rank rank) {
+    std::vector<std::string> names;
+    for (const Json& event : events_of(trace, "cat", "call"))
+        if (event.at("args").at("rank").get<Rank>() == rank)
+            names.push_back(event.at("name").get<std::string>());
+    return names;
+}
+
+/// Returns the time in the calls and accesses of one rank, and the time from the begin of the first
+/// to the end of the last, in microseconds.
+std::pair<double, double> spent_in_calls(const Json& trace, Rank rank) {
+    double inside = 0;
+    double first = 0;
+    double last = 0;
+    for (const char* const category : {"call", "access"})
+        for (const Json& event : events_of(trace, "cat", category)) {
+            if (event.at("args").at("rank").get<Rank>() != rank) continue;
+            const Times times = times_of(event);
+            first = inside > 0 ? std::min(first, times.begin) : times.begin;
+            last = std::max(last, times.end);
+            inside += times.end - times.begin;
+        }
+    return {inside, last - first};
+}
+
+TEST(Trace, HasEachCallWithoutTheTimeOutsideOfCalls) {
+    using namespace std::chrono_literals;
+    constexpr int kRanks = 3;
+    constexpr auto kOwnWork = 20ms;
+    const Folder folder;
+    with_file(kRanks, traced(folder, folder.file("trace")), [&](File& file, Rank rank) {
+        std::this_thread::sleep_for(kOwnWork);
+        set_interleaved_view(file, rank, kRanks);
+        move(file, Direction::write, true, 4 * kBlock, 0);
+        std::this_thread::sleep_for(kOwnWork);
+        EXPECT_TRUE(file.preallocate(1 << 12));
+        EXPECT_TRUE(file.set_size(1 << 10));
+        EXPECT_TRUE(file.sync());
+        std::this_thread::sleep_for(kOwnWork);
+    });
+    const Json trace = read_trace(folder);
+    expect_sound(trace);
+    const std::vector<std::string> calls{"open",     "set_view", "preallocate",
+                                         "set_size", "sync",     "close"};
+    for (Rank rank = 0; rank < kRanks; ++rank) {
+        EXPECT_EQ(calls_of(trace, rank), calls) << rank;
+        const auto [inside, whole] = spent_in_calls(trace, rank);
+        EXPECT_GT(inside, 0);
+        EXPECT_LE(inside, whole - 3 * 20'000 + 1) << rank;
+    }
+    const Events end = events_of(trace, "name", "oratorio_end");
+    EXPECT_EQ(end.at(0).at("args").at("calls").get<std::size_t>(), kRanks * calls.size());
+    EXPECT_EQ(end.at(0).at("args").at("dropped_calls").get<int>(), 0);
+}
+
+TEST(Trace, AnOpenBeginsWhenTheProgramCallsIt) {
+    constexpr Nanoseconds kBefore = 5'000'000'000;
+    const Folder folder;
+    OpenCall call = traced(folder, folder.file("trace"));
+    call.trace.began = Recorder::now() - kBefore;
+    with_file(1, call, [&](File& file, Rank) { move(file, Direction::write, false, 1, 0); });
+    const Events open = events_of(read_trace(folder), "name", "open");
+    ASSERT_EQ(open.size(), 1u);
+    EXPECT_GE(open[0].at("dur").get<double>(), 5e6);
+}
+
+TEST(Trace, KeepsTheCloseWhenThereAreTooManyCalls) {
+    const Folder folder;
+    const auto most = Recorder::limits_for(1).accesses;
+    with_file(1, traced(folder, folder.file("trace")), [&](File& file, Rank) {
+        for (std::size_t i = 0; i < most + 6; ++i) set_interleaved_view(file, 0, 1);
+    });
+    const Json trace = read_trace(folder);
+    const auto calls = calls_of(trace, 0);
+    ASSERT_EQ(calls.size(), most + 1);
+    EXPECT_EQ(calls.front(), "open");
+    EXPECT_EQ(calls.back(), "close");
+    const Events end = events_of(trace, "name", "oratorio_end");
+    EXPECT_EQ(end.at(0).at("args").at("dropped_calls").get<int>(), 7);
 }
 
 TEST(Trace, CountsRecordsBeyondTheLimit) {

@@ -3,7 +3,7 @@
 
 from oratorio.report.explained import Candidate, Decision, Explained
 from oratorio.report.facts import Run
-from oratorio.trace.trace import Access, File, Span
+from oratorio.trace.trace import Access, Call, File, Span
 
 KIB = 1 << 10
 MIB = 1 << 20
@@ -25,13 +25,15 @@ def access(rank, begin, seconds, *spans, counts=(), process=None, **args):
     return Access(rank, 0, begin, begin + seconds, args, rank if process is None else process, list(spans))
 
 
-def file(*accesses, path="/scratch/out.h5", ranks=2, kind="UFS:", number=0, dropped=0):
+def file(*accesses, path="/scratch/out.h5", ranks=2, kind="UFS:", number=0, dropped=0, calls=()):
+    """Returns a file with these accesses; `calls` are tuples of routine, process, begin and seconds."""
     for one in accesses:
         one.args["file"] = number
     nodes = [{"name": "here", "clock_ahead_ns": 0, "within_ns": 0}]
     hints = {"romio_filesystem_type": kind, "cb_nodes": "2", "cb_buffer_size": "16777216"}
     args = {"path": path, "ranks": ranks, "placement": [[0, ranks]], "nodes": nodes, "hints": hints}
-    return File(number, args, list(accesses), dropped)
+    called = [Call(name, process, begin, begin + seconds) for name, process, begin, seconds in calls]
+    return File(number, args, list(accesses), dropped, calls=called)
 
 
 def run(*files, **more):

@@ -132,6 +132,12 @@ def test_a_recording_counts_each_open_of_a_file():
     assert access_rules.frequent_opens(facts).rule == "frequent_opens"
 
 
+def test_opens_and_closes_of_a_recording_have_their_time():
+    calls = [("open", 0, 0.0, 0.5), ("close", 0, 2.0, 0.25), ("sync", 0, 1.5, 0.125)]
+    (found,) = facts_of_run(run(file(access(0, 1.0, 0.5), calls=calls))).files
+    assert found.metadata_seconds == 0.75
+
+
 def test_a_recording_finds_small_reads_that_several_ranks_make():
     def read(rank, hull):
         return [access(rank, n, 0.1, direction="read", moved=512, hull=hull) for n in range(20)]

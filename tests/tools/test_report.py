@@ -200,6 +200,18 @@ def test_the_page_is_whole_and_needs_nothing_else():
     assert "prefers-color-scheme: dark" in page and "width=device-width" in page
 
 
+def test_calls_that_move_no_data_are_shown_apart_from_accesses():
+    calls = [("open", 0, 0.0, 0.5), ("open", 1, 0.1, 0.4), ("close", 0, 2.0, 0.25), ("close", 1, 2.0, 0.25)]
+    seen = run(file(access(0, 1.0, 0.5), access(1, 1.0, 0.5), calls=calls), wall_seconds=10.0)
+    text = " ".join("".join(read_page(run_report.html_of(seen, {})).text).split())
+    for said in ("in open, slowest rank", "in close, slowest rank", "outside of MPI-IO", "8.75 s",
+                 "time in other calls", "open 500.0 ms, close 250.0 ms"):  # fmt: skip
+        assert said in text
+    assert seen.io_seconds == 0.5, "times of calls are not times of accesses"
+    older = run_report.html_of(run(file(access(0, 1.0, 0.5)), wall_seconds=10.0), {})
+    assert "outside of accesses" in older and "has no times of opening and closing" in older
+
+
 def test_incomplete_recordings_are_reported():
     assert "ended with 3" in run_report.html_of(whole_run() and run(file(*collective(1)), exit_code=3), {})
     assert "7 accesses more did not fit" in run_report.html_of(run(file(*collective(1), dropped=7)), {})

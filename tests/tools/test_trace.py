@@ -44,7 +44,9 @@ def span(rank, number, name, begin, seconds, category="phase", **args):
 def whole(events, **counts):
     kinds = [one["cat"] for one in events]
     accesses = kinds.count("access")
-    said = {"accesses": accesses, "spans": len(kinds) - accesses, "dropped_accesses": 0, "dropped_spans": 0}
+    spans = sum(kind in trace.SPANS for kind in kinds)
+    said = {"accesses": accesses, "spans": spans, "dropped_accesses": 0, "dropped_spans": 0}
+    said["calls"] = kinds.count("call")
     names = {"file": 0, "path": "/scratch/out.h5", "ranks": 2, "placement": [[0, 2]]}
     nodes = [{"name": "here", "clock_ahead_ns": 0, "within_ns": 0}]
     first = {"ph": "M", "pid": 0, "name": "oratorio_file", "args": {**names, "nodes": nodes, "hints": {}}}
@@ -135,6 +137,43 @@ def test_dropped_records_are_reported(written):
     assert "5 accesses and 9 spans did not fit into the trace" in table.title_of(file)
 
 
+def call(rank, name, begin, seconds):
+    return event("call", name, rank, begin, seconds, {"file": 0, "rank": rank})
+
+
+def test_calls_that_move_no_data_are_summed_for_each_rank(written, show):
+    calls = [call(0, "close", 3, 0.5), call(0, "open", 0, 0.25), call(1, "open", 0, 0.125)]
+    path = written(
+        whole([access(0, 0, 1, 1), *calls, call(0, "set_view", 1, 0.01), call(0, "set_view", 2, 0.01)])
+    )
+    (file,) = trace.read(path)
+    spent = trace.call_seconds([file])
+    assert list(spent) == ["open", "close", "set_view"]
+    assert spent["open"] == {0: 0.25, 1: 0.125}
+    assert spent["set_view"] == pytest.approx({0: 0.02})
+    assert not file.accesses[0].spans, "calls are no parts of accesses"
+    assert ", open 250.000 ms, close 500.000 ms, set_view 20.000 ms" in table.title_of(file)
+    _, document, _ = show(path, "--json")
+    assert json.loads(document)["files"][0]["call_seconds"]["open"] == 0.25
+
+
+def test_events_of_unknown_categories_are_ignored(written):
+    (file,) = trace.read(written(whole([access(0, 0, 1, 1), event("later", "new", 0, 1, 1, {})])))
+    assert len(file.accesses) == 1
+
+
+def test_a_trace_without_calls_is_read(written):
+    content = two_ranks()
+    del content["traceEvents"][-1]["args"]["calls"]
+    (file,) = trace.read(written(content))
+    assert trace.call_seconds([file]) == {}
+
+
+def test_dropped_calls_are_reported(written):
+    (file,) = trace.read(written(whole([access(0, 0, 1, 1)], dropped_calls=5)))
+    assert "5 calls such as set_view did not fit" in table.title_of(file)
+
+
 def cut(text):
     return text[: len(text) * 2 // 3]
 
@@ -150,6 +189,7 @@ def cut(text):
         ({**two_ranks(), "oratorio": {"version": 2}}, "has version 2"),
         (whole([access(0, 0, 1, 1)], accesses=2), "1 accesses, but 2 were written"),
         (whole([access(0, 0, 1, 1)], spans=1), "0 spans, but 1 were written"),
+        (whole([access(0, 0, 1, 1)], calls=1), "0 calls, but 1 were written"),
         (whole([span(0, 0, "working", 1, 1)]), "differs from the format in docs/user/trace.md"),
         ({**two_ranks(), "traceEvents": two_ranks()["traceEvents"][:-1]}, "out.h5 is missing"),
         ({**two_ranks(), "traceEvents": two_ranks()["traceEvents"][1:]}, "differs from the format"),

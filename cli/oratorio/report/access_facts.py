@@ -16,7 +16,7 @@ from typing import TypeVar
 
 from oratorio.report.facts import Group, Run, groups_of, median, spent_of
 from oratorio.report.finding import SMALL_PIECE
-from oratorio.trace.trace import Access, File
+from oratorio.trace.trace import Access, File, call_seconds
 
 Read = TypeVar("Read")
 HDF5_MAGIC = b"\x89HDF\r\n\x1a\n"
@@ -155,6 +155,12 @@ def _is_small_read(access: Access) -> bool:
     return access.collective is None and args["direction"] == "read" and 0 < args["moved"] < SMALL_PIECE
 
 
+def _open_close_seconds(files: list[File]) -> float:
+    """Returns the time in opens and closes, summed over all ranks; 0 in a recording of Oratorio 0.2."""
+    spent = call_seconds(files)
+    return sum(seconds for name in ("open", "close") for seconds in spent.get(name, {}).values())
+
+
 def _facts_of(files: list[File]) -> FileFacts:
     """Returns the facts of all opens of one file."""
     first, accesses = files[0], [access for file in files for access in file.accesses]
@@ -165,7 +171,8 @@ def _facts_of(files: list[File]) -> FileFacts:
     unaligned = [a for a in large if a.args["hull"][0] % stripe]
     return FileFacts(
         first.location, max(file.ranks for file in files), tuple(map(_stream, groups_of(*files))),
-        library_of(first.location), len(files), repeated_reads=len(repeated),
+        library_of(first.location), len(files), metadata_seconds=_open_close_seconds(files),
+        repeated_reads=len(repeated),
         repeated_seconds=spent_of(repeated).total, stripe=stripe, large=len(large),
         unaligned=len(unaligned), unaligned_seconds=spent_of(unaligned).total,
     )  # fmt: skip

@@ -267,7 +267,7 @@ def frequent_opens(job: JobFacts) -> Advice | None:
         "frequent_opens",
         sees + ".",
         "Keep a file open for all steps, and write one file for all ranks in place of one for each.",
-        # A recording has no times of opens.
+        # A recording of Oratorio 0.2 has no times of opens.
         seconds=sum(file.metadata_seconds for file in job.files) or NOTED * job.seconds * job.ranks,
         changes={
             "C": "MPI_File_open before the loop over steps; MPI_File_sync(file) in it",

@@ -99,6 +99,10 @@ def _print_document(run: Run, out: Path) -> None:
         accesses=run.accesses, dropped_accesses=run.dropped, bytes=run.moved,
         rates={direction: asdict(rate) for direction, rate in rates_of(run).items()},
         waited_for=[asdict(one) for one in waited_for(run)],
+        call_seconds={
+            name: {str(process): seconds for process, seconds in spent.items()}
+            for name, spent in run.call_seconds.items()
+        },
         access_seconds={str(process): asdict(spent) for process, spent in run.processes.items()},
         advice=[asdict(advice) for advice in advise(run)],
     )  # fmt: skip

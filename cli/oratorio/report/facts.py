@@ -17,7 +17,7 @@ from oratorio.machine import costs
 from oratorio.machine.mounts import Mount, mount_of
 from oratorio.report.explained import Explained
 from oratorio.trace.table import method_of
-from oratorio.trace.trace import Access, File
+from oratorio.trace.trace import Access, File, call_seconds
 
 PARTS = ("storage", "copying", "waiting", "planning", "rest")
 
@@ -203,6 +203,17 @@ class Run:
     @cached_property
     def processes(self) -> dict[int, Spent]:
         return spent_by_process(self.files)
+
+    @cached_property
+    def call_seconds(self) -> dict[str, dict[int, float]]:
+        """Routine -> rank of MPI_COMM_WORLD -> seconds in its calls, for open, close and others that move no
+        data; empty if the trace has no calls."""
+        return call_seconds(self.files)
+
+    @property
+    def dropped_calls(self) -> int:
+        """The calls that the trace left out because there were too many."""
+        return sum(file.dropped_calls for file in self.files)
 
     @property
     def io_seconds(self) -> float:

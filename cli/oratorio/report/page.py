@@ -32,6 +32,7 @@ from oratorio.report.html_page import bar, facts, legend, page, stack, table, te
 from oratorio.report.html_page import write as write_page
 from oratorio.report.outcome import why_nothing
 from oratorio.report.waits import busy_seconds, rates_of, waited_for
+from oratorio.trace.trace import call_seconds
 
 MIB = 1 << 20
 BARS_MOST = 64  # ranks that are drawn; the page states how many are not
@@ -89,8 +90,9 @@ def _figures(run: Run) -> str:
     names = dict.fromkeys(library_name(file) for file in run.files)
     kinds = dict.fromkeys(mount.kind for file in run.files if (mount := file_system_of(file)))
     nodes = max((file.nodes for file in run.files), default=1)
-    busy = busy_seconds(access for file in run.files for access in file.accesses)
-    is_whole = run.wall_seconds and not run.dropped
+    busy = busy_seconds(one for file in run.files for one in (*file.accesses, *file.calls))
+    is_whole = run.wall_seconds and not run.dropped and not run.dropped_calls
+    outside = "outside of MPI-IO" if run.call_seconds else "outside of accesses"
     rates = [
         (f"{direction} rate", f"{rate_text(rate.bytes, rate.seconds)} MiB/s")
         for direction, rate in rates_of(run).items()
@@ -98,9 +100,11 @@ def _figures(run: Run) -> str:
     return facts([
         ("ranks", f"{run.ranks} on {counted(nodes, 'node')}"),
         ("in accesses, slowest rank", seconds_text(run.io_seconds)),
+        *((f"in {name}, slowest rank", seconds_text(max(run.call_seconds[name].values())))
+          for name in ("open", "close") if name in run.call_seconds),
         ("the command took", seconds_text(run.wall_seconds) if run.wall_seconds else ""),
         ("share of accesses in it", of_wall),
-        ("outside of accesses", seconds_text(max(0.0, run.wall_seconds - busy)) if is_whole else ""),
+        (outside, seconds_text(max(0.0, run.wall_seconds - busy)) if is_whole else ""),
         ("moved", amount(run.moved)),
         *rates,
         ("accesses", str(run.accesses)),
@@ -122,6 +126,24 @@ def _advice(found: Sequence[Advice]) -> str:
     return f'<h2>What would make it faster</h2><ul class="advice">{items}</ul>'
 
 
+def _spread(name: str, by_process: dict[int, float]) -> list[str]:
+    """Returns the cells of a row: the least, median and most seconds of a rank, and the rank with most."""
+    most = max(by_process, key=by_process.__getitem__)
+    cells = (min(by_process.values()), median(by_process.values()), by_process[most])
+    return [name, *map(seconds_text, cells), f"rank {most}"]
+
+
+def _calls(run: Run) -> str:
+    """Returns the table of the calls that move no data."""
+    if not run.call_seconds:
+        return ""
+    rows = [_spread(name, spent) for name, spent in run.call_seconds.items()]
+    note = f'<p class="soft">{counted(run.dropped_calls, "call")} more did not fit into the recording.</p>'
+    return table(["time in other calls", "least", "median", "most", "of"], rows) + (
+        note if run.dropped_calls else ""
+    )
+
+
 def _spending(run: Run) -> str:
     by_process = run.processes
     whole = max((spent.total for spent in by_process.values()), default=0.0)
@@ -133,20 +155,24 @@ def _spending(run: Run) -> str:
     ]  # fmt: skip
     more = len(by_process) - len(shown)
     note = f'<p class="soft">{more} ranks that spent less time are not shown.</p>' if more > 0 else ""
-    rows = []
-    for part in (*PARTS, "total"):
-        times = {process: getattr(spent, part) for process, spent in by_process.items()}
-        most = max(times, key=times.__getitem__)
-        cells = (min(times.values()), median(times.values()), times[most])
-        rows.append([part, *map(seconds_text, cells), f"rank {most}"])
+    rows = [
+        _spread(part, {process: getattr(spent, part) for process, spent in by_process.items()})
+        for part in (*PARTS, "total")
+    ]
+    opens = (
+        "The times of open, close and other calls that move no data are in a table of their own."
+        if run.call_seconds
+        else "This recording has no times of opening and closing files: they are part of the time outside of "
+        "accesses."
+    )
     spread = table(["time in accesses", "least", "median", "most", "of"], rows)
     return (
         "<h2>Where the time went</h2><p>Totals of all accesses of each rank of MPI_COMM_WORLD. A "
-        "nonblocking access counts only the time spent working on it. Opening and closing files is not "
-        "recorded: it is part of the time outside of accesses, as are the launcher's start and the program's "
-        "own work. A rate is the bytes moved by all ranks, divided by the time during which at least "
-        "one rank was in an access of that direction.</p>"
+        "nonblocking access counts only the time spent working on it. " + opens + " The launcher's start and "
+        "the program's own work count in neither. A rate is the bytes moved by all ranks, divided by the time "
+        "during which at least one rank was in an access of that direction.</p>"
         + legend([(part, MEANS[part]) for part in PARTS]) + "".join(lines) + note + spread
+        + _calls(run)
     )  # fmt: skip
 
 
@@ -225,6 +251,8 @@ def _files(run: Run) -> str:
         hints = ", ".join(f"{key} {first.args['hints'][key]}" for key in HINTS if key in first.args["hints"])
         more = f" and {len(paths) - 1} with other numbers" if len(paths) > 1 else ""
         opened = f", opened {len(some)} times" if len(some) > len(paths) else ""
+        for name, spent in call_seconds(some).items():
+            opened += f", {name} {seconds_text(max(spent.values()))}"
         parts.append(
             f"<h3>{text(first.path)}{more}</h3><p class=soft>{counted(first.ranks, 'rank')} on "
             f"{counted(first.nodes, 'node')}{opened}; {text(where)}; {text(hints)}</p>"

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from oratorio.report.facts import Run, calls_of, groups_of
-from oratorio.trace.trace import Access
+from oratorio.trace.trace import Access, Call
 
 
 @dataclass
@@ -65,12 +65,12 @@ def waited_for(run: Run) -> list[WaitedFor]:
     return sorted((one for one in found.values() if one.seconds > 0), key=lambda one: -one.seconds)
 
 
-def busy_seconds(accesses: Iterable[Access]) -> float:
-    """Returns the time during which at least one of these accesses was under way."""
+def busy_seconds(work: Iterable[Access | Call]) -> float:
+    """Returns the time during which at least one of these accesses and calls was under way."""
     seconds, end = 0.0, float("-inf")
-    for access in sorted(accesses, key=lambda access: access.begin):
-        seconds += max(0.0, access.end - max(end, access.begin))
-        end = max(end, access.end)
+    for one in sorted(work, key=lambda one: one.begin):
+        seconds += max(0.0, one.end - max(end, one.begin))
+        end = max(end, one.end)
     return seconds
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from oratorio.markdown import table as table_of
 from oratorio.quantity import counted
 from oratorio.text_table import aligned
-from oratorio.trace.trace import Access, File
+from oratorio.trace.trace import Access, File, call_seconds
 
 MIB = 1 << 20
 PHASES = (
@@ -81,10 +81,14 @@ def title_of(file: File) -> str:
     begin = min((access.begin for access in file.accesses), default=0.0)
     where = f"{counted(file.ranks, 'rank')} on {counted(file.nodes, 'node')}"
     text = f"{file.path}: {where}, first access at {begin:.3f} s"
+    for name, spent in call_seconds([file]).items():
+        text += f", {name} {1e3 * max(spent.values()):.3f} ms"
     if file.dropped_accesses or file.dropped_spans:
         text += (
             f"; {file.dropped_accesses} accesses and {file.dropped_spans} spans did not fit into the trace"
         )
+    if file.dropped_calls:
+        text += f"; {file.dropped_calls} calls such as set_view did not fit into the trace"
     if file.dropped_layouts:
         text += (
             f"; {file.dropped_layouts} layouts did not fit into the trace: their accesses can't be replayed"
@@ -128,7 +132,9 @@ def document_of(file: File) -> dict[str, Any]:
     return {
         "path": file.path, "ranks": file.ranks, "nodes": file.nodes,
         "dropped_accesses": file.dropped_accesses, "dropped_spans": file.dropped_spans,
-        "dropped_layouts": file.dropped_layouts, "rows": [_row_document(row) for row in rows_of(file)],
+        "dropped_layouts": file.dropped_layouts, "dropped_calls": file.dropped_calls,
+        "call_seconds": {name: max(spent.values()) for name, spent in call_seconds([file]).items()},
+        "rows": [_row_document(row) for row in rows_of(file)],
     }  # fmt: skip
 
 

@@ -8,7 +8,7 @@ import binascii
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,8 @@ from oratorio.errors import OratorioError
 from oratorio.machine.room import is_full
 
 VERSION = 1
+ROUTINES = ("open", "close", "set_view", "set_size", "preallocate", "sync")  # those that move no data
+SPANS = ("phase", "round", "detail")  # categories of the parts of an access; others are ignored
 
 
 class TraceError(OratorioError):
@@ -69,6 +71,20 @@ class Access:
         return int(self.args["counts"].get(name, 0))
 
 
+@dataclass(frozen=True)
+class Call:
+    """One rank's call of a routine that moves no data, such as open or close; times are in seconds."""
+
+    name: str
+    process: int  # the rank in MPI_COMM_WORLD
+    begin: float
+    end: float
+
+    @property
+    def seconds(self) -> float:
+        return self.end - self.begin
+
+
 @dataclass
 class File:
     """What was recorded of a file from its open to its close."""
@@ -80,6 +96,8 @@ class File:
     dropped_spans: int = 0
     dropped_layouts: int = 0  # collective accesses with incomplete layouts
     shapes: dict[int, bytes] = field(default_factory=dict)  # shapes of layouts, by number
+    calls: list[Call] = field(default_factory=list)  # none in a trace of Oratorio 0.2
+    dropped_calls: int = 0
 
     @property
     def path(self) -> str:
@@ -156,19 +174,21 @@ def _add_spans(spans: list[dict[str, Any]], accesses: dict[tuple[int, int, int],
 def _check(file: File, end: dict[str, Any] | None) -> None:
     if end is None:
         raise TraceError(f"the end of {file.path} is missing")
-    found = {"accesses": len(file.accesses), "spans": sum(len(access.spans) for access in file.accesses)}
+    spans = sum(len(access.spans) for access in file.accesses)
+    found = {"accesses": len(file.accesses), "spans": spans, "calls": len(file.calls)}
     for what, count in found.items():
-        if count != end[what]:
+        if count != end.get(what, 0):
             raise TraceError(f"{file.path}: {count} {what}, but {end[what]} were written")
     file.dropped_accesses, file.dropped_spans = end["dropped_accesses"], end["dropped_spans"]
     file.dropped_layouts = end.get("dropped_layouts", 0)
+    file.dropped_calls = end.get("dropped_calls", 0)
 
 
 def _files(events: list[dict[str, Any]]) -> Iterator[File]:
     named: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for event in events:
-        key = "span" if event["ph"] == "X" and event["cat"] != "access" else event.get("cat") or event["name"]
-        named[key].append(event)
+        category = event.get("cat")
+        named["span" if category in SPANS else category or event["name"]].append(event)
     files = {
         event["args"]["file"]: File(event["args"]["file"], event["args"]) for event in named["oratorio_file"]
     }
@@ -179,6 +199,9 @@ def _files(events: list[dict[str, Any]]) -> Iterator[File]:
         accesses[args["file"], event["pid"], args["access"]] = access
         files[args["file"]].accesses.append(access)
     _add_spans(named["span"], accesses)
+    for event in named["call"]:
+        file = files[event["args"]["file"]]
+        file.calls.append(Call(event["name"], event["pid"], *_times(event)))
     for event in named["oratorio_shape"]:
         args = event["args"]
         files[args["file"]].shapes[args["shape"]] = base64.b64decode(args["bytes"], validate=True)
@@ -199,6 +222,19 @@ def read(path: Path) -> list[File]:
         ) from error
     except TraceError as error:
         raise TraceError(f"{path} is incomplete: {error}") from error
+
+
+def call_seconds(files: Sequence[File]) -> dict[str, dict[int, float]]:
+    """Returns routine -> rank of MPI_COMM_WORLD -> the seconds in its calls. Routines come in the order of
+    ROUTINES; those that no rank called are left out."""
+    found: dict[str, dict[int, float]] = {}
+    for name in ROUTINES:
+        spent: dict[int, float] = defaultdict(float)
+        for call in (call for file in files for call in file.calls if call.name == name):
+            spent[call.process] += call.seconds
+        if spent:
+            found[name] = dict(sorted(spent.items()))
+    return found
 
 
 def began(path: Path) -> float | None:
