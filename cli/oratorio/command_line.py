@@ -17,6 +17,7 @@ import os
 import sys
 import textwrap
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from oratorio import __version__
@@ -193,6 +194,14 @@ def add_job(parser: Parser, text: str, dest: str = "command", is_required: bool 
     parser.add_argument(
         dest, nargs=argparse.REMAINDER, action=_Job, metavar="COMMAND...", help=text
     ).required = is_required
+
+
+def add_compared(parser: Parser) -> None:
+    """Adds the option with the results of `compare`."""
+    parser.add_argument(
+        "--compared", type=Path, metavar="FILE.json",
+        help="What `oratorio compare --json` printed, to show the host's own MPI-IO on the page.",
+    )  # fmt: skip
 
 
 def add_method_and_hints(parser: Parser) -> None:

@@ -38,3 +38,27 @@ def test_the_page_of_a_run_tells_of_it(name, tmp_path):
     assert "516 KiB" in text, (
         "4 collective writes of 128 KiB, and of each rank a read and a write of 512 bytes"
     )
+
+
+def test_the_host_is_on_the_page_if_compare_measured_it(tmp_path):
+    host = host_or_skip("mpich5")
+    program = compile_for(host.mpicc, HERE / "traced.c", "traced-mpich5")
+    words, env = [*launch_words(host, 2), program, tmp_path], environment_of(host)
+    options = ["--method", "auto", "--repeat", 1, "--quiet", "--json"]
+    done = oratorio("compare", *options, *words, env=env, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    (tmp_path / "compared.json").write_text(done.stdout)
+    page = tmp_path / "page.html"
+    shown = ["--compared", "compared.json", "--report", page]
+    done = oratorio("run", *shown, *words, env=env, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    section = page.read_text().partition("Compared with the MPI's own MPI-IO")[2].partition("<h2>")[0]
+    text = re.sub(r"<[^>]*>", " ", section)
+    assert str(program) in text
+    assert "host" in text and "auto" in text and " x" in text
+    for said in ("in open, slowest rank", "in close, slowest rank", "outside of MPI-IO"):
+        assert said in page.read_text()
+    done = oratorio("run", "--compared", "compared.json", *words, env=env, cwd=tmp_path)
+    assert done.returncode == 2 and "--report" in done.stderr
+    done = oratorio("run", "--report", page, "--compared", "none.json", *words, env=env, cwd=tmp_path)
+    assert done.returncode == 2 and "oratorio compare --json" in done.stderr

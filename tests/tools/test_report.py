@@ -14,7 +14,7 @@ from test_trace import two_ranks
 
 from oratorio.library import description
 from oratorio.machine import costs, mounts
-from oratorio.report import explained
+from oratorio.report import compared, explained
 from oratorio.report import facts as run_facts
 from oratorio.report import page as run_report
 
@@ -212,6 +212,45 @@ def test_calls_that_move_no_data_are_shown_apart_from_accesses():
     assert "outside of accesses" in older and "has no times of opening and closing" in older
 
 
+HOST_AND_AUTO = {
+    "schema": 1, "version": "0", "command": "compare", "job": ["mpiexec", "./<app>"],
+    "methods": [
+        {"name": "host", "wall_seconds": [2.0, 4.0, 3.0], "interval": [1.0, 5.0], "bytes": 30 << 20,
+         "difference": None, "problem": None},
+        {"name": "auto", "wall_seconds": [1.5, 1.5, 1.5], "interval": [1.25, 1.75], "bytes": 30 << 20,
+         "difference": "faster", "problem": None},
+        {"name": "sieve", "wall_seconds": [], "interval": None, "bytes": None, "difference": None,
+         "problem": "ended with 3: <no>"},
+    ],
+}  # fmt: skip
+
+
+def test_the_host_is_shown_if_it_was_measured(tmp_path):
+    (tmp_path / "compared.json").write_text(json.dumps(HOST_AND_AUTO))
+    seen = whole_run()
+    assert "oratorio compare --method auto --json mpiexec ./&lt;app&gt; &gt;" in run_report.html_of(seen, {})
+    seen.compared = compared.read(tmp_path / "compared.json")
+    text = "".join(read_page(run_report.html_of(seen, {})).text)
+    for said in ("3.00 s", "1.00 s to 5.00 s", "10", "2.00 x", "ended with 3: <no>"):
+        assert said in text
+    assert "--compared" not in text
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("thesis", "is not what"),
+        ('{"command": "trace"}', "is not what"),
+        (json.dumps({**HOST_AND_AUTO, "schema": 2}), "schema 2"),
+        (json.dumps({**HOST_AND_AUTO, "methods": [{}]}), "differs from docs/user/stability.md"),
+    ],
+)
+def test_other_files_than_comparisons_are_refused(content, said, tmp_path):
+    (tmp_path / "compared.json").write_text(content)
+    with pytest.raises(compared.ComparedError, match=said):
+        compared.read(tmp_path / "compared.json")
+
+
 def test_incomplete_recordings_are_reported():
     assert "ended with 3" in run_report.html_of(whole_run() and run(file(*collective(1)), exit_code=3), {})
     assert "7 accesses more did not fit" in run_report.html_of(run(file(*collective(1), dropped=7)), {})
@@ -263,6 +302,9 @@ def test_the_command_makes_a_page_of_a_trace(tmp_path):
         command("report", "trace.json", "--explain", "told", "-o", "page.html", cwd=tmp_path).returncode == 0
     )
     assert "for a reason" in (tmp_path / "page.html").read_text()
+    (tmp_path / "compared.json").write_text(json.dumps(HOST_AND_AUTO))
+    done = command("report", "trace.json", "--compared", "compared.json", "--json", cwd=tmp_path)
+    assert [method["name"] for method in json.loads(done.stdout)["compared"]] == ["host", "auto", "sieve"]
 
 
 @pytest.mark.parametrize(
@@ -271,6 +313,7 @@ def test_the_command_makes_a_page_of_a_trace(tmp_path):
         (["none.json"], "ORATORIO_TRACE=FILE makes one"),
         (["cut.json"], "is not a trace of Oratorio"),
         (["good.json", "--explain", "none"], "ORATORIO_EXPLAIN=FILE.json makes one"),
+        (["good.json", "--compared", "none"], "`oratorio compare --json` prints it"),
         (["good.json", "-o", "no/such/page.html"], "name another place"),
         (["good.json", "-o", "good.json"], "is the trace itself"),
     ],

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from oratorio import __version__
-from oratorio.command_line import Parser, add_job, add_method_and_hints
+from oratorio.command_line import Parser, add_compared, add_job, add_method_and_hints
 from oratorio.document import add_json, print_document
-from oratorio.errors import tell
+from oratorio.errors import OratorioError, tell
 from oratorio.launch import launch
 from oratorio.paths import IS_INSTALLED, LIBRARIES, PACKAGE, ROOT, preload_library
 
@@ -42,6 +42,7 @@ def add_run(parser: Parser) -> None:
         "--report", type=Path, metavar="FILE.html",
         help="After the command has ended, write a page about its file access.",
     )  # fmt: skip
+    add_compared(parser)
     _add_launch(parser)
     parser.set_defaults(all=False, json=False)
 
@@ -59,7 +60,7 @@ def add_explain(parser: Parser) -> None:
         "what the command prints there goes to standard error.",
     )  # fmt: skip
     _add_launch(parser)
-    parser.set_defaults(explain=True, report=None)
+    parser.set_defaults(explain=True, report=None, compared=None)
 
 
 def add_env(parser: Parser) -> None:
@@ -109,6 +110,8 @@ def run(options: argparse.Namespace) -> int:
     """Replaces this process by the command with exec, so signals, terminal and exit code are the command's
     own. With --report and --json the command is a child, because the result is written after it has
     ended."""
+    if options.compared and not options.report:
+        raise OratorioError("--compared is for the page of --report")
     is_recorded = options.report and not options.dry_run
     variables = launch.oratorio_variables(
         options.method, options.hint, options.explain and not is_recorded, os.environ

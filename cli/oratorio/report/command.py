@@ -10,13 +10,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 
-from oratorio.command_line import Parser
+from oratorio.command_line import Parser, add_compared
 from oratorio.document import add_json, print_document
 from oratorio.errors import OratorioError, tell
 from oratorio.launch.launch import Launch, LaunchError
 from oratorio.machine.room import another_with_room
 from oratorio.report import page, run_recorder
 from oratorio.report.advice import advise
+from oratorio.report.compared import read as read_compared
 from oratorio.report.facts import Run
 from oratorio.report.outcome import why_nothing
 from oratorio.report.waits import rates_of, waited_for
@@ -37,6 +38,7 @@ def add_options(parser: Parser) -> None:
         "-o", "--output", type=Path, metavar="FILE.html",
         help="The output page; by default, the trace's name with the suffix .html.",
     )  # fmt: skip
+    add_compared(parser)
     add_json(parser)
     parser.set_defaults(does=report_trace)
 
@@ -72,6 +74,7 @@ def run_and_report(
 ) -> int:
     """Runs the command and writes its page. Returns the command's own exit code, whatever becomes of the
     page. Raises OratorioError if the command was not started."""
+    known = read_compared(options.compared) if options.compared else None
     recorder = run_recorder.Recorder(options.report.absolute().parent, os.environ)
     try:
         found, explained = recorder.attached(options.command, variables, describe)
@@ -79,6 +82,7 @@ def run_and_report(
         raise
     except OratorioError as error:
         raise OratorioError(f"there is no report: {error}") from None
+    found.compared = known
     try:
         if options.explain:
             sys.stderr.write(explained)
@@ -103,6 +107,7 @@ def _print_document(run: Run, out: Path) -> None:
             name: {str(process): seconds for process, seconds in spent.items()}
             for name, spent in run.call_seconds.items()
         },
+        compared=[asdict(method) for method in run.compared.methods] if run.compared else None,
         access_seconds={str(process): asdict(spent) for process, spent in run.processes.items()},
         advice=[asdict(advice) for advice in advise(run)],
     )  # fmt: skip
@@ -118,6 +123,7 @@ def report_trace(options: argparse.Namespace) -> int:
     if options.explain and not options.explain.exists():
         raise TraceError(f"{options.explain} doesn't exist; ORATORIO_EXPLAIN=FILE.json makes one")
     run = run_recorder.read_run(options.trace, options.explain)
+    run.compared = read_compared(options.compared) if options.compared else None
     page.write(run, out)
     if options.json:
         _print_document(run, out)

@@ -15,6 +15,7 @@ from functools import cached_property
 from oratorio import __version__
 from oratorio.machine import costs
 from oratorio.machine.mounts import Mount, mount_of
+from oratorio.report.compared import Compared
 from oratorio.report.explained import Explained
 from oratorio.trace.table import method_of
 from oratorio.trace.trace import Access, File, call_seconds
@@ -180,6 +181,7 @@ class Run:
     environment: dict[str, str] = field(default_factory=dict)
     cores: int = field(default_factory=lambda: len(os.sched_getaffinity(0)))
     machine: str = field(default_factory=platform.node)
+    compared: Compared | None = None  # the program with the host's own MPI-IO
     unread: str = ""  # why the trace can't be read
     full_folder: str = ""  # the folder of the recording, if it was full when the run had ended
 

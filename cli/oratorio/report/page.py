@@ -12,6 +12,7 @@ from pathlib import Path
 
 from oratorio.quantity import amount, counted
 from oratorio.report.advice import advise
+from oratorio.report.compared import Method
 from oratorio.report.explained import Decision
 from oratorio.report.facts import (
     PARTS,
@@ -308,6 +309,38 @@ def _why(run: Run) -> str:
     return "<h2>Methods and why</h2>" + "".join(map(_decision, shown)) + note
 
 
+def _compared_row(one: Method, host: Method | None) -> list[str]:
+    """Returns the cells of a method's row in a comparison."""
+    if not one.walls:
+        return [one.name, *[""] * 4, one.problem]
+    interval = " to ".join(map(seconds_text, one.interval)) if one.interval else ""
+    rate = rate_text(one.bytes, one.wall) if one.bytes is not None else ""
+    ratio = f"{host.wall / one.wall:.2f} x" if host and one is not host else ""
+    unclear = ", no difference" if one.difference == "none" else ""
+    return [one.name, str(len(one.walls)), seconds_text(one.wall), interval, rate, ratio + unclear]
+
+
+def _compared(run: Run) -> str:
+    """Returns the section about the host's own MPI-IO."""
+    head, compared = "<h2>Compared with the MPI's own MPI-IO</h2>", run.compared
+    if compared is None:
+        command = f"oratorio compare --method auto --json {run.command or 'COMMAND'} > compared.json"
+        return (
+            f"{head}<p>This run doesn't show how long the program takes without Oratorio. <code>"
+            f"{text(command)}</code> measures it, in turns with Oratorio. The option <code>--compared "
+            "compared.json</code> of <code>run --report</code> and <code>report</code> shows the result "
+            "here.</p>"
+        )
+    host = next((one for one in compared.methods if one.name == "host" and one.walls), None)
+    rows = [_compared_row(one, host) for one in compared.methods]
+    heads = ["method", "runs", "wall clock", "95 % interval", "MiB/s", "as fast as the host"]
+    return (
+        f"{head}<p>By oratorio compare, with the command <code>{text(compared.command)}</code>. The wall "
+        "clock is the median from the launcher's start to its end, and MiB/s are the bytes of the program's "
+        "accesses by it. The host's accesses are not recorded.</p>" + table(heads, rows, words=(5,))
+    )
+
+
 def _limits(found: Sequence[Limits]) -> str:
     parts = []
     for one in found:
@@ -356,7 +389,8 @@ def html_of(run: Run, environ: dict[str, str]) -> str:
     limits = limits_of(run, environ)
     return page(
         "Oratorio: report", _head(run), _figures(run), _advice(advise(run, limits)), _spending(run),
-        _waits(run), _when(run), _files(run), _why(run), _limits(limits), _remarks(run), _foot(run),
+        _waits(run), _when(run), _files(run), _why(run), _compared(run), _limits(limits),
+        _remarks(run), _foot(run),
     )  # fmt: skip
 
 
