@@ -5,6 +5,7 @@ installed."""
 import ctypes
 import errno
 import os
+import shutil
 import sys
 import tarfile
 from pathlib import Path
@@ -112,6 +113,30 @@ def test_a_python_program_runs_with_it_and_nothing_is_written_there(name, enviro
     assert f"Oratorio {__version__} saw" in done.stderr
     assert (tmp_path / "blocks.dat").read_bytes() == b"".join(bytes([rank]) * 1000 for rank in range(4))
     assert {file: file.stat().st_mtime_ns for file in environment.rglob("*")} == before
+
+
+# Shell -> what prints the completions of `oratorio expl` and of `oratorio run --method=data_s`. Outside of a
+# terminal zsh has no compdef and compadd, so functions replace them.
+COMPLETES = {
+    "bash": """eval "$(oratorio completion bash)"
+        COMP_WORDS=(oratorio expl) COMP_CWORD=1; _oratorio; echo "${COMPREPLY[@]}"
+        COMP_WORDS=(oratorio run --method = data_s) COMP_CWORD=4; _oratorio; echo "${COMPREPLY[@]}" """,
+    "zsh": """compdef() { :; }; compadd() { print -r -- ${@[$@[(i)--]+1,-1]}; }
+        eval "$(oratorio completion zsh)"
+        words=(oratorio expl) CURRENT=2; _oratorio
+        words=(oratorio run --method=data_s) CURRENT=3; _oratorio""",
+    "fish": """oratorio completion fish | source
+        complete -C 'oratorio expl'; complete -C 'oratorio run --method=data_s'""",
+}
+
+
+@pytest.mark.parametrize("shell", COMPLETES)
+def test_shells_complete_the_installed_command(shell, environment, tmp_path):
+    found = shutil.which(shell) or pytest.skip(f"{shell} isn't here")
+    env = {"PATH": f"{environment / 'bin'}:{os.environ['PATH']}", "HOME": str(tmp_path)}
+    told = call("timeout", "60", found, "-c", COMPLETES[shell], env=env, cwd=tmp_path).stdout
+    words = [word.removeprefix("--method=") for word in told.split()]
+    assert words == ["explain", "data_shipping"], told
 
 
 def test_uninstalling_leaves_nothing_behind(wheel, tmp_path):
