@@ -7,12 +7,15 @@ import re
 from pathlib import Path
 
 import pytest
-from made_runs import collective, file, planned, run
+from made_runs import MIB, collective, file, planned, run
+from test_advise import FILE, SMALL, log_of, posix
+from test_advise import mpi as mpi_record
 from test_command_line import call  # noqa: F401  a fixture
 from test_learned import TEXT as LEARNED
 from test_trace import two_ranks
 
 from oratorio import __version__, command_line
+from oratorio.advise import log as darshan_log
 from oratorio.compare import command as compare_command
 from oratorio.report import run_recorder
 
@@ -68,6 +71,24 @@ def test_report(trace, capsys):
         assert set(rank) == {"rank", "late_calls", "late_seconds", "busy_seconds"}
     for advice in told["advice"]:
         assert set(advice) == {"rule", "sees", "tries", "page", "seconds", "changes"}
+
+
+def test_advise(capsys, monkeypatch):
+    large = posix(0, "/s/large", WRITES=8, BYTES_WRITTEN=8 * MIB, F_WRITE_TIME=0.08)
+    made = log_of(mpi=[mpi_record(INDEP_WRITES=1000, BYTES_WRITTEN=1000 * 1024, F_WRITE_TIME=2.0,
+                           SIZE_WRITE_AGG_1K_10K=1000)], posix=[posix(**SMALL), large])  # fmt: skip
+    monkeypatch.setattr(darshan_log, "read", lambda path: made)
+    told = document(["advise", "--json", "job.darshan"], capsys)
+    assert (told["log"], told["processes"], told["has_dxt"]) == ("job.darshan", 4, False)
+    files = {one["path"]: one for one in told["files"]}
+    assert files[FILE]["mpi_io"] and not files["/s/large"]["mpi_io"]
+    assert files[FILE]["bytes"] == {"read": 0, "write": 1000 * 1024}
+    for advice in told["advice"]:
+        assert set(advice) == {"rule", "sees", "tries", "page", "seconds", "changes"}
+    (estimate,) = told["estimates"]
+    assert (estimate["calls"], estimate["calls_after"], estimate["reason"]) == (1000, 1, None)
+    usual, least, most = estimate["seconds_after"]
+    assert least < usual < most
 
 
 def test_trace(trace, capsys):

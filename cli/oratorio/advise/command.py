@@ -7,12 +7,15 @@ import argparse
 import textwrap
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from oratorio.advise import log as darshan_log
 from oratorio.advise.estimate import GAIN_LEAST, Estimate, Rate, estimates_of, rates_of
 from oratorio.advise.log import Log, Record, by_name, total
 from oratorio.command_line import Parser
+from oratorio.document import add_json, print_document
 from oratorio.quantity import amount, counted
 from oratorio.report.access_facts import FileFacts, JobFacts
 from oratorio.report.access_rules import RULES
@@ -27,6 +30,7 @@ LEAST = 0.02  # advice about a smaller share of the time is left out
 def add_options(parser: Parser) -> None:
     """Adds the options of `advise`."""
     parser.add_argument("log", type=Path, metavar="JOB.darshan", help="The log that Darshan wrote for a job.")
+    add_json(parser)
     parser.set_defaults(does=print_advice)
 
 
@@ -192,7 +196,36 @@ def text_of(log: Log, path: Path) -> str:
     return "\n".join(lines) + "\n"
 
 
+def document_of(log: Log) -> dict[str, Any]:
+    """Returns the members of the JSON document that are about a log."""
+    job, mpi = darshan_log.facts_of(log), {record.name for record in log.of("MPI-IO")}
+    files = [
+        {
+            "path": file.path, "mpi_io": file.path in mpi, "seconds": file.seconds,
+            "metadata_seconds": file.metadata_seconds,
+            "bytes": {d: sum(s.moved for s in file.streams if s.direction == d) for d in ("read", "write")},
+        }
+        for file in job.files
+    ]  # fmt: skip
+    estimates = [
+        {
+            "path": one.name, "direction": one.direction, "calls": one.calls, "bytes": one.moved,
+            "seconds": one.seconds, "calls_after": one.calls_after, "seconds_after": one.after,
+            "reason": one.reason or None,
+        }
+        for one in estimates_of(log, rates_of(log))
+    ]  # fmt: skip
+    return {
+        "processes": log.processes, "seconds": log.seconds, "has_dxt": log.has_trace(), "files": files,
+        "advice": [asdict(advice) for advice in advise(job)], "estimates": estimates,
+    }  # fmt: skip
+
+
 def print_advice(options: argparse.Namespace) -> int:
     """Prints the advice about a log. Raises OratorioError."""
-    print(text_of(darshan_log.read(options.log), options.log), end="")
+    log = darshan_log.read(options.log)
+    if options.json:
+        print_document("advise", log=str(options.log), **document_of(log))
+    else:
+        print(text_of(log, options.log), end="")
     return 0
