@@ -25,6 +25,7 @@ install(CODE "execute_process(COMMAND \"${Python3_EXECUTABLE}\" \"${PROJECT_SOUR
 # A test of the installation: share/oratorio/smoke.sh bin/oratorio mpicc mpiexec -n 2
 install(PROGRAMS ${PROJECT_SOURCE_DIR}/packaging/smoke.sh DESTINATION ${CMAKE_INSTALL_DATADIR}/oratorio)
 install(FILES ${PROJECT_SOURCE_DIR}/packaging/smoke.c DESTINATION ${CMAKE_INSTALL_DATADIR}/oratorio)
+install(FILES ${PROJECT_SOURCE_DIR}/packaging/reframe/oratorio.py DESTINATION ${CMAKE_INSTALL_DATADIR}/oratorio/reframe)
 
 install(FILES ${PROJECT_SOURCE_DIR}/docs/user/man/oratorio.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 foreach(name README.md CHANGELOG.md CITATION.cff LICENSE SECURITY.md CODE_OF_CONDUCT.md CONTRIBUTING.md)

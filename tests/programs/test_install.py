@@ -63,6 +63,8 @@ def test_everything_people_look_for_is_there(prefix):
     ):
         assert (docs / file).exists(), file
     assert (prefix / "share/man/man1/oratorio.1").exists()
+    for file in ("smoke.sh", "smoke.c", "reframe/oratorio.py"):
+        assert (prefix / "share/oratorio" / file).exists(), file
 
 
 def test_libraries_are_stripped(prefix):

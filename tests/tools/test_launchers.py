@@ -187,6 +187,24 @@ def test_the_page_lists_all_launchers_and_wrappers():
     assert re.findall(r"`(\w+)`", listed) == list(launchers.WRAPPERS)
 
 
+BATCH = re.findall(
+    r"^```sh\n(#!/bin/bash\n#(?:PBS|BSUB|flux:) .*?)^```$",
+    (Path(__file__).resolve().parents[2] / "docs/user/launchers.md").read_text(),
+    re.MULTILINE | re.DOTALL,
+)
+
+
+def test_the_page_has_a_script_for_each_batch_system():
+    assert [script.split()[1] for script in BATCH] == ["#PBS", "#PBS", "#BSUB", "#flux:"]
+
+
+@pytest.mark.parametrize("script", BATCH)
+def test_a_batch_script_of_the_page_loads_the_library_into_the_ranks(ran, script):
+    assert subprocess.run(["bash", "-n"], input=script, text=True, check=False).returncode == 0
+    (command,) = re.findall(r"^oratorio run (.*)$", script, re.MULTILINE)
+    verify(ran, ran(command.replace("./app input.nml", "app"), *ODD))
+
+
 def test_gdb_itself_debugs_the_program_with_the_library(library, tmp_path, monkeypatch):  # noqa: F811
     monkeypatch.delenv("LD_PRELOAD", raising=False)
     source = '#include <stdlib.h>\nint main(int n, char** w) { return getenv("LD_PRELOAD") ? n : 99; }'

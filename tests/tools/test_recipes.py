@@ -2,13 +2,18 @@
 """Tests the recipes of packaging/: one version, options that exist, and no complaints by the linters found
 here."""
 
+import grp
 import hashlib
 import os
 import re
 import shutil
+import sqlite3
 import subprocess
 import sys
+import tempfile
 import types
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -18,6 +23,7 @@ from oratorio import __version__
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGING = ROOT / "packaging"
 LMOD = Path("/usr/share/lmod/lmod/libexec/lmod")
+NOBODY = 65534
 
 
 def call(*words, **options) -> subprocess.CompletedProcess[str]:
@@ -173,9 +179,115 @@ def test_the_module_leads_to_the_command_and_preloads_nothing(filled, tmp_path):
     assert "LD_LIBRARY_PATH" not in told
 
 
+def module_tree(filled: Path, folder: Path) -> tuple[Path, Path]:
+    """Returns (MODULEPATH, ORATORIO_ROOT) with this version and version 9.9 side by side."""
+    modules, root = shutil.copytree(filled / "lmod", folder / "modules"), folder / "root"
+    for file in list(modules.rglob("*.lua")):
+        file.with_name("9.9.lua").write_text(file.read_text().replace(__version__, "9.9"))
+    for version, lib in ((__version__, "lib64"), ("9.9", "lib")):
+        (root / version / lib).mkdir(parents=True)
+        (root / version / lib / "liboratorio.so").touch()
+    return modules, root
+
+
+def after_modules(modules: Path, root: Path, *commands: str, **options) -> dict[str, str]:
+    """Returns the environment of a shell after some commands of Lmod. `options` are those of
+    subprocess.run."""
+    env = {"PATH": "/usr/bin:/bin", "MODULEPATH": str(modules), "ORATORIO_ROOT": str(root)}
+    # Without a program, so that the empty library is not loaded.
+    script = "".join(f'eval "$({LMOD} bash {command})"; ' for command in commands)
+    done = call("bash", "-c", f"{script} export -p", env=env, **options)
+    return dict(re.findall(r'^declare -x (\w+)="(.*)"$', done.stdout, re.M))
+
+
+def test_versions_are_side_by_side(filled, tmp_path):
+    if not LMOD.exists():
+        pytest.skip("no Lmod here (Debian: lmod)")
+    modules, root = module_tree(filled, tmp_path)
+    found = after_modules(modules, root, "load oratorio")
+    assert found["PATH"].startswith(f"{root}/9.9/bin:"), "the highest version, without a default"
+    assert found["PKG_CONFIG_PATH"] == f"{root}/9.9/lib/pkgconfig"
+    default = f'module_version("oratorio/{__version__}", "default")\n'
+    (modules / "oratorio/.modulerc.lua").write_text(default)
+    found = after_modules(modules, root, "load oratorio")
+    assert found["PATH"].startswith(f"{root}/{__version__}/bin:")
+    assert found["PKG_CONFIG_PATH"] == f"{root}/{__version__}/lib64/pkgconfig"
+    found = after_modules(modules, root, "load oratorio", "load oratorio/9.9")
+    assert f"{root}/{__version__}/" not in found["PATH"] and f"{root}/9.9/bin" in found["PATH"]
+
+
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """Yields a folder that other users may read."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder)
+
+
+def test_a_group_has_the_library_by_default(filled, open_folder):
+    if not LMOD.exists():
+        pytest.skip("no Lmod here (Debian: lmod)")
+    # Lmod counts root as a member of every group. So the user nobody loads the modules.
+    is_root = os.geteuid() == 0
+    me = {"user": NOBODY, "group": NOBODY, "extra_groups": []} if is_root else {}
+    group = grp.getgrgid(NOBODY if is_root else os.getgid()).gr_name
+    modules, root = module_tree(filled, open_folder)
+    page = (ROOT / "docs/user/guides/sites.md").read_text()
+    condition = re.search(r'^if userInGroups\("io-pilot"\) then\n.*\nend$', page, re.M)[0]
+    for name, members in (("site", group), ("others", "io-pilot")):
+        (modules / f"{name}.lua").write_text(condition.replace("io-pilot", members))
+    library = f"{root}/9.9/lib/liboratorio.so"
+    assert after_modules(modules, root, "load site", **me)["LD_PRELOAD"] == library
+    assert "LD_PRELOAD" not in after_modules(modules, root, "load others", **me)
+    kept = after_modules(modules, root, "load site", "purge", **me)
+    assert kept["LD_PRELOAD"] == library and f"{root}/9.9/bin" in kept["PATH"]
+    away = after_modules(modules, root, "load oratorio-on", "--force unload oratorio-on", **me)
+    assert "LD_PRELOAD" not in away
+
+
+def test_the_library_comes_after_a_profiler(filled, tmp_path):
+    if not LMOD.exists():
+        pytest.skip("no Lmod here (Debian: lmod)")
+    modules, root = module_tree(filled, tmp_path)
+    (modules / "darshan.lua").write_text('prepend_path("LD_PRELOAD", "/opt/libdarshan.so")\n')
+    for order in ("darshan oratorio-on", "oratorio-on darshan"):
+        preload = after_modules(modules, root, f"load {order}")["LD_PRELOAD"]
+        assert preload == f"/opt/libdarshan.so:{root}/9.9/lib/liboratorio.so", order
+
+
+def test_the_query_for_xalt_counts_jobs_with_the_library():
+    page = (ROOT / "docs/user/guides/sites.md").read_text()
+    query = re.search(r"```sql\n(.*?)```", page, re.DOTALL)[1]
+    with closing(sqlite3.connect(":memory:")) as tables:
+        tables.executescript("""
+            CREATE TABLE xalt_run (run_id, job_id, date, user);
+            CREATE TABLE xalt_object (obj_id, object_path);
+            CREATE TABLE join_run_object (obj_id, run_id, date);
+            INSERT INTO xalt_run VALUES (1, 'a', '2026-11-01 10:00', 'u'), (2, 'a', '2026-11-01 11:00', 'u'),
+                (3, 'b', '2026-11-01 12:00', 'v'), (4, 'c', '2026-11-02 09:00', 'u'),
+                (5, 'd', '2026-11-02 09:00', 'w');
+            INSERT INTO xalt_object VALUES (1, '/opt/oratorio/1/lib64/liboratorio.so'),
+                (2, '/opt/oratorio/1/lib64/liboratorio-mpich.so'), (3, '/usr/lib64/libmpi.so.12');
+            INSERT INTO join_run_object VALUES (1, 1, ''), (2, 1, ''), (2, 2, ''), (2, 3, ''), (2, 4, ''),
+                (1, 5, ''), (3, 5, '');
+        """)
+        assert tables.execute(query).fetchall() == [("2026-11-01", 2, 2), ("2026-11-02", 1, 1)]
+
+
+def test_reframe_lists_the_test_of_an_installation(tmp_path):
+    file = PACKAGING / "reframe/oratorio.py"
+    compile(file.read_text(), file, "exec")
+    reframe = shutil.which("reframe", path=f"{Path(sys.executable).parent}:{os.environ['PATH']}")
+    if not reframe:
+        pytest.skip("no ReFrame here (PyPI: reframe-hpc)")
+    done = call(reframe, "-c", file, "-l", cwd=tmp_path, env={**os.environ, "HOME": str(tmp_path)})
+    assert done.returncode == 0 and "Found 2 check(s)" in done.stdout, done.stdout + done.stderr
+
+
 @pytest.mark.parametrize(
     ("tool", "words", "file"),
     [
+        ("luac", ["-p"], f"lmod/oratorio-on/{__version__}.lua"),
         ("luac", ["-p"], f"lmod/oratorio/{__version__}.lua"),
         ("hadolint", [], "container/Dockerfile"),
         ("sh", ["-n"], "../smoke.sh"),

@@ -1,6 +1,9 @@
 -- Oratorio, a drop-in MPI-IO. Put it as oratorio/@VERSION@.lua into a folder of MODULEPATH, and name the prefix here or
--- by the variable ORATORIO_ROOT of the site.
+-- by the variable ORATORIO_ROOT of the site. Versions side by side have the prefixes ROOT/VERSION.
 local prefix = os.getenv("ORATORIO_ROOT") or "/opt/oratorio"
+if isDir(pathJoin(prefix, "@VERSION@")) then
+    prefix = pathJoin(prefix, "@VERSION@")
+end
 
 help([[
 Oratorio serves MPI_File_* under unchanged programs:
