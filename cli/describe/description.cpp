@@ -31,8 +31,8 @@ std::string_view name_of(const PartNames<Kind>& names, Kind kind) {
 }
 
 constexpr PartNames<RequestKind> kRequestNames{"cursor", "list", "layout"};
-constexpr PartNames<DomainsKind> kDomainsNames{"even",   "block",  "sliced",
-                                               "cyclic", "chunks", "stripes"};
+constexpr PartNames<DomainsKind> kDomainsNames{"even",   "block",   "sliced", "cyclic",
+                                               "chunks", "stripes", "bound"};
 constexpr PartNames<GraphKind> kGraphNames{"dense", "sparse"};
 constexpr PartNames<ExchangeKind> kExchangeNames{"none", "peer", "gathered", "shared",
                                                  "cross_memory"};

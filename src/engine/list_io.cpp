@@ -53,8 +53,11 @@ class ListWork final : public Work {
         Prefetch* const prefetch = context.store.prefetch();
         const bool cached = context.store.limits().direct(plan.direction).file == 0;
         if (calls.ahead.ranges > 0 && prefetch != nullptr && cached)
-            ahead_ =
-                std::make_unique<ReadAhead>(*prefetch, access, calls.ahead, context.file.stats);
+            ahead_ = std::make_unique<ReadAhead>(
+                *prefetch, access.direction, calls.ahead.ranges,
+                std::make_unique<BlockRanges>(
+                    access, prefetch->block() > 0 ? prefetch->block() : calls.ahead.block),
+                context.file.stats);
     }
 
     Result<Step> step() override {

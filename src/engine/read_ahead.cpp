@@ -12,7 +12,7 @@ BlockRanges::BlockRanges(const Access& access, Bytes block)
       at_(access.from),
       block_(block) {}
 
-std::optional<BlockRanges::Range> BlockRanges::next() {
+std::optional<AheadRanges::Range> BlockRanges::next() {
     if (at_ >= to_) return std::nullopt;
     file_.seek_size(at_);
     const Offset begin = file_.next(1).offset;
@@ -22,15 +22,41 @@ std::optional<BlockRanges::Range> BlockRanges::next() {
     return Range{{begin, file_.next(1).offset + 1}, at_ - from_};
 }
 
-ReadAhead::ReadAhead(Prefetch& prefetch, const Access& access, Ahead ahead, Stats& stats)
+std::optional<AheadRanges::Range> RoundRanges::next() {
+    for (; round_ < plan_.rounds; ++round_, extent_ = 0) {
+        if (!plan_.has_participants(index_, round_)) continue;
+        const Region region = plan_.region(index_, round_);
+        while (extent_ < region.count) {
+            const std::int64_t i = extent_++;
+            const Extent wanted = wanted_of(region.extent(i));
+            if (!wanted.empty()) return Range{wanted, position(plan_, round_, i)};
+        }
+    }
+    return std::nullopt;
+}
+
+/// Returns the hull of what the ranks' hulls have in common with an extent.
+Extent RoundRanges::wanted_of(Extent extent) const {
+    Extent wanted;
+    if (extent.empty()) return wanted;
+    const Region whole{extent.begin, extent.length(), 0, 1, extent};
+    (void)plan_.graph.each_touching(whole, [&](std::size_t i) {
+        wanted = hull(wanted, intersect(plan_.graph.participant(i).hull, extent));
+        return wanted != extent;
+    });
+    return wanted;
+}
+
+ReadAhead::ReadAhead(Prefetch& prefetch, Direction direction, int at_once,
+                     std::unique_ptr<AheadRanges> ranges, Stats& stats)
     : prefetch_(prefetch),
-      direction_(access.direction),
-      at_once_(static_cast<std::size_t>(ahead.ranges)),
+      direction_(direction),
+      at_once_(static_cast<std::size_t>(at_once)),
       stats_(stats),
-      ranges_(access, prefetch.block() > 0 ? prefetch.block() : ahead.block) {}
+      ranges_(std::move(ranges)) {}
 
 ReadAhead::~ReadAhead() {
-    for (const BlockRanges::Range& range : fetched_) accessed_.push_back(range.file);
+    for (const AheadRanges::Range& range : fetched_) accessed_.push_back(range.file);
     if (accessed_.empty()) return;
     stats_.ranges_released += accessed_.size();
     prefetch_.move_on(accessed_, {}, direction_);
@@ -39,7 +65,7 @@ ReadAhead::~ReadAhead() {
 /// Returns the first `count` ranges that the storage hasn't accepted yet.
 std::vector<Extent> ReadAhead::upcoming(std::size_t count) {
     while (later_.size() < count) {
-        const auto range = ranges_.next();
+        const auto range = ranges_->next();
         if (!range) break;
         later_.push_back(*range);
     }
@@ -49,7 +75,7 @@ std::vector<Extent> ReadAhead::upcoming(std::size_t count) {
     return files;
 }
 
-Bytes ReadAhead::move_on() {
+std::int64_t ReadAhead::move_on() {
     const auto wanted = upcoming(2 * at_once_ - fetched_.size());
     const std::size_t taken =
         wanted.empty() && accessed_.empty() ? 0 : prefetch_.move_on(accessed_, wanted, direction_);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // ReadAhead: announces the ranges that an access will touch, one hull per file block, to the
 // storage before they are accessed, and releases them afterwards: the policy of Prost et al. 2001,
-// section 2.3.
+// section 2.3. A rank does it for its own pieces, an agent for the pieces of all ranks.
 #pragma once
 
 #include <deque>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -14,16 +15,27 @@
 
 namespace oratorio {
 
-/// The hulls of an access in each block of its file, in file order.
-class BlockRanges {
+/// The ranges that an access will touch, in the order in which it will.
+class AheadRanges {
   public:
     struct Range {
         Extent file;
-        Bytes until = 0;  ///< data bytes of the access up to the end of this range
+        std::int64_t until = 0;  ///< the access's position at the end of this range; ascending
     };
+    virtual ~AheadRanges() = default;
+    AheadRanges() = default;
+    AheadRanges(const AheadRanges&) = delete;
+    AheadRanges& operator=(const AheadRanges&) = delete;
+    /// Returns the next range; nothing at the end.
+    [[nodiscard]] virtual std::optional<Range> next() = 0;
+};
+
+/// The hulls of an access in each block of its file. Positions are data bytes of the access.
+class BlockRanges final : public AheadRanges {
+  public:
     /// REQUIRES: the access's file layout is monotonic.
     BlockRanges(const Access& access, Bytes block);
-    [[nodiscard]] std::optional<Range> next();
+    [[nodiscard]] std::optional<Range> next() override;
 
   private:
     Cursor file_;
@@ -33,19 +45,42 @@ class BlockRanges {
     Bytes block_;
 };
 
+/// The hulls of all ranks' data in the extents of an aggregator's rounds.
+class RoundRanges final : public AheadRanges {
+  public:
+    /// `plan` outlives the object, which is for aggregator `index`.
+    RoundRanges(const Plan& plan, int index) : plan_(plan), index_(index) {}
+    [[nodiscard]] std::optional<Range> next() override;
+    /// Returns the position at the end of extent i of a round.
+    [[nodiscard]] static std::int64_t position(const Plan& plan, std::int64_t round,
+                                               std::int64_t i) {
+        return round * plan.slot_bytes + i + 1;
+    }
+
+  private:
+    [[nodiscard]] Extent wanted_of(Extent extent) const;
+
+    const Plan& plan_;
+    int index_;
+    std::int64_t round_ = 0;
+    std::int64_t extent_ = 0;
+};
+
 class ReadAhead {
   public:
-    /// All arguments outlive the object. REQUIRES: ahead.ranges > 0.
-    ReadAhead(Prefetch& prefetch, const Access& access, Ahead ahead, Stats& stats);
+    /// `prefetch` and `stats` outlive the object. It accesses at most `at_once` ranges at once.
+    /// REQUIRES: at_once > 0.
+    ReadAhead(Prefetch& prefetch, Direction direction, int at_once,
+              std::unique_ptr<AheadRanges> ranges, Stats& stats);
     /// Releases the ranges that the storage accepted and that aren't released yet.
     ~ReadAhead();
     ReadAhead(const ReadAhead&) = delete;
     ReadAhead& operator=(const ReadAhead&) = delete;
 
-    /// Announces further ranges, and returns the number of the access's data bytes that may now be
-    /// accessed: more than before, unless no data is left. REQUIRES: everything that the last call
-    /// allowed was accessed.
-    Bytes move_on();
+    /// Announces further ranges, and returns the position up to which the access may go now: more
+    /// than before, unless no range is left. REQUIRES: everything that the last call allowed was
+    /// accessed.
+    std::int64_t move_on();
 
   private:
     [[nodiscard]] std::vector<Extent> upcoming(std::size_t count);
@@ -55,11 +90,11 @@ class ReadAhead {
     Direction direction_;
     std::size_t at_once_;  ///< ranges accessed at once
     Stats& stats_;
-    BlockRanges ranges_;
-    std::deque<BlockRanges::Range> later_;    ///< ranges not announced, or refused by the storage
-    std::deque<BlockRanges::Range> fetched_;  ///< ranges accepted by the storage, not accessed yet
+    std::unique_ptr<AheadRanges> ranges_;
+    std::deque<AheadRanges::Range> later_;    ///< ranges not announced, or refused by the storage
+    std::deque<AheadRanges::Range> fetched_;  ///< ranges accepted by the storage, not accessed yet
     std::vector<Extent> accessed_;            ///< accepted ranges that are being accessed
-    Bytes allowed_ = 0;
+    std::int64_t allowed_ = 0;
 };
 
 }  // namespace oratorio

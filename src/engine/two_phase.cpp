@@ -12,8 +12,10 @@
 //   phase       ends when
 //   idle        the queue has a round that may begin (take_round)
 //   expecting   all participants have reported what they want (Exchange::contents; asks_contents)
-//   awaiting    all ranks with data in the round have entered the access (EntryTracker::all_of)
-//   loading     the slot's storage calls have completed (reap_transfers)
+//   awaiting    all ranks with data in the round have entered the access (EntryTracker::all_of),
+//               and, with read-ahead, no earlier round is before its exchanging
+//   loading     the slot's storage calls have completed (reap_transfers); read-ahead begins few at
+//               a time (may_load)
 //   exchanging  all participants have filled or emptied the buffer (Exchange::close_if_served),
 //               every earlier round has left this phase, and, if the plan keeps holes, all ranks
 //               have entered (EntryTracker::everybody)
@@ -27,6 +29,7 @@
 #include <vector>
 
 #include "engine/entry_tracker.hpp"
+#include "engine/read_ahead.hpp"
 #include "engine/region_writer.hpp"
 #include "engine/round_queue.hpp"
 #include "exchange/exchange.hpp"
@@ -65,6 +68,7 @@ class TwoPhaseWork final : public Work {
         RoundBuffer buffer;
         Extent touched;                        ///< the part of the region that is read or written
         int transfers = 0;                     ///< outstanding storage transfers and jobs
+        std::int64_t loads_begun = 0;          ///< extents of the region whose loading has begun
         std::unique_ptr<RegionWriter> writer;  ///< set if the plan has holes to keep
         Offset complete_until = 0;
         Track track;  ///< trace of the phases
@@ -77,6 +81,8 @@ class TwoPhaseWork final : public Work {
     bool step_slot(std::size_t index);
     void start_transfers(std::size_t index, Direction direction);
     void start_transfers_from(std::size_t index, Direction direction, std::int64_t first);
+    [[nodiscard]] bool may_load(const Slot& slot, std::int64_t i);
+    [[nodiscard]] bool loads_next(const Slot& slot) const;
     void open(Slot& slot);
     [[nodiscard]] bool is_as_planned(const Slot& slot, Bytes held) const;
     void end_exchange(std::size_t index, Bytes held);
@@ -89,6 +95,7 @@ class TwoPhaseWork final : public Work {
     bool reap_transfers(bool wait);
     void note(const Error& error, std::int64_t round);
     void register_buffers(std::span<std::byte> memory);
+    void begin_ahead();
 
     std::unique_ptr<Store> own_store_;  ///< context_.store refers to this store if it isn't null
     WorkContext context_;
@@ -102,6 +109,8 @@ class TwoPhaseWork final : public Work {
     std::unique_ptr<RoundQueue> queue_;
     std::unique_ptr<Transfer> transfer_;
     bool announced_ = false;
+    std::unique_ptr<ReadAhead> ahead_;  ///< null: no read-ahead
+    std::int64_t allowed_ = 0;          ///< position up to which read-ahead allows loads
     std::unique_ptr<Exchange> exchange_;
     std::vector<Slot> slots_;
     std::optional<ActiveScope> active_;  ///< set if any rank may load a round
@@ -134,6 +143,7 @@ TwoPhaseWork::TwoPhaseWork(const WorkContext& context, const Plan& plan, const A
     if (slots_.empty()) return;
     if (!queue_->hands_over()) register_buffers(buffers.collective);
     transfer_ = std::make_unique<Transfer>(context_.store, &context_.file.stats);
+    begin_ahead();
     if (!plan.keeps_holes()) return;
     for (Slot& slot : slots_)
         slot.writer = std::make_unique<RegionWriter>(context_, plan_, buffers.scratch);
@@ -150,6 +160,23 @@ void TwoPhaseWork::register_buffers(std::span<std::byte> memory) {
     announced_ =
         context_.store.limits().direct(plan_.direction).file > 0 && plan_.rounds >= 2 * plan_.slots;
     if (announced_) context_.store.register_buffers(memory);
+}
+
+/// Begins the read-ahead of an agent's blocks. The system's own blocks, if it has any, must hold
+/// whole ranges.
+void TwoPhaseWork::begin_ahead() {
+    const auto* const two_phase = std::get_if<TwoPhase>(&plan_.route);
+    Prefetch* const prefetch = context_.store.prefetch();
+    if (two_phase == nullptr || two_phase->ahead.ranges == 0 || prefetch == nullptr ||
+        context_.store.limits().direct(plan_.direction).file > 0)
+        return;
+    const bool fits = prefetch->block() == 0 || (plan_.domains.aggregators() > 1 &&
+                                                 prefetch->block() % plan_.domains.block() == 0);
+    if (!fits) return;
+    const int index = plan_.aggregator_index(context_.file.transport.topology().rank);
+    ahead_ = std::make_unique<ReadAhead>(*prefetch, plan_.direction, two_phase->ahead.ranges,
+                                         std::make_unique<RoundRanges>(plan_, index),
+                                         context_.file.stats);
 }
 
 Bytes TwoPhaseWork::moved() const {
@@ -244,13 +271,18 @@ bool TwoPhaseWork::step_slot(std::size_t index) {
             return true;
         }
         case Phase::awaiting:
-            if (!entries_.all_of(slot.round.aggregator, slot.round.number)) return false;
+            if (!loads_next(slot) || !entries_.all_of(slot.round.aggregator, slot.round.number))
+                return false;
             enter(slot, Phase::loading);
             start_transfers(index, Direction::read);
             return true;
         case Phase::loading:
             if (waits_) reap_transfers(true);
             if (slot.transfers > 0) return false;
+            if (slot.loads_begun < slot.round.region.count) {
+                start_transfers_from(index, Direction::read, slot.loads_begun);
+                return true;
+            }
             open(slot);
             return true;
         case Phase::exchanging: {
@@ -281,10 +313,11 @@ void TwoPhaseWork::start_transfers_from(std::size_t index, Direction direction,
                                         std::int64_t first) {
     Slot& slot = slots_[index];
     const bool writing = direction == Direction::write;
-    for (std::int64_t i = first; i < slot.round.region.count && !(writing && slot.transfers > 0);
-         ++i) {
+    std::int64_t i = first;
+    for (; i < slot.round.region.count && !(writing && slot.transfers > 0); ++i) {
         const Extent extent = intersect(slot.round.region.extent(i), slot.touched);
         if (extent.empty()) continue;
+        if (!writing && !may_load(slot, i)) break;
         const auto at =
             static_cast<std::size_t>(slot.round.region.buffer_position(i, extent.begin));
         const auto token = static_cast<std::uint64_t>(index) << 32 | static_cast<std::uint64_t>(i);
@@ -293,6 +326,28 @@ void TwoPhaseWork::start_transfers_from(std::size_t index, Direction direction,
                          token);
         ++slot.transfers;
     }
+    slot.loads_begun = i;
+}
+
+/// Returns true if the read-ahead, if there is one, allows extent i of the slot's round to be
+/// loaded. Announces further ranges once all that it has allowed are loaded.
+bool TwoPhaseWork::may_load(const Slot& slot, std::int64_t i) {
+    const std::int64_t position = RoundRanges::position(plan_, slot.round.number, i);
+    while (ahead_ && position > allowed_) {
+        if (transfer_->outstanding() > 0) return false;
+        const std::int64_t next = ahead_->move_on();
+        allowed_ = next > allowed_ ? next : INT64_MAX;  // all is allowed behind the last range
+    }
+    return true;
+}
+
+/// Returns true if a round may be loaded. Read-ahead needs the rounds in order.
+bool TwoPhaseWork::loads_next(const Slot& slot) const {
+    return !ahead_ || std::ranges::none_of(slots_, [&](const Slot& other) {
+        const bool before = other.phase == Phase::expecting || other.phase == Phase::awaiting ||
+                            other.phase == Phase::loading;
+        return before && other.round.number < slot.round.number;
+    });
 }
 
 bool TwoPhaseWork::reap_transfers(bool wait) {

@@ -45,8 +45,10 @@ std::string buffers_text(const Plan& plan) {
 std::string how_text(const Plan& plan) {
     const StoragePart& storage = plan.method->storage_part();
     if (plan.method->aggregated()) {
-        std::string text = counted(std::ssize(plan.aggregators), "aggregator") + " (" +
-                           ranks_text(plan.aggregators) + ") with " + buffers_text(plan);
+        const bool combines = part_of(plan.method->domains).by_agent;
+        std::string text =
+            counted(std::ssize(plan.aggregators), combines ? "agent" : "aggregator") + " (" +
+            ranks_text(plan.aggregators) + ") with " + buffers_text(plan);
         if (plan.layers().two())
             text +=
                 "; local aggregators: " + std::to_string(plan.layers().local_aggregators_in_all());
@@ -78,7 +80,8 @@ std::string alternative_text(const Candidate& candidate) {
 std::string why_text(const Plan& plan) {
     std::string text(plan.why);
     for (const Candidate& one : plan.candidates)
-        if (plan.asked != plan.method && plan.asked != nullptr && one.name == plan.asked->name)
+        if (plan.asked != nullptr && plan.asked->name != plan.method->name &&
+            one.name == plan.asked->name)
             text += " (" + std::string(one.name) + ": " + std::string(one.reason) + ")";
     return text + "; estimated " + seconds_text(plan.seconds());
 }

@@ -31,6 +31,11 @@ std::string list_of(std::span<const Rank> ranks, std::size_t all) {
     return text;
 }
 
+/// Returns true if agents combine the requests of all ranks.
+bool combines(const Plan& plan) {
+    return part_of(plan.method->domains).by_agent;
+}
+
 std::string domains_text(const Plan& plan) {
     if (!plan.method->aggregated()) {
         std::string text = "none (each rank its own hull)";
@@ -42,6 +47,7 @@ std::string domains_text(const Plan& plan) {
     if (plan.domains.parts() > 1)
         return "even in each of " + number(plan.domains.parts()) + " parts, " + block +
                " bytes each";
+    if (combines(plan)) return "blocks of " + block + " bytes, bound to the agents in turn";
     if (plan.domains.is_striped())
         return "stripes of " + block + " bytes, dealt by their number in the file";
     return plan.domains.is_cyclic() ? "cyclic(" + block + ")" : "even, " + block + " bytes each";
@@ -101,15 +107,18 @@ void add_data(std::vector<PlanFact>& facts, const Plan& plan) {
                                    " bytes, ranks with data: " + number(totals.ranks)});
 }
 
+void add_ahead(std::vector<PlanFact>& facts, const Ahead& ahead) {
+    if (ahead.ranges == 0) return;
+    facts.push_back({"read ahead", number(2 * ahead.ranges) + " ranges, one per block of " +
+                                       number(ahead.block) + " bytes; " + number(ahead.ranges) +
+                                       " accessed at once"});
+}
+
 void add_calls(std::vector<PlanFact>& facts, const OwnCalls& calls) {
     if (calls.pieces_at_once > 0)
         facts.push_back(
             {"outstanding", "at most " + number(calls.pieces_at_once) + " of a rank's pieces"});
-    if (calls.ahead.ranges > 0)
-        facts.push_back({"read ahead", number(2 * calls.ahead.ranges) +
-                                           " ranges, one per block of " +
-                                           number(calls.ahead.block) + " bytes; " +
-                                           number(calls.ahead.ranges) + " accessed at once"});
+    add_ahead(facts, calls.ahead);
     if (calls.ranks_at_once > 0) {
         const std::string group = number(calls.ranks_at_once);
         facts.push_back(
@@ -117,11 +126,15 @@ void add_calls(std::vector<PlanFact>& facts, const OwnCalls& calls) {
     }
 }
 
-void add_agents(std::vector<PlanFact>& facts, const AgentFacts& agents) {
+void add_agents(std::vector<PlanFact>& facts, const Shipped& shipped) {
+    const AgentFacts& agents = shipped.agents;
     facts.push_back({"agents", list_of(agents.ranks, agents.ranks.size()) + ", " +
                                    number(agents.threads) + " threads each, for blocks of " +
                                    number(agents.block) + " bytes in turn; messages of at most " +
                                    number(agents.message) + " bytes"});
+    if (!shipped.uncombined.empty())
+        facts.push_back(
+            {"combined", "no, each request by itself: " + std::string(shipped.uncombined)});
 }
 
 std::string_view overlap_text(Overlap overlap) {
@@ -148,14 +161,17 @@ void add_storage(std::vector<PlanFact>& facts, const Plan& plan) {
         facts.push_back({"end",
                          "each rank returns when its own data has arrived; a failure of another "
                          "rank is reported by the next collective access or close"});
-    if (const auto* const shipped = std::get_if<Shipped>(&plan.route))
-        add_agents(facts, shipped->agents);
+    if (const auto* const shipped = std::get_if<Shipped>(&plan.route)) add_agents(facts, *shipped);
     if (!plan.method->storage_part().buffered) return;
+    facts.push_back({combines(plan) ? "agents" : "aggregators",
+                     list_of(plan.aggregators, plan.aggregators.size()) +
+                         (plan.any_rank_loads() ? "; any idle rank loads data for them" : "")});
     facts.push_back(
-        {"aggregators", list_of(plan.aggregators, plan.aggregators.size()) +
-                            (plan.any_rank_loads() ? "; any idle rank loads data for them" : "")});
-    facts.push_back({"buffers", number(plan.slots) + " x " + number(plan.slot_bytes) +
-                                    " bytes per aggregator, " + number(plan.rounds) + " rounds"});
+        {"buffers", number(plan.slots) + " x " + number(plan.slot_bytes) +
+                        (combines(plan) ? " bytes per agent, " : " bytes per aggregator, ") +
+                        number(plan.rounds) + " rounds"});
+    if (const auto* const two_phase = std::get_if<TwoPhase>(&plan.route))
+        add_ahead(facts, two_phase->ahead);
     if (plan.slots > 1) facts.push_back({"overlap", std::string(overlap_text(plan.overlap))});
 }
 

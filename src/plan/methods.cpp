@@ -12,6 +12,13 @@ namespace oratorio {
 
 namespace {
 
+constexpr Method kCombinedShipping{
+    .name = "data_shipping",
+    .summary = "agents combine the requests of all ranks for the file blocks bound to them",
+    .domains = DomainsKind::bound,
+    .exchange = ExchangeKind::peer,
+    .schedule = {.slots = 2}};
+
 constexpr std::array kMethods{
     Method{.name = "list_io",
            .summary = "each rank's pieces, many outstanding at once",
@@ -111,7 +118,8 @@ constexpr std::array kMethods{
            .schedule = {.slots = 2}},
     Method{.name = "data_shipping",
            .summary = "each file block is bound to an agent, which makes its storage calls",
-           .storage = StorageKind::shipped},
+           .storage = StorageKind::shipped,
+           .combined = &kCombinedShipping},
     Method{.name = "datatype_io",
            .summary = "data_shipping with datatypes in place of lists of pieces",
            .request = RequestKind::layout,
@@ -183,6 +191,12 @@ std::string_view refuses_thin(const Method& method, const PlanInputs& s) {
                : "";
 }
 
+/// Returns the form of a method of the table in which the access uses it.
+const Method& form_of(const Method& method, const PlanInputs& s) {
+    const Method* const combined = method.combined;
+    return combined != nullptr && combined->refuses(s).empty() ? *combined : method;
+}
+
 /// Returns true if `auto` may choose the candidate.
 bool is_open(const Candidate& one) {
     return one.applies && one.reason.empty();
@@ -218,7 +232,7 @@ const Candidate* best_of(std::span<const Candidate> candidates, double least) {
 
 const DomainsPart& Method::domains_part(const PlanOptions& options) const {
     const DomainsChoice chosen = options.domains;
-    if (!exchange_part().sends_messages) return part_of(domains);
+    if (!exchange_part().sends_messages || part_of(domains).by_agent) return part_of(domains);
     if (chosen == DomainsChoice::even) return part_of(DomainsKind::even);
     if (chosen == DomainsChoice::block) return part_of(DomainsKind::block);
     if (chosen == DomainsChoice::cyclic) return part_of(DomainsKind::cyclic);
@@ -231,7 +245,8 @@ std::string_view Method::refuses(const PlanInputs& s) const {
         return "only collective calls have other ranks to wait for";
     for (const std::string_view refusal :
          {aggregated() ? exchange_part().refuses(s) : storage_part().refuses(s),
-          request_part().refuses(s), read_ahead_part().refuses(s)}) {
+          domains_part(*s.options).refuses(s), request_part().refuses(s),
+          read_ahead_part().refuses(s)}) {
         if (!refusal.empty()) return refusal;
     }
     return refuses_thin(*this, s);
@@ -242,10 +257,9 @@ int Method::waiting() const {
     return on_node() ? 1 : 2;
 }
 
-/// Returns the estimate of the plan's method. The candidates are in the order of kMethods.
 double Plan::seconds() const {
-    const auto row = static_cast<std::size_t>(method - kMethods.data());
-    return row < candidates.size() ? candidates[row].seconds : 0;
+    const Candidate* const own = std::ranges::find(candidates, method->name, &Candidate::name);
+    return own != candidates.end() ? own->seconds : 0;
 }
 
 double Method::seconds(const PlanInputs& s) const {
@@ -313,7 +327,8 @@ bool may_choose(const Method& method, const PlanInputs& inputs) {
 Choice choose_method(const PlanInputs& inputs) {
     Choice choice;
     choice.candidates.reserve(kMethods.size());
-    for (const Method& method : kMethods) {
+    for (const Method& row : kMethods) {
+        const Method& method = form_of(row, inputs);
         const std::string_view refusal = method.refuses(inputs);
         // Methods that don't apply are not estimated, to save time: independent accesses are
         // planned one by one.
@@ -321,7 +336,7 @@ Choice choose_method(const PlanInputs& inputs) {
         const std::string_view reason = refusal.empty() ? left_out(method, inputs) : refusal;
         choice.candidates.push_back({method.name, refusal.empty(), seconds, reason});
         if (!refusal.empty()) continue;
-        if (&method == inputs.options->method) {
+        if (&row == inputs.options->method) {
             choice.method = &method;
             choice.why = "requested by name";
         }

@@ -65,6 +65,14 @@ std::string_view needs_agents(const PlanInputs& s) {
                : "there are no agents: no hint requested them when the file was opened";
 }
 
+/// Refuses agents as aggregators where each request is to be performed by itself.
+std::string_view needs_combining_agents(const PlanInputs& s) {
+    if (const std::string_view reason = needs_agents(s); !reason.empty()) return reason;
+    if ((s.reads() ? s.options->cb_read : s.options->cb_write) == Toggle::disable)
+        return "hint romio_cb_*=disable";
+    return s.agents_storable ? "" : "an agent's rank has no memory for the access";
+}
+
 // File domains.
 
 Bytes cyclic_block(const PlanInputs& s) {
@@ -82,6 +90,10 @@ Bytes chunk(const PlanInputs& s) {
     const Bytes cut = s.options->striping_unit;
     const Bytes unit = cut > 0 && cut <= data ? cut : kPage;
     return std::max(unit, data / unit * unit);
+}
+
+Bytes agent_block(const PlanInputs& s) {
+    return s.facts->agents.block;
 }
 
 Bytes uncut(const PlanInputs&) {
@@ -122,6 +134,10 @@ FileDomains chunks(const PlanInputs& s, int aggregators) {
     return FileDomains::cyclic(s.hull, aggregators, chunk(s));
 }
 
+FileDomains bound(const PlanInputs& s, int aggregators) {
+    return FileDomains::stripes(s.hull, aggregators, agent_block(s));
+}
+
 double nothing(const PlanInputs&) {
     return 0;
 }
@@ -145,12 +161,26 @@ constexpr std::array kRequests{
 static_assert(is_complete(kRequests));
 
 constexpr std::array kDomains{
-    DomainsPart{.kind = DomainsKind::even, .make = even, .block = uncut},
-    DomainsPart{.kind = DomainsKind::block, .make = block, .block = uncut},
-    DomainsPart{.kind = DomainsKind::sliced, .make = sliced, .sliced = true, .block = uncut},
-    DomainsPart{.kind = DomainsKind::cyclic, .make = cyclic, .block = cyclic_block},
-    DomainsPart{.kind = DomainsKind::chunks, .make = chunks, .block = chunk},
-    DomainsPart{.kind = DomainsKind::stripes, .make = stripes, .by_target = true, .block = stripe},
+    DomainsPart{.kind = DomainsKind::even, .make = even, .block = uncut, .refuses = always},
+    DomainsPart{.kind = DomainsKind::block, .make = block, .block = uncut, .refuses = always},
+    DomainsPart{.kind = DomainsKind::sliced,
+                .make = sliced,
+                .sliced = true,
+                .block = uncut,
+                .refuses = always},
+    DomainsPart{
+        .kind = DomainsKind::cyclic, .make = cyclic, .block = cyclic_block, .refuses = always},
+    DomainsPart{.kind = DomainsKind::chunks, .make = chunks, .block = chunk, .refuses = always},
+    DomainsPart{.kind = DomainsKind::stripes,
+                .make = stripes,
+                .by_target = true,
+                .block = stripe,
+                .refuses = always},
+    DomainsPart{.kind = DomainsKind::bound,
+                .make = bound,
+                .by_agent = true,
+                .block = agent_block,
+                .refuses = needs_combining_agents},
 };
 static_assert(is_complete(kDomains));
 

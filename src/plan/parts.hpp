@@ -42,6 +42,7 @@ enum class DomainsKind {
     cyclic,   ///< blocks of oratorio_cyclic_block bytes in turn
     chunks,   ///< parts as large as the collective buffer in turn; even if they all fit at once
     stripes,  ///< stripes of the file system by their number in the file
+    bound,    ///< the blocks that are bound to each agent of data shipping
     count,
 };
 
@@ -50,8 +51,11 @@ struct DomainsPart {
     FileDomains (*make)(const PlanInputs& inputs, int aggregators);
     bool sliced = false;     ///< a domain has a slice of every part of the data
     bool by_target = false;  ///< each storage target has one aggregator
+    bool by_agent = false;   ///< the agents of data shipping are the aggregators
     /// Returns the block size of a domain in bytes; INT64_MAX if it isn't divided into blocks.
     Bytes (*block)(const PlanInputs& inputs);
+    /// Returns "" if the part applies, else the reason why it doesn't.
+    std::string_view (*refuses)(const PlanInputs& inputs);
 };
 
 /// Which ranks exchange data with which aggregators.

@@ -88,7 +88,8 @@ Plan start_plan(const PlanInputs& s, const Choice& choice) {
     if (plan.method->aggregated()) {
         plan.route = TwoPhase{};
     } else if (plan.method->storage_part().shipped) {
-        plan.route = Shipped{s.facts->agents};
+        const Method* const combined = plan.method->combined;
+        plan.route = Shipped{s.facts->agents, combined != nullptr ? combined->refuses(s) : ""};
     } else {
         plan.route = own_calls_of(*plan.method, *s.options);
     }
@@ -346,6 +347,7 @@ Plan plan_without_ranks(Direction direction, AllSummaries summaries, const Nodes
     s.collective = true;
     if (!s.one_node()) s.group_hulls = Groups(nodes, summaries, terms.options).hulls();
     const AbleRanks able = able_ranks(summaries);
+    s.agents_storable = std::ranges::all_of(terms.facts.agents.ranks, able);
     const int by_messages = aggregators_by_messages(s);
     expect_aggregators(s, summaries, nodes, able, by_messages);
     Choice choice = choose_method(s);
@@ -368,7 +370,10 @@ Plan plan_without_ranks(Direction direction, AllSummaries summaries, const Nodes
     if (s.bytes == 0) return plan;
     const int per_node = aggregators_per_node(*plan.method, by_messages);
     const DomainsPart& domains = plan.method->domains_part(options);
-    std::vector<Rank> aggregators = aggregators_for(domains.by_target, s, nodes, able, per_node);
+    const SharedList<Rank>& agents = s.facts->agents.ranks;
+    std::vector<Rank> aggregators =
+        domains.by_agent ? std::vector(agents.begin(), agents.end())
+                         : aggregators_for(domains.by_target, s, nodes, able, per_node);
     const Schedule& schedule = plan.method->schedule;
     if (schedule.aggregators_max > 0) aggregators.resize(schedule.aggregators_max);
     plan.domains = domains.make(s, static_cast<int>(aggregators.size()));
@@ -379,6 +384,7 @@ Plan plan_without_ranks(Direction direction, AllSummaries summaries, const Nodes
     auto& route = std::get<TwoPhase>(plan.route);
     route.shiftable =
         std::ranges::none_of(plan.aggregators, [&](Rank one) { return has_none(summaries, one); });
+    if (domains.by_agent && s.reads()) route.ahead = {options.max_acc, s.facts->agents.block};
     plan.loads = loads_of(s.direction, s.hull, s.bytes);
     if (plan.method->layers_part().local_aggregators)
         add_layers(plan, summaries, nodes, options, sharing.shared_memory, audience);

@@ -126,14 +126,19 @@ struct TwoPhase {
     Layers layers;
     Partners partners = Partners::by_hull;
     Ending ending = Ending::agreed;
+    /// Agents that combine reads announce the next blocks to the storage.
+    Ahead ahead;
     /// False if the plan can't be used again at another offset: an aggregator or local aggregator
     /// has no data, so it can't know how far the others have advanced.
     bool shiftable = true;
 };
 
-/// Data shipping: agents make the storage calls. The plan has one participant, as with OwnCalls.
+/// Data shipping, each request by itself: agents make the storage calls. The plan has one
+/// participant, as with OwnCalls.
 struct Shipped {
     AgentFacts agents;
+    /// Why the agents don't combine the requests of all ranks; "" if the method never does.
+    std::string_view uncombined;
 };
 
 /// The plan of one access. Its invariants, which tests/support/check_plan.hpp checks:
@@ -148,8 +153,8 @@ struct Shipped {
 /// - Only collective reads in which all ranks make their own calls at once have Ending::late.
 /// - Partners::requested needs an exchange by messages, and Ending::reported needs
 ///   Partners::requested.
-/// - Only methods with read-ahead have it, and it excludes sliced domains. Only methods that move
-///   pieces limit their number.
+/// - Only methods with read-ahead and reads of agents have it, and it excludes sliced domains. Only
+///   methods that move pieces limit their number.
 struct Plan {
     // What is accessed, and how the method was chosen.
     const Method* method = nullptr;

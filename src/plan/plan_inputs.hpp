@@ -25,8 +25,9 @@ struct PlanInputs {
     std::int64_t memory_lines = 0;  ///< cache lines of memory that hold small pieces
     double alike = 1;  ///< similar accesses assumed to run at the same time on the same cores
     bool covered = false;
-    bool interleaved = false;  ///< some rank's file layout isn't monotonic
-    bool storable = true;      ///< some rank can be an aggregator
+    bool interleaved = false;     ///< some rank's file layout isn't monotonic
+    bool storable = true;         ///< some rank can be an aggregator
+    bool agents_storable = true;  ///< every agent's rank can be an aggregator
     int nodes = 1;
     double cores = 1;          ///< cores of a node: its share of the machine's
     int nodes_of_machine = 1;  ///< the same as in Nodes

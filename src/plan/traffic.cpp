@@ -57,6 +57,8 @@ Traffic traffic_of(const Method& method, const PlanInputs& s) {
     const int slots = std::max(1, s.options->slots > 0 ? s.options->slots : schedule.slots);
     Traffic t;
     t.aggregators = schedule.all_aggregate ? s.ranks : std::min(most, s.aggregators);
+    if (method.domains_part(*s.options).by_agent)
+        t.aggregators = static_cast<double>(s.facts->agents.ranks.size());
     t.storing_nodes = std::min(t.aggregators, static_cast<double>(s.nodes));
     t.slot_bytes = slot_bytes(method, s, slots);
     const auto hull = static_cast<double>(s.hull.length());

@@ -177,7 +177,7 @@ inline std::vector<int> uneven_nodes(int ranks, std::uint64_t seed) {
 }
 
 /// Returns options with buffers so small that an access takes several rounds and a message carries
-/// little data.
+/// little data. Ranks 0, 1, ... are agents; agents_among() leaves out those that don't exist.
 inline FlatTerms small_options(const std::string& method, std::uint64_t seed) {
     Random random(seed + 99);
     FlatTerms options;
@@ -195,12 +195,22 @@ inline FlatTerms small_options(const std::string& method, std::uint64_t seed) {
     options.group_pieces = random.chance(70) ? 0 : static_cast<int>(random.between(1, 4));
     options.max_acc = static_cast<int>(random.below(4));
     options.mappable = options.coherent = true;
-    options.agents = {.ranks = std::vector<Rank>(random.between(1, 4)),
+    std::vector<Rank> agents(static_cast<std::size_t>(random.between(1, 4)));
+    std::iota(agents.begin(), agents.end(), 0);
+    options.agents = {.ranks = std::move(agents),
                       .threads = 1,
                       .block = random.between(1, 6000),
                       .message = random.between(4096, 20000),
                       .refused = false};
     options.local_aggregators_per_node = static_cast<int>(random.below(4));
+    return options;
+}
+
+/// Returns the options with only the agents that are among the first `ranks` ranks.
+inline FlatTerms agents_among(int ranks, FlatTerms options) {
+    std::vector<Rank> agents(options.agents.ranks.begin(), options.agents.ranks.end());
+    std::erase_if(agents, [&](Rank one) { return one >= ranks; });
+    options.agents.ranks = std::move(agents);
     return options;
 }
 

@@ -48,6 +48,7 @@ Outcomes run_case(Case& made, Direction direction, MemoryDisk& disk, const Setti
     SimOptions sim = setting.sim;
     sim.ranks = made.ranks;
     sim.seed = made.seed;
+    const FlatTerms options = agents_among(made.ranks, setting.options);
     if (is_on_several_nodes(setting, made.seed)) sim.node_of = uneven_nodes(made.ranks, made.seed);
     run_ranks(sim, [&](Transport& transport) {
         const auto rank = static_cast<std::size_t>(transport.topology().rank);
@@ -67,8 +68,7 @@ Outcomes run_case(Case& made, Direction direction, MemoryDisk& disk, const Setti
         RankPart& part = made.parts[rank];
         part.access.direction = direction;
         part.access.buffer = part.memory.empty() ? nullptr : part.base();
-        RankFile file(transport, store, setting.options, outcomes.stats[rank],
-                      {.shares_memory = true});
+        RankFile file(transport, store, options, outcomes.stats[rank], {.shares_memory = true});
         outcomes.of[rank] = file.access(part.access, collective);
         EXPECT_TRUE(prefetch.outstanding.empty() && prefetch.strangers == 0);
     });

@@ -14,7 +14,8 @@ namespace oratorio::test {
 /// that have data with the aggregator that failed must, or, in a read without aggregators, only the
 /// rank that failed.
 inline bool everybody_hears(const FlatTerms& options, Direction direction) {
-    const Method* const method = options.method;
+    const bool combines = options.method != nullptr && options.method->combined != nullptr;
+    const Method* const method = combines ? options.method->combined : options.method;
     // A method that needs shared memory may not apply.
     const bool own =
         method == nullptr || (!method->exchange_part().sends_messages &&

@@ -65,13 +65,14 @@ Overlap move(const std::string& method, int slots, const Moved& moved, Callers& 
     terms.sub_buffer = 8 << 10;
     terms.cb_nodes = 1;
     terms.striping_unit = 8 << 10;
+    terms.agents = {.ranks = {0}, .threads = 1, .block = 4 << 10, .message = 64 << 10};
     Overlap overlap = Overlap::none;
     run_ranks({.ranks = kRanks, .seed = 1}, [&](Transport& transport) {
         const Rank rank = transport.topology().rank;
         CountingStore store(disk, callers, std::this_thread::get_id());
         Stats stats;
         PlanRecorder recorder([&](const Plan& plan) {
-            EXPECT_EQ(plan.method, terms.method);
+            EXPECT_EQ(plan.method->name, terms.method->name);
             if (rank == 0) overlap = plan.overlap;
         });
         RankFile file(transport, store, terms, stats,
@@ -108,7 +109,8 @@ TEST(IoThread, MakesTheStorageCallsOfEveryMethodWithSeveralSlots) {
 }
 
 TEST(IoThread, MakesTheStorageCallsOfAnyMethodThatAHintGivesSlots) {
-    for (const char* const method : {"two_phase", "cb_cyclic", "sparse", "two_layer"}) {
+    for (const char* const method :
+         {"two_phase", "cb_cyclic", "sparse", "two_layer", "data_shipping"}) {
         for (const Moved& moved : kMoves) {
             Callers with_slots;
             EXPECT_EQ(move(method, 3, moved, with_slots), Overlap::io_thread) << method;

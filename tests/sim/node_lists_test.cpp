@@ -134,7 +134,8 @@ Planned plan_all(const std::vector<int>& node_of, const char* method, Kept kept)
                 Stats stats;
                 MemoryDisk disk;
                 MemoryStore store(disk);
-                RankFile file(**way, store, small_options(method, one.seed), stats);
+                RankFile file(**way, store, agents_among(ranks, small_options(method, one.seed)),
+                              stats);
                 const RunContext context = file.next_run();
                 Planning planning(context, access, true);
                 planning.begin(false, 0);

@@ -22,6 +22,13 @@ HintMap shipped(const std::string& method, int agents = 2) {
             {"oratorio_ship_block", std::to_string(kBlock)}};
 }
 
+/// Returns the hints with which agents perform each request by itself in collective calls, too.
+HintMap uncombined(const std::string& method) {
+    HintMap hints = shipped(method);
+    hints["romio_cb_write"] = hints["romio_cb_read"] = "disable";
+    return hints;
+}
+
 std::vector<std::byte> data_of(Rank rank) {
     return std::vector<std::byte>(kMine, static_cast<std::byte>(rank + 1));
 }
@@ -72,7 +79,7 @@ TEST(Shipping, EveryAccessIsShippedToTheAgentsOfItsBlocks) {
         for (const bool collective : {false, true}) {
             for (const int ranks : {1, 2, 5}) {
                 SCOPED_TRACE(method + ", ranks " + std::to_string(ranks));
-                const Told told = write_and_read(shipped(method), ranks, collective);
+                const Told told = write_and_read(uncombined(method), ranks, collective);
                 // One request goes to each agent for the write, and one for the read.
                 const auto agents = static_cast<std::uint64_t>(std::min(ranks, 2));
                 // This is the request of the read across the end of the file.
@@ -87,6 +94,32 @@ TEST(Shipping, EveryAccessIsShippedToTheAgentsOfItsBlocks) {
                                            "1000 bytes in turn"));
             }
         }
+    }
+}
+
+/// Agents are threads and combine collective requests in the calls of their ranks. Either way each
+/// access sees what the other has written.
+TEST(Shipping, CombinedAndIndependentAccessesOfAgentsAreOneFile) {
+    for (const int ranks : {1, 2, 5}) {
+        const Told told = write_and_read(shipped("data_shipping"), ranks, true);
+        EXPECT_EQ(told.stats.requests_shipped, ranks == 1 ? 1U : 0U) << "the independent read";
+        EXPECT_TRUE(says(told, "file domains blocks of 1000 bytes, bound to the agents in turn"));
+        EXPECT_FALSE(says(told, "each request by itself: hint"));
+        const Folder folder;
+        with_file(ranks, call_of(folder.file("data"), kCreate, shipped("data_shipping")),
+                  [&](File& file, Rank rank) {
+                      const Rank next = (rank + 1) % ranks;
+                      std::vector<std::byte> mine = data_of(rank);
+                      std::vector<std::byte> back(mine.size());
+                      file.access(call_for(Direction::write, mine, false, kAt, rank * kMine));
+                      EXPECT_EQ(kind_of(file.sync()), ErrorKind::none);
+                      file.access(call_for(Direction::read, back, true, kAt, next * kMine));
+                      EXPECT_EQ(back, data_of(next)) << "written by requests of one rank";
+                      file.access(call_for(Direction::write, mine, true, kAt, next * kMine));
+                      EXPECT_EQ(kind_of(file.sync()), ErrorKind::none);
+                      file.access(call_for(Direction::read, back, false, kAt, rank * kMine));
+                      EXPECT_EQ(back, data_of((rank + ranks - 1) % ranks)) << "written combined";
+                  });
     }
 }
 

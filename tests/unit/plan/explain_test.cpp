@@ -89,6 +89,7 @@ std::vector<Named> by_name_or_hint() {
         {"two_layer_shared by name, 16 ranks on 2 nodes, all the same, read", alike, kRead, 2,
          by_name("two_layer_shared")},
         {"data_shipping by name, independent, read", {of_4[0], of_4[1]}, kRead, 0, shipped},
+        {"data_shipping by name, 4 ranks on 2 nodes, read", of_4, kRead, 2, shipped},
         {"datatype_io by name, without agents, 4 ranks of a node, write", of_4, kWrite, 1,
          by_name("datatype_io")},
         {"shared_data by name, 4 ranks of a node, write", of_4, kWrite, 1, by_name("shared_data")},

@@ -61,7 +61,7 @@ FlatTerms draw_terms(Random& random, int ranks) {
     terms.mappable = random.chance(50), terms.coherent = random.chance(50);
     terms.alone = random.chance(50), terms.local_file_system = random.chance(50);
     terms.asynchronous = random.chance(30);
-    if (random.chance(60)) terms.agents = few_agents();
+    if (random.chance(60) && ranks > 2) terms.agents = few_agents();
     if (random.chance(20))
         terms.aggregators = ranks > 1 ? SharedList<Rank>{ranks - 1, 0} : SharedList<Rank>{0};
     return terms;

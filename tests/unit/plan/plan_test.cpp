@@ -57,8 +57,36 @@ TEST(Plan, EveryMethodCanBeForcedByNameWhereItApplies) {
     options.agents = few_agents();
     for (const Method& method : methods()) {
         options.method = &method;
-        EXPECT_EQ(plan_of(interleaved(4, 64, 5000), options).method, &method) << method.name;
+        EXPECT_EQ(plan_of(interleaved(4, 64, 5000), options).method->name, method.name);
     }
+}
+
+TEST(Plan, AgentsCombineTheRequestsOfCollectiveAccessesWhereTheyCan) {
+    FlatTerms options;
+    options.method = find_method("data_shipping");
+    options.agents = few_agents(256 << 10);
+    options.domains = DomainsChoice::even;  // the blocks of agents don't change
+    Summaries summaries = interleaved(4, 64, 1 << 18);
+    const Plan plan = plan_of(summaries, options);
+    EXPECT_TRUE(plan.method->aggregated());
+    EXPECT_TRUE(std::ranges::equal(plan.aggregators, std::vector<Rank>{0, 2}));
+    EXPECT_EQ(plan.slots, 2);
+    for (std::int64_t block = 0; block < plan.hull.end / (256 << 10); ++block)
+        EXPECT_EQ(plan.domains.owner(block * (256 << 10)), block % 2);
+    const auto expect_uncombined = [&](std::string_view why) {
+        const Plan alone = plan_of(summaries, options);
+        ASSERT_EQ(alone.method, options.method);
+        EXPECT_NE(std::get<Shipped>(alone.route).uncombined.find(why), std::string_view::npos);
+        EXPECT_NE(explain(alone).find(why), std::string::npos);
+    };
+    summaries[2].flags |= flag_no_store;
+    expect_uncombined("no memory");
+    summaries[2].flags = 0;
+    options.cb_write = Toggle::disable;
+    expect_uncombined("romio_cb_");
+    options.cb_write = Toggle::automatic;
+    options.atomic = true;
+    expect_uncombined("atomic mode");
 }
 
 TEST(Plan, ReplacesAMethodThatDoesNotApplyAndExplains) {
