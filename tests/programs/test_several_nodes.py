@@ -114,7 +114,7 @@ def rows(number: int) -> bytes:
     return b"".join(bytes([number + rank]) * 1000 for rank in range(4)) * 400
 
 
-@pytest.mark.parametrize("method", ["two_layer", "cb_gather", "data_shipping"])
+@pytest.mark.parametrize("method", ["two_layer", "cb_gather", "datatype_io"])
 @pytest.mark.parametrize("name", ["mpich5", "openmpi5"])
 def test_a_job_goes_on_when_a_nodes_network_comes_back(name, method, nodes, tmp_path):
     host = host_or_skip(name)
@@ -126,7 +126,7 @@ def test_a_job_goes_on_when_a_nodes_network_comes_back(name, method, nodes, tmp_
             cwd=tmp_path, timeout_seconds=90,
         )  # fmt: skip
     assert cut.at is not None and cut.at < 99, "it was over before the network was cut"
-    if method != "data_shipping":  # with data shipping, a rank that waits for an agent prints nothing
+    if method != "datatype_io":  # with data shipping, a rank that waits for an agent prints nothing
         assert "has waited 1 s in MPI_File_write_at_all" in said(tmp_path)
     assert (tmp_path / "rows.dat").read_bytes() == rows(99)
 
