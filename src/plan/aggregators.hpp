@@ -42,8 +42,8 @@ using AbleRanks = std::function<bool(Rank rank)>;
 /// the ranks of a node. The nodes take turns, in rank order, so that the first k aggregators are on
 /// as many nodes as possible. Returns no ranks only if none is able. Pure. Takes O(ranks) time, and
 /// memory for the result and, with unable ranks or a config list, for a number per node. If a hint
-/// names the aggregators, they are those of its ranks that exist and are able, in its order; at most
-/// cb_nodes.
+/// names the aggregators, they are those of its ranks that exist and are able, in its order; at
+/// most cb_nodes.
 [[nodiscard]] std::vector<Rank> choose_aggregators(const Nodes& topology, const AbleRanks& able,
                                                    const PlanOptions& options, Bytes hull_bytes,
                                                    int per_node = kAggregatorsPerNode);
@@ -51,8 +51,8 @@ using AbleRanks = std::function<bool(Rank rank)>;
 /// Chooses aggregators for file domains that follow the stripes: one per storage target, or with
 /// fewer ranks or a smaller cb_nodes the largest possible divisor of the number of targets, so that
 /// all stripes of a target have the same aggregator. If that number is unknown, or a hint names the
-/// aggregators, chooses like choose_aggregators() but regardless of the hull, so that the owner of a
-/// stripe doesn't depend on the access. Pure.
+/// aggregators, chooses like choose_aggregators() but regardless of the hull, so that the owner of
+/// a stripe doesn't depend on the access. Pure.
 [[nodiscard]] std::vector<Rank> choose_target_aggregators(const Nodes& topology,
                                                           const AbleRanks& able,
                                                           const PlanOptions& options, int per_node);

@@ -183,7 +183,8 @@ TEST(Threaded, a_lock_of_the_service_waits_until_the_queue_of_its_store_is_empty
     const auto store = make_threaded(slow, thread, 3);
     for (std::uint64_t token = 0; token < 3; ++token) submit(*store, token);
     const auto service = std::make_shared<GrantsAll>(seen);
-    const JobLocksOfFile locks{.service = service, .file = {}, .refused = {}, .with_file_lock = false};
+    const JobLocksOfFile locks{
+        .service = service, .file = {}, .refused = {}, .with_file_lock = false};
     LockPolicy policy;
     policy.job = &locks;
     ASSERT_TRUE(policy.take(*store, {0, 1}, true));
