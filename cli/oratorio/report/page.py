@@ -170,8 +170,8 @@ def _spending(run: Run) -> str:
     return (
         "<h2>Where the time went</h2><p>Totals of all accesses of each rank of MPI_COMM_WORLD. A "
         "nonblocking access counts only the time spent working on it. " + opens + " The launcher's start and "
-        "the program's own work count in neither. A rate is the bytes moved by all ranks, divided by the time "
-        "during which at least one rank was in an access of that direction.</p>"
+        "the program's own work count in neither. A rate is the bytes moved by all ranks, divided by the "
+        "time during which at least one rank was in an access of that direction.</p>"
         + legend([(part, MEANS[part]) for part in PARTS]) + "".join(lines) + note + spread
         + _calls(run)
     )  # fmt: skip
