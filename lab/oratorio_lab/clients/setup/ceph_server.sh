@@ -53,6 +53,7 @@ mon data avail crit = 1
 mon data avail warn = 1
 osd objectstore = memstore
 memstore device bytes = 1073741824
+memstore page set = true
 setuser match path = /nowhere
 log file = /var/log/ceph/\$name.log
 run dir = /run/ceph
