@@ -5,8 +5,10 @@
 #include <elf.h>
 #include <link.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <span>
 #include <string_view>
 
 #include "base/standard_error.hpp"
@@ -15,11 +17,14 @@ namespace {
 
 constexpr std::array<std::string_view, 4> kTransfers{"pread", "pwrite", "pread64", "pwrite64"};
 
+using Entry = ElfW(Rela);
+using Symbol = ElfW(Sym);
+
 /// The dynamic linker's table of a library's calls to other libraries.
 struct Calls {
     ElfW(Addr) table = 0;  ///< DT_JMPREL
     std::size_t bytes = 0;
-    const ElfW(Sym) * symbols = nullptr;
+    const Symbol* symbols = nullptr;
     const char* names = nullptr;
     bool bound_at_first_call = true;
 };
@@ -39,7 +44,7 @@ Calls calls_of(const link_map& map) {
                 calls.bytes = entry->d_un.d_val;
                 break;
             case DT_SYMTAB:
-                calls.symbols = reinterpret_cast<const ElfW(Sym)*>(address(entry->d_un.d_ptr));
+                calls.symbols = reinterpret_cast<const Symbol*>(address(entry->d_un.d_ptr));
                 break;
             case DT_STRTAB:
                 calls.names = reinterpret_cast<const char*>(address(entry->d_un.d_ptr));
@@ -90,23 +95,31 @@ bool has_moved_file_data(void* library) {
     if (!calls.bound_at_first_call || calls.symbols == nullptr || calls.names == nullptr)
         return false;
     const void* const own = holder_of(map->l_ld);
-    bool moved = false;
-    bool one_by_one = false;  // unlike RTLD_NOW, which binds all when the library is loaded
-    const auto* const all = reinterpret_cast<const ElfW(Rela)*>(calls.table);
-    for (std::size_t i = 0; i < calls.bytes / sizeof *all; ++i) {
-        const ElfW(Sym)& symbol = calls.symbols[ELF64_R_SYM(all[i].r_info)];
-        // The entry of a symbol that the library itself defines leads to the library, bound or not.
-        if (symbol.st_shndx != SHN_UNDEF) continue;
-        const std::string_view name = calls.names + symbol.st_name;
-        bool wanted = false;
-        for (const std::string_view transfer : kTransfers) wanted = wanted || name == transfer;
-        // Before the first call the entry leads to the library itself, where the binding begins.
-        const void* const to = *reinterpret_cast<void* const*>(map->l_addr + all[i].r_offset);
-        const bool bound = holder_of(to) != own;
-        moved = moved || (wanted && bound);
-        one_by_one = one_by_one || !bound;
-    }
-    return moved && one_by_one;
+    const std::span entries(reinterpret_cast<const Entry*>(calls.table),
+                            calls.bytes / sizeof(Entry));
+    const auto symbol_of = [&](const Entry& entry) -> const Symbol& {
+        return calls.symbols[ELF64_R_SYM(entry.r_info)];
+    };
+    // The entry of a symbol that the library itself defines leads to the library, bound or not.
+    const auto is_imported = [&](const Entry& entry) {
+        return symbol_of(entry).st_shndx == SHN_UNDEF;
+    };
+    const auto is_transfer = [&](const Entry& entry) {
+        const std::string_view name = calls.names + symbol_of(entry).st_name;
+        return std::ranges::find(kTransfers, name) != kTransfers.end();
+    };
+    // Before the first call the entry leads to the library itself, where the binding begins.
+    const auto is_bound = [&](const Entry& entry) {
+        return holder_of(*reinterpret_cast<void* const*>(map->l_addr + entry.r_offset)) != own;
+    };
+    const auto has_moved = [&](const Entry& entry) {
+        return is_imported(entry) && is_transfer(entry) && is_bound(entry);
+    };
+    const auto is_unbound = [&](const Entry& entry) {
+        return is_imported(entry) && !is_bound(entry);
+    };
+    // If no entry is unbound, all were bound when the library was loaded (RTLD_NOW).
+    return std::ranges::any_of(entries, has_moved) && std::ranges::any_of(entries, is_unbound);
 }
 
 void tell_bypassed() {
