@@ -196,5 +196,7 @@ def add_options(parser: Parser) -> None:
 
 def _fuzz(options: argparse.Namespace) -> int:
     if unknown := set(options.targets) - set(targets()):
-        raise FuzzError(f"no such target: {', '.join(sorted(unknown))}; {', '.join(targets())}")
+        raise FuzzError(
+            f"no such target: {', '.join(sorted(unknown))}; the targets are {', '.join(targets())}"
+        )
     return 0 if run(options.targets or targets(), options.seconds, options.jobs, options.keep) else 1

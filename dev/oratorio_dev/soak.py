@@ -118,7 +118,9 @@ def run(seeds: int, first: int, jobs: int | None, options: list[str]) -> bool:
             console.print(_line(shares, seeds, told - started), markup=False, soft_wrap=True)
     codes = [job.wait() for job in running]
     if any(code not in (0, 1) for code in codes):
-        raise SoakError(f"a process of {TARGET} ended with {codes}: run it by hand from that seed on")
+        raise SoakError(
+            f"{TARGET} crashed (exit codes {codes}); run it by hand from the last seed that it printed"
+        )
     _report(console, shares, time.monotonic() - started)
     return not any(share.failed for share in shares)
 

@@ -205,7 +205,7 @@ def needs_of(part: str, groups: Collection[Group], is_short: bool) -> list[str]:
 
 
 def main() -> int:
-    """Prints what has to be set up for the words of `oratorio test` in the arguments."""
+    """Prints what has to be set up for `oratorio test` with the arguments of this command."""
     parser = Parser(prog="oratorio test")
     parser.add_argument("--only", action="append")
     parser.add_argument("--all", action="store_true")

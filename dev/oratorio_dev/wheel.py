@@ -27,7 +27,7 @@ def make(out: Path, machine: str = platform.machine()) -> tuple[Path, Path]:
     elif machine == aarch64.MACHINE:
         libraries, strip = aarch64.portable_libraries(), aarch64.STRIP
     else:
-        raise OratorioError(f"wheels for {machine} are made on such a machine only")
+        raise OratorioError(f"a wheel for {machine} can only be built on such a machine")
     return pack.write_wheel(libraries, out, tag, strip), out / backend.build_sdist(out)
 
 

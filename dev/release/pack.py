@@ -126,7 +126,7 @@ def write_wheel(libraries: Path, out: Path, tag: str, strip: str = "strip") -> P
 def main() -> None:
     """Runs the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--libraries", type=Path, required=True, help="the folder they are in")
+    parser.add_argument("--libraries", type=Path, required=True, help="Folder of the libraries.")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--tag", default=portable_tag(platform.machine()))
     parser.add_argument("--strip", default="strip")

@@ -42,7 +42,7 @@ class HookState {
     /// Withdraws the function from the host. `progress` makes the host call called(), which then
     /// returns false.
     void withdraw(void (*progress)()) {
-        constexpr int kTries = 100;  // other threads may be inside
+        constexpr int kTries = 100;  // another thread may be in called()
         function_ = nullptr;
         for (int i = 0; i < kTries && started_ > 0; ++i) progress();
     }

@@ -28,8 +28,8 @@ using PendingPtr = std::shared_ptr<PendingRequest>;
 /// The pending requests of this process. Thread-safe.
 class Requests {
   public:
-    /// Makes a request for an operation that has been started, done or not. Returns the host's
-    /// code.
+    /// Makes a request for an operation that has been started, whether or not it is done. Returns
+    /// the host's code.
     int add(const PendingRequest& pending, MPI_Request* request);
     /// Returns true if there are requests that the program hasn't completed or freed, or operations
     /// under way.

@@ -130,7 +130,8 @@ Result<std::shared_ptr<Conversion>> user_conversion(const UserRepresentation& re
     if (!sized) return sized.error();
     SignaturePtr data = Signature::repeated(*sized, memory.count);
     if (data->total().memory == INT64_MAX || data->total().file == INT64_MAX)
-        return Error::make(ErrorKind::count, "access: count times datatype is too large");
+        return Error::make(ErrorKind::count,
+                           "access: count times the size of the datatype is too large");
     auto held = HeldType::duplicate(type);
     if (!held) return held.error();
     return std::shared_ptr<Conversion>(std::make_shared<UserConversion>(

@@ -34,7 +34,8 @@ Error check_mode(const AccessMode& mode, const AccessCall& call) {
 /// Returns the number of etypes in `bytes` bytes, or why they can't be accessed.
 Result<Offset> etypes_of(Bytes bytes, const View& view) {
     if (bytes == INT64_MAX)
-        return Error::make(ErrorKind::count, "access: count times datatype is too large");
+        return Error::make(ErrorKind::count,
+                           "access: count times the size of the datatype is too large");
     if (bytes == 0) return Offset{0};
     if (view.etype_size == 0 || bytes % view.etype_size != 0) {
         return Error::make(ErrorKind::argument, "access: the data is not a whole number of etypes");

@@ -54,7 +54,7 @@ struct LockOffer {
 /// The facts on which rank 0 bases its decision.
 struct LockSituation {
     FileNumber number;
-    long file_system = 0;  ///< f_type
+    long file_system = 0;  ///< type of the file system: f_type of statfs(2)
     LockChoice wanted = LockChoice::automatic;
     bool one_node = true;     ///< all ranks of the handle are on one node
     bool one_machine = true;  ///< all nodes of these ranks share a kernel

@@ -89,8 +89,8 @@ void OpenLocks::use_job_locks(const OpenCall& call, const LockOffer& offer,
     job_locks_.service = call.locks->reach(offer);
     job_locks_.file = offer.file;
     job_locks_.refused = Error::make(ErrorKind::unsupported_operation,
-                                     "lock: this file system's locks don't work between nodes, and "
-                                     "rank 0 can't start the job's lock service",
+                                     "lock: this file needs the job's lock service, and rank 0 "
+                                     "can't start it",
                                      offer.refused_errno);
     const auto file_system = static_cast<long>(offer.file.file_system);
     const bool usable =

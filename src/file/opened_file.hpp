@@ -21,7 +21,7 @@ struct FileFindings {
     bool mappable = false;       ///< every rank's store can map the file
     bool account = false;        ///< the accesses' costs are reported at close
     bool traced = false;         ///< a trace of the accesses is written at close
-    long file_system = 0;        ///< f_type
+    long file_system = 0;        ///< type of the file system: f_type of statfs(2)
     Striping striping;           ///< the striping that the file system reports
     bool was_empty = false;      ///< the file had no bytes, or was created
     Costs costs;

@@ -94,8 +94,9 @@ Bytes integer_size(int range) {
     return range > 38 ? 0 : range > 18 ? 16 : range > 9 ? 8 : range > 4 ? 4 : range > 2 ? 2 : 1;
 }
 
-/// Returns the external32 size of reals of this precision and range, in decimal digits; 0 if
-/// undefined. A value of MPI_UNDEFINED is negative and requires nothing.
+/// Returns the external32 size in bytes of reals with `precision` decimal digits and the decimal
+/// exponent range `range`; 0 if there is none. Either may be MPI_UNDEFINED, which is negative and
+/// sets no requirement.
 Bytes real_size(int precision, int range) {
     if (precision > 33 || range > 4931) return 0;
     if (precision > 15 || range > 307) return 16;

@@ -103,8 +103,8 @@ class Layers {
   public:
     /// Makes one layer: each rank exchanges for itself.
     Layers() = default;
-    /// Makes the table for all ranks; or, given `rank`, for the ranks of its node and the first
-    /// local aggregators, which explain prints. Pure.
+    /// Makes the table for all ranks; or, given `rank`, for the ranks of its node and
+    /// the kRanksTold lowest local aggregators of other nodes, which only explain needs. Pure.
     Layers(const Nodes& topology, const Groups& groups, std::optional<Rank> rank = {});
     /// Returns the same table with windows in the node's shared memory instead of messages between
     /// a rank and its local aggregator.

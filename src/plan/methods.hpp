@@ -99,8 +99,8 @@ inline constexpr Bytes kMapWindowAlignment = 2 << 20;  // the largest folios of 
 /// Returns true if the method requested by name needs agents (data shipping).
 [[nodiscard]] bool asks_for_agents(const PlanOptions& options);
 
-/// Returns the bytes of an aggregator's collective buffer with the method requested by name, unless
-/// the hint cb_buffer_size is set.
+/// Returns the default size of an aggregator's collective buffer in bytes: that of the requested
+/// method if it has one, else that of all methods.
 [[nodiscard]] Bytes default_buffer(const PlanOptions& options);
 
 /// Returns the maximum number of slots of a collective access with messages.

@@ -102,7 +102,8 @@ Result<std::shared_ptr<Conversion>> external32_conversion(const Layout& memory,
     if (!item->has_file_form()) return misfit(ScalarKind::none);
     SignaturePtr data = Signature::repeated(item, memory.count);
     if (data->total().memory == INT64_MAX || data->total().file == INT64_MAX)
-        return Error::make(ErrorKind::count, "access: count times datatype is too large");
+        return Error::make(ErrorKind::count,
+                           "access: count times the size of the datatype is too large");
     return std::shared_ptr<Conversion>(std::make_shared<External32>(memory, std::move(data)));
 }
 

@@ -171,7 +171,8 @@ void writes_beside_a_split_one_are_kept(MPI_File all, MPI_File own, int time) {
     MPI_File_write_at_all_end(all, mine.data(), MPI_STATUS_IGNORE);
 }
 
-/// Writes collectively and independently through one handle, at places of its view.
+/// Writes collectively and independently through one handle, at explicit offsets,
+/// while the collective write is pending.
 void one_handle_will_do(const Hints& hints) {
     const ScratchFile scratch;
     MPI_File file = open_file(scratch.name(), kMode, hints);

@@ -130,7 +130,7 @@ def find_host(name: str) -> Host:
     for host in find_hosts():
         if host.name == name:
             return host
-    raise HostError(f"no MPI named {name} here; there are: " + ", ".join(h.name for h in find_hosts()))
+    raise HostError(f"no MPI named {name} here; those found are " + ", ".join(h.name for h in find_hosts()))
 
 
 @cache

@@ -21,7 +21,7 @@ def add_options(parser: Parser) -> None:
     )  # fmt: skip
     does.add_argument(
         "--export", action="store_true",
-        help="Print a hints file that selects the method on which most of the time was spent.",
+        help="Print a hints file with the method learned for the accesses that took the most time.",
     )  # fmt: skip
     add_json(parser)
     parser.set_defaults(does=run)

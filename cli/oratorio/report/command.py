@@ -64,7 +64,9 @@ def _summarize(run: Run, out: Path) -> None:
         says, do = why_nothing(run)
         tell(f"{out}: nothing was recorded: {says}; {do}")
         return
-    tell(f"{out}: {run.accesses} accesses, {page.seconds_text(run.io_seconds)} in them on the slowest rank")
+    tell(
+        f"{out}: {run.accesses} accesses; the slowest rank spent {page.seconds_text(run.io_seconds)} in them"
+    )
     for advice in advise(run)[:ADVICE_MOST]:
         tell(f"{advice.sees} {advice.tries}")
 

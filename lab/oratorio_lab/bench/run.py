@@ -131,7 +131,7 @@ def find_mpi(name: str) -> Host:
     found = [host for host in hosts.find_hosts() if host.name.startswith(name)]
     if not found:
         there = ", ".join(host.name for host in hosts.find_hosts()) or "none"
-        raise BenchError(f"there is no MPI named {name} on this machine; there are: {there}")
+        raise BenchError(f"there is no MPI named {name} on this machine; those found are {there}")
     return found[0]
 
 

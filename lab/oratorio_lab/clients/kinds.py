@@ -67,4 +67,4 @@ def find_kind(name: str) -> Kind:
     for kind in (*KINDS, DISK):
         if kind.name == name:
             return kind
-    raise OratorioError(f"no kind named {name}; there are: " + ", ".join(kind.name for kind in KINDS))
+    raise OratorioError(f"no kind named {name}; the kinds are " + ", ".join(kind.name for kind in KINDS))

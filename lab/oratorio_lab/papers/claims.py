@@ -38,7 +38,7 @@ class Verdict:
 
     @property
     def word(self) -> str:
-        """A word or two that say whether the claim shows here. If the passes disagree, it is noise."""
+        """The verdict in words: whether the claim holds here, or that the passes disagree about it."""
         if self.value is None:
             return "not measured"
         if self.lacks:

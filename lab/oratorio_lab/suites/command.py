@@ -25,7 +25,7 @@ def find_suite(name: str) -> Suite:
     for suite in SUITES:
         if suite.name == name:
             return suite
-    raise OratorioError(f"no suite named {name}; there are: " + ", ".join(suite.name for suite in SUITES))
+    raise OratorioError(f"no suite named {name}; the suites are " + ", ".join(suite.name for suite in SUITES))
 
 
 def _hosts_for(suite: Suite, names: list[str]) -> list[Host]:

@@ -75,8 +75,8 @@ Error probe_others(const std::vector<SharedSegment::Card>& cards) {
     for (const auto& [process, probe] : cards) {
         if (can_reach(static_cast<pid_t>(process), reinterpret_cast<Probe*>(probe))) continue;
         return Error::make(ErrorKind::unsupported_operation,
-                           "cross-memory attach: the kernel refuses it, see "
-                           "kernel.yama.ptrace_scope",
+                           "cross-memory attach: another rank's memory can't be reached; "
+                           "check kernel.yama.ptrace_scope, seccomp and PID namespaces",
                            errno);
     }
     return {};

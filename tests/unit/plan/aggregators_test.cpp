@@ -94,8 +94,8 @@ TEST(Aggregators, ARankWithoutTheFileIsPassedOver) {
 /// were determined by hand, node by node.
 TEST(Aggregators, EachNodeHasItsShareSpreadOverItsAbleRanks) {
     Nodes topology;
-    topology.node_of = std::vector{0, 1, 0, 2, 0, 1, 0, 0, 1, 2, 1, 1};  // five ranks on two nodes,
-                                                                         // and two on the third
+    // Five ranks on each of two nodes, and two on the third.
+    topology.node_of = std::vector{0, 1, 0, 2, 0, 1, 0, 0, 1, 2, 1, 1};
     topology.size = static_cast<int>(topology.node_of.size());
     topology.node_names = {"a", "b", "c"};
     constexpr Bytes kLong = Bytes{1} << 40;

@@ -65,7 +65,7 @@ TEST(Plan, AgentsCombineTheRequestsOfCollectiveAccessesWhereTheyCan) {
     FlatTerms options;
     options.method = find_method("data_shipping");
     options.agents = few_agents(256 << 10);
-    options.domains = DomainsChoice::even;  // the blocks of agents don't change
+    options.domains = DomainsChoice::even;  // has no effect: the domains are the agents' blocks
     Summaries summaries = interleaved(4, 64, 1 << 18);
     const Plan plan = plan_of(summaries, options);
     EXPECT_TRUE(plan.method->aggregated());
