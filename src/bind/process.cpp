@@ -278,8 +278,8 @@ void tell_troubles(const std::vector<std::string>& troubles) {
     static std::mutex telling;
     static std::set<std::string> told;
     const std::lock_guard lock(telling);
-    for (const std::string& pending_error : troubles)
-        if (told.insert(pending_error).second) tell(pending_error);
+    for (const std::string& trouble : troubles)
+        if (told.insert(trouble).second) tell(trouble);
 }
 
 std::string read_costs(std::string_view file_system) {

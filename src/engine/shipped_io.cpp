@@ -64,7 +64,7 @@ class ShippedWork final : public Work {
 
   private:
     /// The part of the access that is bound to one agent and not shipped yet.
-    struct WaitHint {
+    struct Rest {
         int agent = 0;
         BoundRuns runs;
     };
@@ -77,7 +77,7 @@ class ShippedWork final : public Work {
 
     [[nodiscard]] RangeLock share();
     void ship_next(Request& request);
-    [[nodiscard]] bool pack(Request& request, WaitHint& rest);
+    [[nodiscard]] bool pack(Request& request, Rest& rest);
     void take_replies();
     void take(const Request& request, const ReplyHead& reply);
     void unpack(const Request& request, const ReplyHead& reply);
@@ -92,7 +92,7 @@ class ShippedWork final : public Work {
     const Access& access_;
     Agents& agents_;
     Cursor memory_;
-    std::vector<WaitHint> rest_;  ///< agents with data left, served in turn
+    std::vector<Rest> rest_;  ///< agents with data left, served in turn
     std::size_t turn_ = 0;
     std::vector<Request> requests_;
     /// The file layout, encoded. Empty: requests list their pieces.
@@ -127,7 +127,7 @@ void ShippedWork::ship_next(Request& request) {
 }
 
 /// Packs a request. Returns false if nothing is left for that agent.
-bool ShippedWork::pack(Request& request, WaitHint& rest) {
+bool ShippedWork::pack(Request& request, Rest& rest) {
     const Timing timing(&context_.file.stats, &Stats::copy_time);
     const bool writes = plan_.direction == Direction::write;
     const auto room = static_cast<std::size_t>(description_max(agents_.shipment_max()));

@@ -145,10 +145,10 @@ struct Distribution {
         const std::int64_t turn = processes * length;
         const std::int64_t left = std::max<std::int64_t>(size - first, 0);
         const std::int64_t full = left < length ? 0 : (left - length) / turn + 1;
-        const std::int64_t wait_hint = std::clamp<std::int64_t>(left - full * turn, 0, length);
+        const std::int64_t rest = std::clamp<std::int64_t>(left - full * turn, 0, length);
         return Shape::mixed(
             {Shape::strided(Shape::strided(element, length, stride), full, product(turn, stride)),
-             Shape::strided(element, wait_hint, stride)},
+             Shape::strided(element, rest, stride)},
             {product(first, stride), product(first + full * turn, stride)});
     }
 };

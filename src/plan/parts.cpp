@@ -27,7 +27,7 @@ std::string_view needs_monotonic(const PlanInputs& s) {
 std::string_view needs_collective(const PlanInputs& s) {
     if (!s.collective) return "only collective calls have other ranks to exchange data with";
     if (s.options->atomic) return "atomic mode locks each rank's own range";
-    if (!s.storable) return "no rank has the file open";
+    if (!s.storable) return "no rank has memory for an aggregator";
     return needs_monotonic(s);
 }
 
