@@ -19,6 +19,9 @@ struct LockPolicy {
     bool lockable = true;
     /// The MPI job's locks on this file; null: locks come from the file system.
     const JobLocksOfFile* job = nullptr;
+    /// Shared locks come from the file system, though `job` is set: other handles that fill holes
+    /// have only those locks.
+    bool shares_in_file = false;
     /// The thread that may perform store jobs under this handle's locks; null: no thread does.
     IoThread* io_thread = nullptr;
     /// Independent accesses of this handle may fill holes (data sieving). Equal on all ranks.
@@ -34,22 +37,28 @@ struct LockPolicy {
     /// be filling holes there under an exclusive lock.
     [[nodiscard]] bool shares(bool collective) const {
         const bool beside = left_first || (!collective && collective_writes > 0);
-        return lockable && (!sole || (fills && (sieves || beside)));
+        return (lockable || shares_in_file) && (!sole || (fills && (sieves || beside)));
     }
     /// Waits for the lock and takes it. First waits until no store job is under way: file-system
     /// locks of one handle don't exclude each other, and a store job that waits for a lock of the
     /// MPI job would block the requests queued behind it. REQUIRES: the caller holds no other lock,
     /// and waits for no rank before it gives this one back.
     [[nodiscard]] Result<RangeLock> take(Store& store, Extent range, bool exclusive) const {
-        if (io_thread != nullptr) io_thread->wait_until_idle();
-        store.finish_jobs();
-        return RangeLock::take(store, job, range, exclusive);
+        return take_from(job, store, range, exclusive);
     }
     /// Takes the shared lock for a write without filling; returns an empty lock if none is needed.
     /// REQUIRES: as take().
     [[nodiscard]] Result<RangeLock> share(Store& store, Extent range, bool collective) const {
         if (!shares(collective)) return RangeLock();
-        return take(store, range, false);
+        return take_from(shares_in_file ? nullptr : job, store, range, false);
+    }
+
+  private:
+    [[nodiscard]] Result<RangeLock> take_from(const JobLocksOfFile* of_job, Store& store,
+                                              Extent range, bool exclusive) const {
+        if (io_thread != nullptr) io_thread->wait_until_idle();
+        store.finish_jobs();
+        return RangeLock::take(store, of_job, range, exclusive);
     }
 };
 

@@ -107,6 +107,7 @@ void OpenLocks::use_job_locks(const OpenCall& call, const LockOffer& offer,
                        (policy_.sole && offer.covers_job && !found.others && !found.deferred);
     policy_.fills = policy_.lockable && alone && found.holes_readable;
     policy_.sole = !found.filler && !(usable && mixed && beside);
+    policy_.shares_in_file = usable && mixed && !found.filler;
 }
 
 }  // namespace oratorio
