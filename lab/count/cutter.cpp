@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "exchange/data_port.hpp"
+
 namespace oratorio::count {
 
 void Cutter::enter(const Region& region, std::int64_t& extent) {
@@ -29,8 +31,14 @@ Cut Cutter::cut(const Region& region) {
             const Bytes room =
                 room_ - static_cast<Bytes>(table.bytes() + RunTableWriter::run_bytes_max) - payload;
             if (room <= 0) break;
+            const Bytes position = file_.tell_size();
             const StridedRun run = next(region, extent, room);
             if (run.count == 0) continue;
+            if (whole_pieces_ && payload > 0 &&
+                is_split(file_, run, bytes_, region.extent(extent).end, room_)) {
+                file_.seek_size(position);
+                break;
+            }
             table.add(run);
             payload += run.bytes();
             all.pieces += run.count;

@@ -28,9 +28,11 @@ struct Cut {
 
 class Cutter {
   public:
-    /// `message` is as long as the longest message. Tables are written to its memory.
-    Cutter(const Layout& layout, std::span<std::byte> message)
-        : file_(layout),
+    /// `message` is as long as the longest message. Tables are written to its memory. With
+    /// `whole_pieces`, as in two layers, a message ends before a piece that fits into the next one.
+    Cutter(const Layout& layout, std::span<std::byte> message, bool whole_pieces = false)
+        : whole_pieces_(whole_pieces),
+          file_(layout),
           bytes_(layout.size()),
           room_(std::ssize(message) - static_cast<Bytes>(sizeof(MessageHead))),
           table_(message) {}
@@ -47,6 +49,7 @@ class Cutter {
     /// count of 0 and enters the next extent.
     StridedRun next(const Region& region, std::int64_t& extent, Bytes most);
 
+    bool whole_pieces_;
     Cursor file_;
     Bytes bytes_;
     Bytes room_;

@@ -51,7 +51,7 @@ class Merger {
         while (at_ < pieces.size()) {
             const Bytes room =
                 room_ - payload - static_cast<Bytes>(joiner.bytes() + RunJoiner::batch_bytes_max);
-            if (room <= 0) break;
+            if (room <= 0 || (payload > 0 && splits_piece(joiner, pieces, room))) break;
             const Offset begin = pieces[at_].extent.begin + taken_;
             const bool asked = reading_ && joiner.last().contains(begin);
             const bool continues = pieces[at_].run == last_run && taken_ == 0 && !asked;
@@ -68,6 +68,21 @@ class Merger {
             at_ += part == left ? 1 : 0;
         }
         return payload;
+    }
+
+    /// Returns true if the next piece doesn't fit into the rest of the message, but would take at
+    /// most half of an empty one. Pieces that touch are one.
+    [[nodiscard]] bool splits_piece(const RunJoiner& joiner, const std::vector<OwnedPiece>& pieces,
+                                    Bytes room) const {
+        const Bytes half = (room_ - static_cast<Bytes>(RunJoiner::batch_bytes_max)) / 2;
+        const Offset begin = pieces[at_].extent.begin + taken_;
+        if (room >= half || begin <= joiner.last().end) return false;
+        Offset end = pieces[at_].extent.end;
+        for (std::size_t i = at_ + 1; i < pieces.size() && end - begin <= half; ++i) {
+            if (pieces[i].extent.begin != end) break;
+            end = pieces[i].extent.end;
+        }
+        return end - begin > room && end - begin <= half;
     }
 
     /// Merges the pieces of neighbours two by two, until all pieces are in the order of the file.
@@ -114,7 +129,7 @@ class Counter {
 
     void count_rank(Rank rank) {
         const std::size_t i = plan_.graph.find(rank);
-        Cutter cutter(job_.layout_of(rank), message_);
+        Cutter cutter(job_.layout_of(rank), message_, plan_.layers().two());
         each_region(i, [&](RoundSchedule& round, int to) {
             const Region& region = round.regions[static_cast<std::size_t>(to)];
             sent(round, rank, to).add(cutter.cut(region), aggregator(to) == rank);
@@ -127,7 +142,8 @@ class Counter {
         if (ranks.empty()) return;
         if (ranks == std::vector{local}) return count_rank(local);
         std::vector<Cutter> members;
-        for (const Rank rank : ranks) members.emplace_back(job_.layout_of(rank), local_message_);
+        for (const Rank rank : ranks)
+            members.emplace_back(job_.layout_of(rank), local_message_, true);
         std::vector<OwnedPiece> pieces;
         std::vector<std::size_t> ends;
         Merger merger(message_, plan_.direction);

@@ -83,6 +83,11 @@ class DataPort {
 std::unique_ptr<DataPort> make_own_data(const ExchangeContext& context, bool copies,
                                         std::span<std::byte> lists = {});
 
+/// Returns true if `run`, which the cursor has just passed, is only a part of a piece that would
+/// fit into a message of `most` bytes as a whole. Pieces end at the offset `end`, and the data ends
+/// at position `to`. The cursor stays where it is.
+[[nodiscard]] bool is_split(Cursor& file, const StridedRun& run, Bytes to, Offset end, Bytes most);
+
 /// Returns how much of the data positions [from, to) of a layout lies in `region`, and where.
 [[nodiscard]] RoundContents contents_of(Cursor& file, Bytes from, Bytes to, const Region& region);
 

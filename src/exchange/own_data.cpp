@@ -53,7 +53,6 @@ class OwnData final : public DataPort {
   private:
     void enter_extent(const Region& region);
     StridedRun next_run(const Region& region, Bytes most);
-    bool splits_piece(const Region& region, const StridedRun& run, Bytes most);
     [[nodiscard]] bool is_over(const Region& region) const;
     void end_region(Chunk& chunk);
     std::size_t next_listed(const Region& region, std::span<std::byte> table, Chunk& chunk);
@@ -99,7 +98,8 @@ std::size_t OwnData::next(const Region& region, std::span<std::byte> table_and_p
         const Bytes position = file_.tell_size();
         const StridedRun run = next_run(region, room);
         if (run.count == 0) continue;
-        if (whole_pieces_ && chunk.payload > 0 && splits_piece(region, run, capacity)) {
+        if (whole_pieces_ && chunk.payload > 0 &&
+            is_split(file_, run, to_, region.extent(extent_).end, capacity)) {
             file_.seek_size(position);
             return table.bytes();
         }
@@ -112,18 +112,6 @@ std::size_t OwnData::next(const Region& region, std::span<std::byte> table_and_p
 }
 
 /// Returns true if the run that was just taken is part of a piece that would fit into `most` bytes
-/// as a whole. Pieces end with their extent.
-bool OwnData::splits_piece(const Region& region, const StridedRun& run, Bytes most) {
-    const Bytes next = file_.tell_size();
-    if (run.count > 1 || next >= to_ || file_.tell_offset() != run.end()) return false;
-    file_.seek_size(next - run.length);
-    const Bytes left = to_ - file_.tell_size();
-    const Bytes length = file_.next(std::min(most, left), region.extent(extent_).end).length;
-    file_.seek_size(next);
-    constexpr auto kTable = static_cast<Bytes>(RunTableWriter::run_bytes_max);
-    return length > run.length && length <= most - kTable;
-}
-
 /// Returns the next run in the current extent. If there is none, enters the next extent and returns
 /// a run with count 0.
 StridedRun OwnData::next_run(const Region& region, Bytes most) {
@@ -221,6 +209,17 @@ Bytes OwnData::unpack(const Chunk& chunk, std::span<const std::byte> payload) {
 std::unique_ptr<DataPort> make_own_data(const ExchangeContext& context, bool copies,
                                         std::span<std::byte> lists) {
     return std::make_unique<OwnData>(context, copies, lists);
+}
+
+bool is_split(Cursor& file, const StridedRun& run, Bytes to, Offset end, Bytes most) {
+    const Bytes next = file.tell_size();
+    if (run.count > 1 || next >= to || file.tell_offset() != run.end()) return false;
+    file.seek_size(next - run.length);
+    const Bytes left = to - file.tell_size();
+    const Bytes length = file.next(std::min(most, left), end).length;
+    file.seek_size(next);
+    constexpr auto kTable = static_cast<Bytes>(RunTableWriter::run_bytes_max);
+    return length > run.length && length <= most - kTable;
 }
 
 RoundContents contents_of(Cursor& file, Bytes from, Bytes to, const Region& region) {

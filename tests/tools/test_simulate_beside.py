@@ -143,9 +143,9 @@ def test_64_ranks_of_the_library_on_smpi_take_what_simgrid_says_of_their_schedul
     assert written.messages == pytest.approx(replayed.messages, rel=max(more, few))
     wire = [one.sent.sum(axis=(0, 1)) + one.gathered.sum(axis=0) for one in schedule.sampled]
     answers = HEAD_BYTES * sum(row[MESSAGES] for row in wire) if direction == "read" else 0
-    # In two layers a table of runs may be a few bytes shorter, depending on which messages came first.
+    # In two layers a table of runs may have a few bytes more or less, depending on which messages came first.
     size = answers + sum(row[BYTES] + row[DESCRIBED] for row in wire)
-    assert written.bytes == pytest.approx(size, rel=max(more, 1e-6))
+    assert written.bytes == pytest.approx(size, rel=max(more, 3e-5 if hints is TWO_LAYERS else 1e-6))
 
 
 def test_a_search_varies_one_hint_after_another_until_nothing_changes():
