@@ -191,7 +191,7 @@ TEST_P(Drivers, SayWhichCallFailedWithWhat) {
     EXPECT_EQ(late.kind, ErrorKind::buffer);
     const bool cuda = GetParam() == kCuda;
     const std::string said = "memory of a device can't be copied: ";
-    EXPECT_EQ(now.what, said + (cuda ? "cuMemcpyAsync gave 1" : "hipMemcpyAsync gave 1"));
+    EXPECT_EQ(now.what, said + (cuda ? "cuMemcpyAsync returned 1" : "hipMemcpyAsync returned 1"));
     EXPECT_EQ(late.what, said + (cuda ? "cuStreamSynchronize returned 700"
                                       : "hipStreamSynchronize returned 719"));
 }
