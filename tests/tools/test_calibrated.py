@@ -55,3 +55,11 @@ def test_latency_that_the_ends_outweigh_is_none():
     machine = machine_export.machine_of("here", {**BUILT_IN, "beside_message": 1.0}, {})
     assert (machine.links.latency_us, machine.links.near_latency_us) == (0, 0)
     assert sim_machine.parse(machine_export.text_of(machine)) == machine
+
+
+def test_a_network_that_a_busy_machine_made_look_faster_than_its_cores_is_limited_by_them():
+    slow_copies = {**BUILT_IN, "message_byte": 1000.0}  # ns a byte
+    machine = machine_export.machine_of("here", slow_copies, {"message_byte": 1000.0})
+    assert machine.links.rate_mbs == machine.cores * machine.links.memory_rate_mbs
+    assert machine.sources["links.rate_mbs"].endswith("at most what all cores copy")
+    assert sim_machine.parse(machine_export.text_of(machine)) == machine

@@ -64,6 +64,11 @@ def machine_of(
         how = "measured" if constant in measured else "assumed, as built in"
         sources[key] = f"{how}: {constant}"
     cores = len(os.sched_getaffinity(0))
+    # The two rates are measured one after the other, so a busy machine can make the first exceed the second.
+    most = cores * tables["links"].memory_rate_mbs
+    if tables["links"].rate_mbs > most:
+        tables["links"] = replace(tables["links"], rate_mbs=most)
+        sources["links.rate_mbs"] += ", at most what all cores copy"
     return replace(template, name=name, cores=cores, sources=sources, **tables)
 
 
