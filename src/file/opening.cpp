@@ -7,18 +7,13 @@ namespace oratorio {
 
 namespace {
 
-/// Chooses the store on a file system with that f_type.
-StoreChoice store_on(long file_system, const Hints& hints) {
-    if (hints.store != StoreChoice::automatic) return hints.store;
-    return is_incoherent(file_system) ? StoreChoice::uncached : store_for(hints.plan);
-}
-
 /// Chooses the store. Each node decides by its own client of the file system, because on the server
 /// itself the page cache is coherent.
 StoreChoice store_here(const OpenCall& call, const std::string& path, const Hints& hints,
-                       const std::optional<FileKind>& known) {
+                       std::optional<long> file_system) {
     if (hints.store != StoreChoice::automatic || call.open_store) return hints.store;
-    return store_on(known ? known->file_system : file_system_type(path), hints);
+    const long type = file_system ? *file_system : file_system_type(path);
+    return is_incoherent(type) ? StoreChoice::uncached : store_for(hints.plan);
 }
 
 Result<std::unique_ptr<Store>> open_chosen(StoreChoice choice, const std::string& path,
@@ -29,11 +24,13 @@ Result<std::unique_ptr<Store>> open_chosen(StoreChoice choice, const std::string
     return open_posix(path, mode);
 }
 
+/// Opens the file in exactly this mode. `file_system` is its f_type, if that is known.
 Opening open_as(const OpenCall& call, const std::string& path, const OpenMode& mode,
-                const Hints& hints) {
+                const Hints& hints, std::optional<long> file_system) {
     Opening opening;
     const bool ours = !call.open_store;
-    const StoreChoice choice = store_here(call, path, hints, mode.known);
+    if (mode.known) file_system = mode.known->file_system;
+    const StoreChoice choice = store_here(call, path, hints, file_system);
     opening.is_uncached = ours && choice == StoreChoice::uncached;
     auto opened = ours ? open_chosen(choice, path, mode, hints) : call.open_store(path, mode);
     if (!opened && ours && choice == StoreChoice::uring &&
@@ -53,13 +50,13 @@ Opening open_as(const OpenCall& call, const std::string& path, const OpenMode& m
 /// Opens the file. A write-only file is opened for reading as well where that is allowed, so that
 /// holes between pieces can be filled.
 Opening open_readable(const OpenCall& call, const std::string& path, OpenMode mode,
-                      const Hints& hints) {
+                      const Hints& hints, std::optional<long> file_system = {}) {
     Opening opening;
-    if (mode.read) opening = open_as(call, path, mode, hints);
+    if (mode.read) opening = open_as(call, path, mode, hints, file_system);
     if (mode.read && !(call.mode.write_only && opening.error.kind == ErrorKind::access))
         return opening;
     mode.read = false;
-    opening = open_as(call, path, mode, hints);
+    opening = open_as(call, path, mode, hints, file_system);
     opening.readable = false;
     return opening;
 }
@@ -151,15 +148,14 @@ Result<std::unique_ptr<Store>> open_again(const OpenCall& call, const std::strin
 Opening open_first(const OpenCall& call, const std::string& path, const Hints& hints, int nodes) {
     NewFile made;
     OpenMode mode = mode_of(call, hints);
-    Hints chosen = hints;
+    std::optional<long> file_system;
     mode.create = call.mode.create;
     if (mode.create && !call.open_store && lays_out(hints)) {
-        const long file_system = file_system_type(path);
-        made = make_new(path, file_system, hints, nodes);
-        chosen.store = store_on(file_system, hints);
+        file_system = file_system_type(path);
+        made = make_new(path, *file_system, hints, nodes);
     }
     mode.exclusive = mode.create && call.mode.exclusive && !made.file.made;
-    Opening opening = open_readable(call, path, mode, chosen);
+    Opening opening = open_readable(call, path, mode, hints, file_system);
     opening.unstriped = made.file.refused;
     opening.layout = std::move(made.layout);
     return opening;
