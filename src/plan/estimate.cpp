@@ -138,12 +138,6 @@ double handed_over(const Traffic& t, const PlanInputs& s) {
     return (t.aggregators + static_cast<double>(s.hull.length()) / t.slot_bytes) * costs(s).wake;
 }
 
-/// Returns true if ranks put their data into windows of their local aggregator.
-bool has_windows(const Method& method, const PlanInputs& s) {
-    return method.layers_part().windows && s.sharing.shared_memory &&
-           is_dense(s.direction, s.bytes, s.group_hulls);
-}
-
 JobShape shape_of(const Traffic& t, const Method& method, const PlanInputs& s) {
     const double of_node = t.aggregators / t.storing_nodes;
     JobShape shape;
@@ -154,7 +148,7 @@ JobShape shape_of(const Traffic& t, const Method& method, const PlanInputs& s) {
     shape.aggregators = t.aggregators;
     shape.senders = t.senders;
     shape.local_aggregators = method.layers_part().local_aggregators ? groups_of(s) : 0;
-    shape.in_windows = has_windows(method, s);
+    shape.in_windows = method.has_windows(s);
     shape.in_flight = std::max(1, s.options->messages_in_flight);
     // A local aggregator that reads keeps its ranks' requests until it has answered them.
     if (s.reads() && shape.local_aggregators > 0 && !shape.in_windows)
@@ -181,7 +175,7 @@ Load gathered_load(const Method& method, const PlanInputs& s, double share_of_ro
         *s.options, static_cast<int>(std::ceil(static_cast<double>(s.ranks) / groups)));
     const double messages =
         std::max(share * bytes / static_cast<double>(message), share * s.ranks_with_data);
-    const double sent = has_windows(method, s) ? 0 : share_of_round * share;
+    const double sent = method.has_windows(s) ? 0 : share_of_round * share;
     const double own = share_of_round - sent;
     return {.near_messages = sent > 0 ? share_of_round * messages : 0,
             .pieces = sent * ends_of_pieces(s),

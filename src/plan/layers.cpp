@@ -75,11 +75,6 @@ Bytes local_message_bytes(const PlanOptions& options, int group_ranks) {
     return std::clamp(each / kAligned * kAligned, kMessageMin, message_bytes_of(options));
 }
 
-bool is_dense(Direction direction, Bytes bytes, double hulls) {
-    const double share = direction == Direction::write ? 0.75 : 0.5;
-    return static_cast<double>(bytes) >= share * hulls;
-}
-
 Groups::Groups(const Nodes& topology, AllSummaries summaries, const PlanOptions& options)
     : topology_(topology),
       summaries_(summaries),

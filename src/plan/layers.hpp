@@ -43,10 +43,6 @@ inline constexpr int kMessagesOfMember = 2;
 /// group take at most half of a collective buffer, if that leaves 4 KiB for each.
 [[nodiscard]] Bytes local_message_bytes(const PlanOptions& options, int group_ranks);
 
-/// Returns true if the groups' data is dense enough for windows; `hulls` is the sum of the lengths
-/// of the groups' hulls. Written windows are searched byte by byte, so writes need denser data.
-[[nodiscard]] bool is_dense(Direction direction, Bytes bytes, double hulls);
-
 /// A local aggregator and the ranks it serves: `ranks` ranks of a node, starting at `first`.
 struct Group {
     NodeSlot first;

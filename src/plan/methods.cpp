@@ -252,6 +252,12 @@ std::string_view Method::refuses(const PlanInputs& s) const {
     return refuses_thin(*this, s);
 }
 
+bool Method::has_windows(const PlanInputs& s) const {
+    const double share = s.reads() ? 0.5 : 0.75;
+    return layers_part().windows && s.sharing.shared_memory &&
+           static_cast<double>(s.bytes) >= share * s.group_hulls;
+}
+
 int Method::waiting() const {
     if (!aggregated()) return 0;
     return on_node() ? 1 : 2;

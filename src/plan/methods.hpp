@@ -60,6 +60,10 @@ struct Method {
     [[nodiscard]] std::string_view refuses(const PlanInputs& inputs) const;
     /// Returns the estimated time in seconds, from the constants in costs.def.
     [[nodiscard]] double seconds(const PlanInputs& inputs) const;
+    /// Returns true if each group's data goes through windows in shared memory, because the ranks
+    /// of a node can share memory and the data is dense. Written windows are searched byte by byte,
+    /// so writes need denser data.
+    [[nodiscard]] bool has_windows(const PlanInputs& inputs) const;
     /// Returns how much ranks wait for each other: 0 not at all, 1 within their node, 2 for
     /// messages.
     [[nodiscard]] int waiting() const;

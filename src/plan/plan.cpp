@@ -263,9 +263,9 @@ struct Audience {
 };
 
 /// Adds two layers to a plan: which local aggregator serves which ranks, and for which part of the
-/// file. `shares` says that ranks of a node can share memory. REQUIRES: the plan has its domains.
+/// file. `windows`: the groups' data may go through windows. REQUIRES: the plan has its domains.
 void add_layers(Plan& plan, AllSummaries summaries, const Nodes& nodes, const PlanOptions& options,
-                bool shares, Audience audience) {
+                bool windows, Audience audience) {
     const Groups groups(nodes, summaries, options);
     auto& route = std::get<TwoPhase>(plan.route);
     route.layers = audience.alone ? Layers(nodes, groups, audience.rank) : Layers(nodes, groups);
@@ -275,17 +275,14 @@ void add_layers(Plan& plan, AllSummaries summaries, const Nodes& nodes, const Pl
         return !audience.alone || group.local == local ||
                (own >= 0 && plan.domains.touches(own, group.hull));
     };
-    double hulls = 0;
     std::vector<Participant> participants;
     groups.each([&](const Group& group) {
         if (group.hull.empty()) return;
-        hulls += static_cast<double>(group.hull.length());
         route.shiftable = route.shiftable && !has_none(summaries, group.local);
         if (wanted(group)) participants.push_back({group.local, group.hull});
     });
     plan.graph = Graph(std::move(participants));
-    if (plan.method->layers_part().windows && shares && !plan.asks_contents() &&
-        is_dense(plan.direction, plan.bytes, hulls))
+    if (windows && !plan.asks_contents())
         route.layers = route.layers.with_windows(plan.message_bytes);
 }
 
@@ -345,7 +342,8 @@ Plan plan_without_ranks(Direction direction, AllSummaries summaries, const Nodes
                         const PlanConfig& terms, const NodeSharing& sharing, Audience audience) {
     PlanInputs s = situation_of(direction, summaries, nodes, terms, sharing);
     s.collective = true;
-    if (!s.one_node()) s.group_hulls = Groups(nodes, summaries, terms.options).hulls();
+    if (!s.one_node() || may_have_layers(terms.options, nodes))
+        s.group_hulls = Groups(nodes, summaries, terms.options).hulls();
     const AbleRanks able = able_ranks(summaries);
     s.agents_storable = std::ranges::all_of(terms.facts.agents.ranks, able);
     const int by_messages = aggregators_by_messages(s);
@@ -387,7 +385,7 @@ Plan plan_without_ranks(Direction direction, AllSummaries summaries, const Nodes
     if (domains.by_agent && s.reads()) route.ahead = {options.max_acc, s.facts->agents.block};
     plan.loads = loads_of(s.direction, s.hull, s.bytes);
     if (plan.method->layers_part().local_aggregators)
-        add_layers(plan, summaries, nodes, options, sharing.shared_memory, audience);
+        add_layers(plan, summaries, nodes, options, plan.method->has_windows(s), audience);
     if (loads_are_shared(s, plan)) plan.loads = Loads::by_any_rank;
     const bool of_node = schedule.slots == Schedule::of_node;
     const int own_slots = of_node ? slots_of_node(s, plan) : schedule.slots;

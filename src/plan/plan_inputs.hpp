@@ -35,7 +35,7 @@ struct PlanInputs {
     Bytes slot_most = INT64_MAX;  ///< limit for sub-buffers of aggregators that receive messages
     double hulls = 0;             ///< bytes: sum of the lengths of all ranks' hulls
     /// Bytes: sum of the lengths of the hulls of all groups that a local aggregator serves. 0 on
-    /// one node.
+    /// one node, unless a method with two layers was requested.
     double group_hulls = 0;
     /// The locality with even file domains of `aggregators` aggregators. Not set if data is assumed
     /// to spread evenly over all nodes.
