@@ -179,6 +179,28 @@ TEST(JobLocks, AHandleThatCouldNotTestLocksLosesNothingToOneThatFillsHoles) {
     }
 }
 
+/// The first handle fills holes under locks of the job, so the second one needs them, whatever its
+/// hint says.
+TEST(JobLocks, AHintForFileLocksLosesNothingToAHandleThatFillsHolesUnderTheJobs) {
+    for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+        SCOPED_TRACE(seed);
+        Cluster cluster;
+        SimLocks job;
+        std::uint64_t holes_read = 0;
+        on_cluster(cluster, job, seed, [&](Process& process) {
+            auto file = process.open(false, kCreate, {{"oratorio_method", "two_phase"}});
+            auto other = process.open(false, kCreate, {{"oratorio_locks", "file"}});
+            ASSERT_TRUE(file.ok() && other.ok());
+            write_and_fill_beside(**file, **other, process.rank());
+            holes_read += (*file)->stats().hole_reads;
+            EXPECT_EQ(kind_of((*other)->close()), ErrorKind::none);
+            EXPECT_EQ(kind_of((*file)->close()), ErrorKind::none);
+        });
+        EXPECT_EQ(text_of(cluster.disk), expected_pieces());
+        EXPECT_GT(holes_read, 0U);
+    }
+}
+
 TEST(JobLocks, SievedWritesOfAllNodesKeepEachOthersBytes) {
     for (std::uint64_t seed = 1; seed <= 6; ++seed) {
         SCOPED_TRACE(seed);
