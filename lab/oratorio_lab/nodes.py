@@ -61,7 +61,7 @@ DIALECTS = {
 
 
 class NoNodesError(OratorioError):
-    """This machine does not allow emulated nodes; the text says why."""
+    """Raised if this machine does not allow emulated nodes; the message says why."""
 
 
 def _run(inside: tuple[str, ...], command: str) -> None:

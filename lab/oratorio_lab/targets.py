@@ -13,7 +13,7 @@ from oratorio_lab import building
 
 
 class TargetError(OratorioError):
-    """A program that cannot be built; the text says why."""
+    """Raised if a program cannot be built; the message says why."""
 
 
 def build(target: str, folder: str) -> Path:

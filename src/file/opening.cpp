@@ -69,14 +69,14 @@ OpenMode mode_of(const OpenCall& call, const Hints& hints) {
             .direct_write = hints.plan.direct_write};
 }
 
-/// A file that was made before the first open, or why it wasn't made.
+/// The result of creating a file before its first open.
 struct NewFile {
     StripedFile file;
     std::vector<LayoutPart> layout;  ///< the layout that was chosen here; empty if none was
 };
 
-/// Makes the file with a layout of several parts, unless somebody has chosen a layout or the rule
-/// allows the file only one target.
+/// Makes the file with a layout of several parts, unless the folder has a layout of its own or the
+/// rule allows the file only one target.
 NewFile make_with_chosen_layout(const std::string& path, long file_system, const Hints& hints,
                                 int nodes) {
     if (has_chosen_layout(path, file_system)) return {};
@@ -89,7 +89,7 @@ NewFile make_with_chosen_layout(const std::string& path, long file_system, const
     return {file, std::move(layout)};
 }
 
-/// Makes a file that doesn't exist, if hints say how it is to be striped.
+/// Creates a file that doesn't exist, if hints ask for a layout.
 NewFile make_new(const std::string& path, long file_system, const Hints& hints, int nodes) {
     const Striping wanted{hints.plan.striping_unit, hints.plan.striping_factor,
                           hints.start_iodevice};
@@ -97,7 +97,7 @@ NewFile make_new(const std::string& path, long file_system, const Hints& hints, 
     return {make_striped(path, file_system, hints.file_permissions, wanted), {}};
 }
 
-/// Returns true if hints say how a new file is to be striped.
+/// Returns true if hints ask for a layout of new files.
 bool lays_out(const Hints& hints) {
     return hints.striping == StripingChoice::automatic || hints.plan.striping_unit > 0 ||
            hints.plan.striping_factor > 0 || hints.start_iodevice >= 0;

@@ -39,9 +39,9 @@ std::string layout_text(std::span<const LayoutPart> layout) {
 std::string StripingAdvice::sentence() const {
     return "striping: " + size_text(bytes) + " on " + targets_text(targets) + "; " +
            std::to_string(proposed) + " would be better" +
-           (known ? "" : " if the file system has so many") +
+           (known ? "" : " if the file system has that many") +
            ": hint striping_factor=" + std::to_string(proposed) + ", or " + command +
-           " on the folder before the file is made";
+           " on the folder before the file is created";
 }
 
 std::optional<StripingAdvice> striping_advice(const OpenedFile& file, const Hints& hints,

@@ -40,7 +40,7 @@ constexpr SiteVariable kSiteVariables[]{
      "ROMIO_PRINT_HINTS",
      "the same as ROMIO_PRINT_HINTS; the hint romio_aggregator_list lists the ranks"},
     {"MPICH_MPIIO_STATS", "Cray MPICH", Rule::summarizes, "ORATORIO_EXPLAIN",
-     "each close prints a summary of all ranks on standard error; 2 means the same as 1 "
+     "each close prints a summary for all ranks to standard error; 2 acts like 1 "
      "(ORATORIO_TRACE records each rank)"},
     {"MPICH_MPIIO_TIMERS", "Cray MPICH", Rule::summarizes, "ORATORIO_EXPLAIN",
      "the same as MPICH_MPIIO_STATS; the summary includes the times"},

@@ -244,7 +244,8 @@ Result<std::unique_ptr<Store>> open_threaded(const std::string& path, const Open
 
 /// Opens a store like posix that bypasses everything this machine caches of the file: when submit
 /// returns, exactly the bytes written are on the server, and reads ask the server. For file systems
-/// whose clients don't keep their caches coherent. Correct on all file systems, slow on local ones.
+/// whose clients don't keep their caches coherent. It is correct on all file systems, but slow on
+/// local ones.
 Result<std::unique_ptr<Store>> open_uncached(const std::string& path, const OpenMode& mode);
 
 /// Returns the identity of the file that `path` currently names, following links.

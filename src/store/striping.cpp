@@ -206,25 +206,25 @@ void put(std::vector<std::byte>& bytes, std::size_t at, const Record& record) {
 std::vector<std::byte> layout_in_parts(std::span<const LayoutPart> parts) {
     constexpr std::size_t kEach = sizeof(LustrePart) + sizeof(LustreLayout);
     std::vector<std::byte> bytes(sizeof(LustreComposite) + parts.size() * kEach);
-    LustreComposite all;
-    all.size = static_cast<std::uint32_t>(bytes.size());
-    all.parts = static_cast<std::uint16_t>(parts.size());
-    put(bytes, 0, all);
-    std::size_t entry = sizeof all;
-    std::size_t own = sizeof all + parts.size() * sizeof(LustrePart);
+    LustreComposite header;
+    header.size = static_cast<std::uint32_t>(bytes.size());
+    header.parts = static_cast<std::uint16_t>(parts.size());
+    put(bytes, 0, header);
+    std::size_t entry_at = sizeof header;
+    std::size_t layout_at = sizeof header + parts.size() * sizeof(LustrePart);
     std::uint64_t begin = 0;
     for (const LayoutPart& part : parts) {
         const std::uint64_t end =
             part.end == INT64_MAX ? UINT64_MAX : static_cast<std::uint64_t>(part.end);
-        put(bytes, entry,
+        put(bytes, entry_at,
             LustrePart{.extent = {begin, end},
-                       .offset = static_cast<std::uint32_t>(own),
+                       .offset = static_cast<std::uint32_t>(layout_at),
                        .size = sizeof(LustreLayout)});
         LustreLayout layout = plain_layout({.targets = part.targets});
         layout.pattern = kStriped;
-        put(bytes, own, layout);
-        entry += sizeof(LustrePart);
-        own += sizeof(LustreLayout);
+        put(bytes, layout_at, layout);
+        entry_at += sizeof(LustrePart);
+        layout_at += sizeof(LustreLayout);
         begin = end;
     }
     return bytes;
@@ -284,8 +284,8 @@ bool has_chosen_layout(const std::string& path, long file_system) {
     const std::string folder = folder_of(path);
     const auto own = layout_on_lustre(folder);
     if (!own) return true;
-    LustreComposite all;
-    if (take(*own, 0, all) && all.magic == kComposite) return true;
+    LustreComposite header;
+    if (take(*own, 0, header) && header.magic == kComposite) return true;
     if (own->empty()) return false;
     const auto of_root = layout_on_lustre(root_above(folder));
     return !of_root || *of_root != *own;

@@ -16,8 +16,8 @@ struct TargetLimits {
     int nodes = 1;             ///< nodes whose ranks access the file
 };
 
-/// Returns how many targets a file of `size` bytes should have: one for each GiB, but at most eight
-/// for each node, and no more than the file system has.
+/// Returns how many targets a file of `size` bytes should have: one per GiB, limited to eight per
+/// node and to the targets of the file system.
 [[nodiscard]] std::int64_t proposed_targets(Bytes size, const TargetLimits& limits);
 
 /// A part of a file that has its own number of targets.
@@ -27,9 +27,9 @@ struct LayoutPart {
 
     bool operator==(const LayoutPart&) const = default;
 };
-/// Returns a layout for a file of unknown size. It has more targets in later parts, each as many as
-/// proposed_targets() returns for a file that ends with that part; the last part has the largest
-/// number that the limits allow. REQUIRES: limits.targets is known.
+/// Returns a layout for a file of unknown size. Each part has the number of targets that
+/// proposed_targets() returns for a file that ends with it; the last part has the largest number
+/// that the limits allow. REQUIRES: limits.targets is known.
 [[nodiscard]] std::vector<LayoutPart> growing_layout(const TargetLimits& limits);
 
 }  // namespace oratorio

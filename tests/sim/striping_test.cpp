@@ -354,15 +354,16 @@ TEST_F(StripedFiles, CloseReportsHowManyTargetsWouldBeBetter) {
     EXPECT_EQ(told_of(path, 40 * kGiB, {}),
               start +
                   "6 would be better: hint striping_factor=6, or lfs setstripe -c 6 "
-                  "on the folder before the file is made\n");
+                  "on the folder before the file is created\n");
     EXPECT_EQ(told_of(path, 0, {}), "") << "the file had bytes when it was opened";
     EXPECT_EQ(told_of(path, 40 * kGiB, {{"oratorio_striping", "off"}}), "");
     EXPECT_EQ(told_of(path, 0, {{"striping_factor", "1"}}), "");
     file_system.targets = 0;
-    EXPECT_EQ(told_of(path, 40 * kGiB, {}), start +
-                                                "8 would be better if the file system has so many: "
-                                                "hint striping_factor=8, or lfs setstripe "
-                                                "-c 8 on the folder before the file is made\n");
+    EXPECT_EQ(told_of(path, 40 * kGiB, {}),
+              start +
+                  "8 would be better if the file system has that many: "
+                  "hint striping_factor=8, or lfs setstripe "
+                  "-c 8 on the folder before the file is created\n");
 }
 
 TEST_F(StripedFiles, CloseReportsNothingIfTheTargetsAreEnough) {
@@ -388,10 +389,10 @@ TEST_F(StripedFiles, OnBeegfsCloseReportsHowManyTargetsWouldBeBetter) {
         EXPECT_EQ(told_of(path(), 5 * kGiB, {{"oratorio_striping", hint}}),
                   path() +
                       ": striping: 5 GiB on 2 storage targets; 5 would be better if the file "
-                      "system has so "
+                      "system has that "
                       "many: hint striping_factor=5, or beegfs-ctl --setpattern --numtargets=5 on "
                       "the folder "
-                      "before the file is made\n");
+                      "before the file is created\n");
         ASSERT_EQ(::truncate(path().c_str(), 0), 0);
     }
 }

@@ -23,7 +23,8 @@ def add_options(parser: Parser) -> None:
     parser.add_argument(
         "--method",
         metavar="METHOD,...",
-        help="Compare these methods in addition to the host's MPI-IO and auto; some usual ones if not given.",
+        help="Compare these methods in addition to the host's MPI-IO and auto. The default is a short list "
+        "of common methods.",
     )
     parser.add_argument(
         "--hint", metavar="KEY=VALUE", action="append", default=[],
@@ -32,12 +33,12 @@ def add_options(parser: Parser) -> None:
     parser.add_argument("--all", action="store_true", help="Compare all methods of docs/user/methods.md.")
     parser.add_argument(
         "--repeat", type=int, default=10, metavar="N",
-        help="At most this many runs of each method, in turns with the host's; fewer if the confidence "
-        "intervals of their times separate earlier. %(default)s if not given.",
+        help="Run each method at most this many times, alternating with the host's MPI-IO; stop earlier "
+        "if the confidence intervals of their times separate. %(default)s if not given.",
     )  # fmt: skip
     parser.add_argument(
         "--budget", type=float, metavar="SECONDS",
-        help="Start no further turn after this time; by default only --repeat ends the comparison.",
+        help="Start no further run after this time. By default, only --repeat ends the comparison.",
     )  # fmt: skip
     parser.add_argument(
         "--timeout", type=float, default=600.0, metavar="SECONDS",

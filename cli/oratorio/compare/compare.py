@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`oratorio compare`: runs a program in turns with the host's own MPI-IO and with each method, until their
+"""`oratorio compare`: runs a program alternately with the host's own MPI-IO and each method, until their
 times separate (docs/user/compare.md)."""
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ HOST, AUTO = "host", "auto"
 
 
 class CompareError(OratorioError):
-    """Nothing can be compared; the text states the reason."""
+    """Raised if nothing can be compared; the message says why."""
 
 
 @dataclass

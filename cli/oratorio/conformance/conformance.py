@@ -35,7 +35,7 @@ BROKEN = (WRONG, CRASH, HANG)
 
 
 class ConformanceError(OratorioError):
-    """The rules cannot run; the text states the reason."""
+    """Raised if the rules cannot run; the message says why."""
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ VERSION_SECONDS = 20  # time limit of a launcher that is asked for its version
 
 
 class LaunchError(OratorioError):
-    """The command cannot run with Oratorio; the text says why and what to do."""
+    """Raised if the command cannot run with Oratorio; the message says why and what to do."""
 
 
 @dataclass(frozen=True)

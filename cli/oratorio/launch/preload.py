@@ -22,7 +22,7 @@ BREAKING = frozenset(" \t\n:,;$")
 
 
 class PreloadError(OratorioError):
-    """The library cannot be preloaded from its path; the text says what to do."""
+    """Raised if the library cannot be preloaded from its path; the message says what to do."""
 
 
 def _is_whole(path: Path) -> bool:

@@ -16,7 +16,7 @@ from oratorio.errors import OratorioError
 
 
 class ComparedError(OratorioError):
-    """The file has no results of `oratorio compare`; the text states the reason."""
+    """Raised if a file has no results of `oratorio compare`; the message says why."""
 
 
 @dataclass(frozen=True)

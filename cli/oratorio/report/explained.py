@@ -75,8 +75,8 @@ class Explained:
 
 
 def objects_of(lines: str) -> Iterator[dict[str, Any]]:
-    """Yields the JSON object of each line; any other line becomes a remark, unless it is empty or the
-    beginning of an object, as a full disk leaves it."""
+    """Yields the JSON object of each line. Any other line becomes a remark, except an empty line and the
+    first part of an object, which a full disk may have cut off."""
     for line in lines.splitlines():
         try:
             said = json.loads(line)

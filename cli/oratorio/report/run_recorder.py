@@ -32,7 +32,7 @@ PASSED_ON = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 
 
 class RecordError(OratorioError):
-    """Nothing could be recorded; the text says why and what to do."""
+    """Raised if nothing could be recorded; the message says why and what to do."""
 
 
 def _with_room(folder: Path) -> Path:

@@ -22,7 +22,7 @@ SPANS = ("phase", "round", "detail")  # categories of the parts of an access; ot
 
 
 class TraceError(OratorioError):
-    """The file isn't a trace, or is incomplete; the text says which."""
+    """Raised if a file isn't a trace or is incomplete; the message says which."""
 
 
 @dataclass

@@ -13,7 +13,7 @@ UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 
 
 class BenchError(OratorioError):
-    """A benchmark cannot run; the text states the reason."""
+    """Raised if a benchmark cannot run; the message says why."""
 
 
 def numbers(text: str, option: str) -> tuple[int, ...]:
@@ -154,7 +154,7 @@ WORKLOADS = {
         ),
         Workload(
             "ship",
-            "Blocks of each rank at random in a file with room for more; independent calls.",
+            "Each rank accesses blocks at random places of a larger file, by independent calls.",
             (
                 Parameter("block", 4096, 512, "Size of a block in bytes."),
                 Parameter("blocks", 2000, 40, "Blocks per rank; 10 000 in the paper."),

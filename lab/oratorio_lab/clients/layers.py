@@ -29,7 +29,7 @@ cp -a /mnt/upper/. "$layer/"
 
 
 class NoClientsError(OratorioError):
-    """This machine cannot have such clients; the text states the reason."""
+    """Raised if this machine cannot have such clients; the message says why."""
 
 
 def checked(*words: str | Path, cwd: Path | None = None) -> str:

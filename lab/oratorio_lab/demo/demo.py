@@ -35,7 +35,7 @@ TIMEOUT_SECONDS = 600
 
 
 class DemoError(OratorioError):
-    """The demo cannot go on; the text states the reason."""
+    """Raised if the demo cannot continue; the message says why."""
 
 
 @dataclass(frozen=True)

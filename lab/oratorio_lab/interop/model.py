@@ -17,7 +17,7 @@ Row = TypeVar("Row")  # Neighbour or Application
 
 
 class MissingError(Exception):
-    """The neighbour cannot run here; the text says why, or how to get it."""
+    """Raised if a neighbour cannot run here; the message says why, or how to get it."""
 
 
 class WrongError(Exception):

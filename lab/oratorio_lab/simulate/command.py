@@ -218,7 +218,7 @@ def add_options(parser: Parser) -> None:
         help="Simulate the traced file whose path contains TEXT; by default, the one with the most data in "
         "collective accesses.",
     )
-    add("--rounds", type=within(1), default=3, help="Plan at most this many rounds, as a sample of all.")
+    add("--rounds", type=within(1), default=3, help="Plan a sample of at most this many rounds.")
     add(
         "--engine",
         default="closed",

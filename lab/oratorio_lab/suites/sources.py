@@ -22,7 +22,7 @@ FETCH_SECONDS = 300
 
 
 class SourceError(OratorioError):
-    """The source of a suite is not available; the text says why."""
+    """Raised if the source of a suite is not available; the message says why."""
 
 
 def call(*words: str, cwd: Path | None = None) -> str:
