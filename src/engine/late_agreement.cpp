@@ -5,7 +5,7 @@ namespace oratorio {
 
 Error after_failed_read(const Error& failed) {
     return Error::make(failed.kind,
-                       "nothing was done: a collective read before this call failed there")
+                       "nothing was done: an earlier collective read failed on that rank")
         .on(failed.rank);
 }
 

@@ -57,7 +57,7 @@ std::string end_text(const ExplainedEnd& end, int number) {
     const std::string time = seconds_text(end.seconds);
     if (end.error.kind != ErrorKind::none)
         return text + " failed after " + time + ": " + describe(end.error, "") + "\n";
-    if (end.cut_short) return text + " in " + time + "; the file ended before all was read\n";
+    if (end.cut_short) return text + " in " + time + "; the file ended before all data was read\n";
     if (!end.started) return text + " in " + time + rate_in_brackets(end.bytes, end.seconds) + "\n";
     return text + " in " + time + " beside the program's work" +
            rate_in_brackets(end.bytes, end.seconds, "at least ") + "\n";

@@ -21,7 +21,7 @@ class ByteType {
         if (chunks > INT_MAX) return Error::make(ErrorKind::count, "message too long");
         MPI_Datatype one = MPI_DATATYPE_NULL;
         if (auto made = check(host().Type_contiguous(static_cast<int>(chunk), MPI_BYTE, &one),
-                              "making a datatype");
+                              "creating a datatype");
             !made)
             return made.error();
         int lengths[2] = {static_cast<int>(chunks), static_cast<int>(bytes % chunk)};
@@ -31,7 +31,7 @@ class ByteType {
         int code = host().Type_create_struct(2, lengths, offsets, parts, &all.type_);
         if (code == MPI_SUCCESS) code = host().Type_commit(&all.type_);
         host().Type_free(&one);
-        if (auto made = check(code, "making a datatype"); !made) return made.error();
+        if (auto made = check(code, "creating a datatype"); !made) return made.error();
         return all;
     }
     template <class Byte>

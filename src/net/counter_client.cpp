@@ -69,7 +69,8 @@ Result<void> CounterConnection::connect() {
 
 Error CounterConnection::describe(const Error& failure) const {
     if (was_connected_)
-        return Error::make(ErrorKind::io, "rank 0 no longer answers for the shared file pointer",
+        return Error::make(ErrorKind::io,
+                           "rank 0's server of the shared file pointer no longer answers",
                            failure.system_errno);
     return Error::make(
         ErrorKind::unsupported_operation,

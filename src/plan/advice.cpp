@@ -87,7 +87,8 @@ std::string denser_read(const Plan& plan) {
                              plan.method->storage_part().buffered;
     if (!loads_holes || plan.all.span < kWaste * plan.all.bytes) return "";
     return "data that lies closer together: " + bytes_text(static_cast<double>(plan.all.span)) +
-           " are read for " + bytes_text(static_cast<double>(plan.all.bytes));
+           " of the file are read for " + bytes_text(static_cast<double>(plan.all.bytes)) +
+           " of data";
 }
 
 std::string larger_pieces(const Plan& plan) {
@@ -103,8 +104,8 @@ std::string more_data(const Plan& plan) {
     const double each = static_cast<double>(plan.all.bytes) / std::max(1, plan.all.ranks);
     if (each >= kSmallData) return "";
     return "more data in each call: " + bytes_text(each) +
-           (plan.collective ? " of a rank are little for a call of all ranks"
-                            : " are little for a call");
+           (plan.collective ? " per rank is little for a collective call"
+                            : " is little for a call");
 }
 
 std::string contiguous_memory(const Plan& plan) {

@@ -121,8 +121,9 @@ void add_calls(std::vector<PlanFact>& facts, const OwnCalls& calls) {
     add_ahead(facts, calls.ahead);
     if (calls.ranks_at_once > 0) {
         const std::string group = number(calls.ranks_at_once);
-        facts.push_back(
-            {"turns", "at most " + group + " at the storage, each lets in rank + " + group});
+        facts.push_back({"turns", "at most " + group +
+                                      " ranks at the storage at once; each then lets in rank + " +
+                                      group});
     }
 }
 

@@ -51,7 +51,7 @@ std::string_view needs_short_layouts(const PlanInputs& s) {
 
 std::string_view needs_mapping(const PlanInputs& s) {
     if (!s.facts->mappable) return "the file can't be mapped";
-    if (s.is_direct()) return "direct I/O goes past the page cache";
+    if (s.is_direct()) return "direct I/O bypasses the page cache";
     if (!s.facts->coherent) return "mappings of several nodes may not see each other";
     if (!s.reads() && !s.collective && !s.facts->alone)
         return "other ranks may extend the file during the access, which breaks mappings";

@@ -161,7 +161,7 @@ TEST(FileExplain, AReadBehindTheEndOfTheFileHasNoRate) {
             0);
     });
     ASSERT_GE(said.size(), 1u);
-    EXPECT_TRUE(says(said[0], "; the file ended before all was read\n")) << said[0];
+    EXPECT_TRUE(says(said[0], "; the file ended before all data was read\n")) << said[0];
     EXPECT_FALSE(says(said[0], "MiB/s")) << said[0];
 }
 

@@ -30,7 +30,7 @@ TEST(ExplainText, TheEndHasBytesRanksTimeAndRate) {
     end.direction = Direction::read;
     end.cut_short = true;
     EXPECT_EQ(end_text(end, 3),
-              "independent read 3: 512 MiB of rank 0 in 310 ms; the file ended before all was "
+              "independent read 3: 512 MiB of rank 0 in 310 ms; the file ended before all data was "
               "read\n");
     end.error = Error::make(ErrorKind::no_space, "write");
     EXPECT_TRUE(
