@@ -31,8 +31,8 @@ bool is_fortran_bottom(const void* buffer) {
     return buffer != nullptr && std::ranges::find(known, buffer) != known.end();
 }
 
-/// Converts a buffer argument to an address; MPI_BOTTOM of any language becomes null. MPI's writes
-/// declare the buffer const, and no part of the engine writes to the memory of a write.
+/// Converts a buffer argument to an address; MPI_BOTTOM of any language becomes null. Casting const
+/// away is safe, because the engine never writes to the buffer of a write.
 std::byte* address_of(const void* buffer) {
     return is_fortran_bottom(buffer) ? nullptr : static_cast<std::byte*>(const_cast<void*>(buffer));
 }
@@ -80,7 +80,8 @@ struct Moved {
         std::string text = "they progress in the program's calls that wait, test or use files";
         if (helpers.hook) text = "they progress whenever this MPI waits";
         return helpers.thread
-                   ? "a helper thread makes accesses without messages progress; else " + text
+                   ? "a helper thread makes accesses without messages progress; with messages, " +
+                         text
                    : text;
     }
 };
@@ -96,11 +97,11 @@ bool sees_completions() {
     return sees;
 }
 
-/// Decides how operations progress. The hint `calls` requests no helper thread. There is none if
-/// the host has a hook, because the host then calls Oratorio whenever it waits, even in MPI_Recv.
-/// Without a hook, or with MPI_THREAD_MULTIPLE (the hook would call MPI while other threads do),
-/// the thread is necessary: a rank that waits in MPI_Recv would hold up its accesses, and with them
-/// the other ranks, forever. Neither is possible during MPI_Finalize.
+/// Decides how operations progress. If the host has a hook, it calls Oratorio whenever it waits,
+/// even in MPI_Recv, so the hint `calls` can do without a helper thread. Without a hook, or with
+/// MPI_THREAD_MULTIPLE (the hook would call MPI while other threads do), the thread is necessary: a
+/// rank that waits in MPI_Recv would hold up its accesses, and with them the other ranks, forever.
+/// During MPI_Finalize neither hook nor thread is possible.
 Moved moved_how(const OpenFile& open) {
     const ProgressChoice wish = open.file->hints().progress;
     const bool ending = process().engine.is_shut_down();

@@ -16,9 +16,9 @@ namespace {
 /// Used in place of `block` by calls that don't wait, such as MPI_Test.
 struct NoBlocking {};
 
-/// Calls `attempt`, which reports whether it completed the program's requests: without a `block`
-/// once, else until it did. When none of Oratorio's operations is under way any more, calls `block`
-/// instead, the host's waiting call.
+/// Calls `attempt`, which reports whether it completed the program's requests: once if there is no
+/// `block`, else until it did. If none of Oratorio's operations is under way, calls `block`, the
+/// host's waiting call, instead.
 template <class Attempt, class Block>
 int complete(const Attempt& attempt, const Block& block) {
     if constexpr (std::is_same_v<Block, NoBlocking>) {

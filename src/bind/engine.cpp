@@ -112,9 +112,9 @@ void Engine::take_turn(Mover mover, Turn& turn) {
     }
 }
 
-/// Waits until more may be possible, but never for long, because messages ring no doorbell.
-/// `beside`: called by the helper thread, which leaves the core to others. `fruitless`: turns in a
-/// row without progress, this one included.
+/// Waits until an operation may be able to progress, but never for long, because arriving messages
+/// ring no doorbell. `beside`: called by the helper thread, which leaves the core to others.
+/// `fruitless`: turns in a row without progress, this one included.
 void Engine::wait(const Turn& turn, bool beside, int fruitless) {
     constexpr int kYields = 64;
     if (turn.moved) return;

@@ -33,7 +33,7 @@ class InCall {
 struct Helpers {
     bool thread = false;
     bool hook = false;        ///< the host steps operations whenever it waits
-    bool at_leisure = false;  ///< a thread about to check for work isn't woken
+    bool at_leisure = false;  ///< a thread that will soon check for work anyway isn't woken
     bool full = false;        ///< the thread may call MPI as well
 };
 

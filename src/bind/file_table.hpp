@@ -38,7 +38,8 @@ class FileTable {
     [[nodiscard]] static std::intptr_t number_of(MPI_File fh) {
         return reinterpret_cast<std::intptr_t>(fh);
     }
-    /// Returns a number from 0 on that no other open file has; closed files' numbers are reused.
+    /// Returns the number of a handle's slot, from 0. No two open files have the same number; those
+    /// of closed files are reused.
     [[nodiscard]] static int place_of(MPI_File fh) {
         return static_cast<int>(number_of(fh) & 0xffff);
     }

@@ -5,7 +5,7 @@
 #include <climits>
 
 #include "bind/mpi_types.hpp"
-#include "procedures.hpp"  // generated: every procedure declared, also those that this mpi.h lacks
+#include "procedures.hpp"  // generated: declares all procedures, also those that this mpi.h lacks
 
 namespace oratorio::bind {
 

@@ -151,8 +151,8 @@ int on_finalize(MPI_Comm, int, void*, void*) {
 }
 
 /// Calls `ask`. If the host finds that `type` isn't a datatype, returns that error and keeps it
-/// from the handler of MPI_COMM_SELF. The guard for that takes longer than the answer where threads
-/// may call MPI, so it is left out for the datatypes that this thread last found valid.
+/// from the handler of MPI_COMM_SELF. Where threads may call MPI, the guard for that costs more
+/// than `ask` itself, so it is left out for datatypes that this thread recently found valid.
 template <class Ask>
 auto of_valid(MPI_Datatype type, const Ask& ask) {
     thread_local std::array<MPI_Datatype, 16> last{};

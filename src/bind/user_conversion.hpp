@@ -29,8 +29,8 @@ struct UserRepresentation {
 };
 
 /// Returns a function that finds sizes by the representation's extent function, which is called
-/// once for each predefined datatype as long as the result lives. That function returns
-/// ErrorKind::conversion if the extent function fails or returns no positive extent.
+/// once for each predefined datatype as long as the result lives. The result fails with
+/// ErrorKind::conversion if the extent function fails or returns an extent that isn't positive.
 /// `representation` outlives the result.
 [[nodiscard]] FileSize sizes_in(const UserRepresentation& representation);
 

@@ -24,7 +24,7 @@ struct Routine {
     bool told = false;
 };
 /// The routine that this thread is in. Every call uses it several times, so it has the faster model
-/// of thread-local memory, which is only for a few bytes.
+/// of thread-local memory, which has room for a few bytes only.
 [[gnu::tls_model("initial-exec")]] thread_local Routine routine;
 
 /// Tells the user that this rank has waited for a long time. The higher ranks wait longer before
