@@ -205,9 +205,9 @@ void ListWork::start_staged() {
     stage(std::min(static_cast<Bytes>(staging_.size()), allowed_ - taken_));
 }
 
-/// Starts a batch with the next round of a sliced plan (plan/domains): a little of each of the
-/// file's parts that interleave in memory. Memory fetched into the cache for one part is then still
-/// there for the others.
+/// Starts a batch with the next round of a sliced plan (plan/domains), which has a little of each
+/// of the file's parts that interleave in memory: memory fetched into the cache for one part is
+/// then still there for the others.
 void ListWork::start_slice() {
     const Region region = plan_.region(0, round_++);
     for (std::int64_t i = 0; i < region.count; ++i) {

@@ -35,7 +35,7 @@ std::optional<AheadRanges::Range> RoundRanges::next() {
     return std::nullopt;
 }
 
-/// Returns the hull of what the ranks' hulls have in common with an extent.
+/// Returns the hull of the intersections of the ranks' hulls with an extent.
 Extent RoundRanges::wanted_of(Extent extent) const {
     Extent wanted;
     if (extent.empty()) return wanted;

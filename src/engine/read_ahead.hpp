@@ -15,7 +15,7 @@
 
 namespace oratorio {
 
-/// The ranges that an access will touch, in the order in which it will.
+/// The ranges that an access will touch, in the order of access.
 class AheadRanges {
   public:
     struct Range {

@@ -151,7 +151,8 @@ bool Run::planning_done() {
         context_.file.tuning.meet();
         entered_ = 0;
     }
-    if (!sent && sends_messages()) {  // only a caller that may send messages continues, at once
+    // From here on, messages are sent: only a caller that may send them continues, at once.
+    if (!sent && sends_messages()) {
         moves_left_ = 0;
         return false;
     }

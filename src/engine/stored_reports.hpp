@@ -36,8 +36,8 @@ class StoredReports {
   public:
     StoredReports() = default;
     explicit StoredReports(const StoredReport& mine) : gathering_(mine) {}
-    /// Returns Step::done when all reports are gathered; an error comes from the transport. Must
-    /// not move until then.
+    /// Returns Step::done when all reports are gathered; an error comes from the transport. The
+    /// object must not move until then.
     Result<Step> step(Transport& transport) { return gathering_.step(transport); }
     /// Returns the bytes of `access` that were stored, according to the gathered reports. REQUIRES:
     /// step() has returned Step::done.

@@ -336,12 +336,12 @@ bool TwoPhaseWork::may_load(const Slot& slot, std::int64_t i) {
     while (ahead_ && position > allowed_) {
         if (transfer_->outstanding() > 0) return false;
         const std::int64_t next = ahead_->move_on();
-        allowed_ = next > allowed_ ? next : INT64_MAX;  // all is allowed behind the last range
+        allowed_ = next > allowed_ ? next : INT64_MAX;  // past the last range, all is allowed
     }
     return true;
 }
 
-/// Returns true if a round may be loaded. Read-ahead needs the rounds in order.
+/// Returns true if the slot's round may be loaded now. With read-ahead, rounds are loaded in order.
 bool TwoPhaseWork::loads_next(const Slot& slot) const {
     return !ahead_ || std::ranges::none_of(slots_, [&](const Slot& other) {
         const bool before = other.phase == Phase::expecting || other.phase == Phase::awaiting ||
