@@ -68,7 +68,7 @@ void place(PlacedAccess& placed, const View& view, const Result<Offset>& start) 
 
 }  // namespace
 
-/// A call that has begun: its access has a place, and may have been moved already.
+/// The state of a call that has begun: its access has a place, and its data may have been moved.
 struct File::Begun {
     bool waits = false;    ///< the caller waits for the outcome
     Nanoseconds time = 0;  ///< when the call began, if this rank explains accesses

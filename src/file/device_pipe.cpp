@@ -80,7 +80,7 @@ void DevicePipe::begin_piece() {
 void DevicePipe::end_piece() {
     const Outcome piece = run_->outcome();
     all_go_on_ = run_->goes_on();
-    if (run_->ends_late()) collective_ = false;  // the other ranks have gone on by themselves
+    if (run_->ends_late()) collective_ = false;  // the other ranks don't wait for this one
     run_.reset();
     note(piece.error);
     if (writes()) {

@@ -19,7 +19,7 @@ namespace oratorio {
 
 namespace {
 
-/// Returns a hash of a text (FNV-1a). It is equal on all ranks for equal texts.
+/// Returns a hash of a string (FNV-1a). It is equal on all ranks for equal strings.
 std::uint64_t hash(std::string_view text) {
     std::uint64_t sum = 14695981039346656037u;
     for (const unsigned char c : text) sum = (sum ^ c) * 1099511628211u;

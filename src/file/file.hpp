@@ -123,7 +123,7 @@ struct OpenCall {
     bool inline_agents = false;
 };
 
-/// An access of at most this many bytes takes less time to move than to wake a thread for.
+/// Moving at most this many bytes takes less time than waking a thread.
 inline constexpr Bytes kSmallAccess = 64 << 10;
 
 class AccessExplainer;

@@ -50,8 +50,8 @@ std::uint64_t bits(const AccessMode& mode) {
     return sum;
 }
 
-/// Collective. Makes the first agreement of an open. Returns an error unless all ranks are free of
-/// errors and want the same access mode.
+/// Collective. Makes the first agreement of an open. Returns an error if some rank has one, or if
+/// the ranks want different access modes.
 Result<void> agree_to_open(Transport& ranks, const Error& mine, std::uint64_t wanted) {
     const AllEqual same{wanted};
     std::array words{key_of(mine, ranks.topology().rank), same.value, same.turned};
@@ -429,8 +429,8 @@ Result<std::unique_ptr<File>> File::open(std::shared_ptr<Workspace> workspace,
     if (state->hints->learn == LearnChoice::keep && state->tuning.measures())
         state->learned_file = call.learned_file;
     if (file.found->traced) state->trace.start(call.trace, ranks.topology().size);
-    // A rank itself locks the bytes that it ships, and the agent is another owner of locks. So
-    // mandatory locks would deny the agent's accesses.
+    // A rank itself locks the bytes that it ships. The agent's accesses have another lock owner, so
+    // mandatory locks would deny them.
     const bool denied = has_mandatory_locks(file.found->file_system) && !state->locks.are_of_job();
     if (auto started = state->agents.start(call, state->hints.agreed(), *state->store, denied);
         !started)

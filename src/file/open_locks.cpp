@@ -95,8 +95,8 @@ void OpenLocks::use_job_locks(const OpenCall& call, const LockOffer& offer,
     const auto file_system = static_cast<long>(offer.file.file_system);
     const bool usable =
         found.lockable && !has_mandatory_locks(file_system) && !has_slow_locks(file_system);
-    // Another handle that fills holes may hold only the file system's locks: nobody knows whether
-    // they are visible here, or the hint asked for the job's locks on this handle alone.
+    // Another handle that fills holes may hold only the file system's locks: either it is unknown
+    // whether they are visible here, or the hint asked for the job's locks on this handle alone.
     const bool beside = !found.sole || found.others || found.deferred;
     const bool mixed = offer.reason == LockReason::untested ||
                        (offer.reason == LockReason::asked_for_job && beside);

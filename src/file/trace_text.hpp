@@ -43,7 +43,7 @@ class TraceText {
     const Nodes& nodes_;
     std::vector<NodeClock> clocks_;
     std::string name_;       ///< the file's name, without folders
-    Nanoseconds unix_ = 0;   ///< how far rank 0's clock is behind the time since 1970
+    Nanoseconds unix_ = 0;   ///< Unix time minus rank 0's clock
     std::string number_;     ///< number of the section, as text
     TraceHello hello_;       ///< header of the current rank
     Nanoseconds ahead_ = 0;  ///< how far the rank's clock is ahead of the trace's times
