@@ -43,7 +43,8 @@ struct flock lock_of(Extent range, int type) {
 }
 
 /// Returns the write-back errors since the descriptor's last sync, which close(2) doesn't report.
-/// Waits for write-back past the end of any file, which takes no time but reports the errors.
+/// Waits for the write-back of a byte past the end of any file, which takes no time but reports
+/// them.
 Result<void> failed_writes(int descriptor) {
     constexpr Offset kBehindAll = Offset{1} << 62;
     if (::sync_file_range(descriptor, kBehindAll, 1, SYNC_FILE_RANGE_WAIT_BEFORE) == 0) return {};
@@ -177,8 +178,8 @@ Result<void> DescriptorStore::sync() {
                        EROFS);
 }
 
-// Uses open file description locks: unlike the older kind they work between threads, and closing
-// another descriptor of the same file doesn't drop them.
+// Uses open file description locks: unlike traditional POSIX locks, they work between threads, and
+// closing another descriptor of the same file doesn't drop them.
 Result<void> DescriptorStore::lock(Extent range, bool lock, bool exclusive) {
     if (range.empty()) return {};  // a length of 0 would mean "to the end of the file"
     // The system refuses shared locks on a write-only descriptor.

@@ -35,8 +35,8 @@ int protection(bool write) {
     return write ? PROT_READ | PROT_WRITE : PROT_READ;
 }
 
-// Calls the kernel directly, not the C library, where an MPI library's memory hooks (UCX) record
-// each munmap in 150 bytes, which only long messages would free. This code sends no messages.
+// Calls the kernel directly, because MPI libraries (UCX) hook the C library's munmap and record
+// each call in 150 bytes, which only a long message would free. No message is sent from a mapping.
 void* map(std::size_t length, bool write, int descriptor, Offset from) {
     return reinterpret_cast<void*>(
         ::syscall(SYS_mmap, nullptr, length, protection(write), MAP_SHARED, descriptor, from));

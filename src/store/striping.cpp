@@ -169,7 +169,7 @@ constexpr const char* kUnstriped =
     "hints striping_unit, striping_factor, start_iodevice: the file system did not apply them";
 constexpr const char* kUnchosen = "hint oratorio_striping: the file system did not apply a layout";
 
-/// Makes the file with that layout. `failure` says what didn't happen if the layout is refused.
+/// Makes the file with that layout. `failure` is the error's text if the layout is refused.
 StripedFile make_on_lustre(const std::string& path, int permissions,
                            std::span<const std::byte> layout, const char* failure) {
     constexpr int kOwned = S_IRUSR | S_IWUSR;
