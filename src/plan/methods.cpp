@@ -191,7 +191,7 @@ std::string_view refuses_thin(const Method& method, const PlanInputs& s) {
                : "";
 }
 
-/// Returns the form of a method of the table in which the access uses it.
+/// Returns the method's combined form if that applies to the access, else the method itself.
 const Method& form_of(const Method& method, const PlanInputs& s) {
     const Method* const combined = method.combined;
     return combined != nullptr && combined->refuses(s).empty() ? *combined : method;

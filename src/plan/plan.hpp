@@ -56,7 +56,7 @@ class RankRegions {
 };
 
 /// Maximum number of rounds of one aggregator in progress at once. Shared memory of a node and
-/// reports of failures have this many places.
+/// reports of failures have room for this many.
 inline constexpr int kSlotsMost = 8;
 
 /// Read-ahead: byte ranges, one per block of the file, that are announced to the storage before
