@@ -38,8 +38,9 @@ class Agents {
     /// is reported as the reply's error. Returns true if the agent reads the request from memory
     /// that it shares with this rank.
     virtual bool ship(const Shipment& shipment) = 0;
-    /// Waits until a shipped request is done, in any order. Returns the number of replies in `out`;
-    /// 0 if no request is outstanding. The data of a completed read is in its request's buffer.
+    /// Waits until some shipped request is done, whichever it is. Returns the number of replies in
+    /// `out`; 0 if no request is outstanding. The data of a completed read is in its request's
+    /// buffer.
     virtual std::size_t reap(std::span<ReplyHead> out) = 0;
 };
 

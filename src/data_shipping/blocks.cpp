@@ -23,8 +23,8 @@ BoundRun BoundRuns::next(Bytes bytes_max) {
     return {};
 }
 
-/// Advances to a block of this agent, as far as the layout can be searched by offset. Returns false
-/// at the end.
+/// Advances to the next data in a block of this agent if the layout can be searched by offset;
+/// otherwise stays, and next() tests each run. Returns false at the end of the range.
 bool BoundRuns::find_mine() {
     if (cursor_.tell_size() >= to_) return false;
     if (!searchable_) return true;

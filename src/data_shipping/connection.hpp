@@ -15,7 +15,7 @@ namespace oratorio {
 
 class AgentConnection {
   public:
-    /// A complete request; owns its buffer. A request in memory that the rank shares arrives as its
+    /// A whole request; owns its buffer. A request in memory that the rank shares arrives as its
     /// head alone.
     struct Request {
         RequestHead head;

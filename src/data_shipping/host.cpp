@@ -97,7 +97,8 @@ void AgentHost::run(std::size_t thread) {
     }
 }
 
-/// Waits until a request is complete. Returns nothing if the threads must end.
+/// Waits until a whole request has arrived, and returns it. Returns nothing if the threads must
+/// end.
 std::optional<AgentHost::Work> AgentHost::lead() {
     std::vector<pollfd> watched;
     for (;;) {
@@ -115,7 +116,7 @@ std::optional<AgentHost::Work> AgentHost::lead() {
     }
 }
 
-/// Returns the first complete request. Other ready connections are still ready in the next call.
+/// Returns the first whole request. Other ready connections are still ready in the next call.
 std::optional<AgentHost::Work> AgentHost::look(std::span<const pollfd> watched) {
     const std::size_t count = connections_.size();
     const std::size_t most = connections_max();
@@ -162,8 +163,8 @@ AgentConnection::Receipt AgentHost::serve(Work& work, int ready) {
     return (ready & ~POLLOUT) != 0 ? connection.receive(work.request) : Receipt::waits;
 }
 
-/// Finds the file of a complete request, and the parts of a request in shared memory. Returns false
-/// if there are none; the rank is then disconnected.
+/// Finds the file of a whole request, and the parts of a request in shared memory. Returns false if
+/// there are none; the rank is then disconnected.
 bool AgentHost::begin(Work& work) {
     AgentConnection::Request& request = work.request;
     const std::lock_guard serving(serving_);

@@ -3,8 +3,9 @@
 // open files, so that their cost doesn't grow with the number of files (data shipping). The threads
 // never call MPI, so they serve while the rank's program computes, at any level of thread support.
 //
-// One thread at a time leads: it waits for requests from all ranks. Once a request is complete, it
-// lets the next thread lead, performs the request on a store of its own and sends the reply itself.
+// One thread at a time leads: it waits for requests from all ranks. Once a whole request has
+// arrived, it lets the next thread lead, performs the request on a store of its own and sends the
+// reply itself.
 #pragma once
 
 #include <chrono>
