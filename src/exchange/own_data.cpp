@@ -111,7 +111,6 @@ std::size_t OwnData::next(const Region& region, std::span<std::byte> table_and_p
     return table.bytes();
 }
 
-/// Returns true if the run that was just taken is part of a piece that would fit into `most` bytes
 /// Returns the next run in the current extent. If there is none, enters the next extent and returns
 /// a run with count 0.
 StridedRun OwnData::next_run(const Region& region, Bytes most) {
