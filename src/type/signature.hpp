@@ -68,7 +68,7 @@ class Signature {
     [[nodiscard]] int depth() const { return depth_; }
     /// Returns true if every element has a size in the file.
     [[nodiscard]] bool has_file_form() const { return has_file_form_; }
-    /// Returns the amount of as many first whole elements as have together at most `limit` of one
+    /// Returns the amount of the longest prefix of whole elements that has at most `limit` of one
     /// measure: &Amount::elements, &Amount::memory or &Amount::file.
     [[nodiscard]] Amount first(std::int64_t Amount::*measure, std::int64_t limit) const;
     /// Returns the amount of the elements before the first one that begins at or after position
