@@ -165,8 +165,8 @@ int start(const AccessForm& form, MPI_Request* request, MPI_File fh) {
         const bool small = call.memory.size() <= kSmallAccess;
         if (small && !operation->done() && !Requests::unfinished())
             file.file->progress(Mover::program);
-        // During MPI_Finalize, perhaps no later call steps the operation. It needs no other rank,
-        // so it is finished now.
+        // During MPI_Finalize there may be no later call to step the operation. It needs no other
+        // rank, so it is finished now.
         if (!form.collective && process().engine.is_shut_down()) file.file->finish(operation);
         keep_moving(open, small, operation);
         if (request == nullptr || refused)
@@ -183,7 +183,7 @@ int start(const AccessForm& form, MPI_Request* request, MPI_File fh) {
                                "nonblocking access: the host MPI can't create a request");
         });
     }
-    // The access may be done already, and perhaps no later call reports that.
+    // The access may be done already, and there may be no later call to report it.
     process().requests.complete_done();
     return MPI_SUCCESS;
 }

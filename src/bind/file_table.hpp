@@ -61,7 +61,7 @@ class FileTable {
                                     ///< generations grow slowly
     std::set<MPI_File> host_files_;
     /// Number of entries of host_files_. Every call reads it, and in most programs it is 0. If it
-    /// isn't, host_files_ is read under mutex_, so that the count publishes nothing.
+    /// isn't, host_files_ is read under mutex_, so the count publishes nothing.
     std::atomic<std::size_t> host_count_{0};
 };
 

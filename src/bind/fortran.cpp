@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The Fortran routines that Oratorio implements; all others, of all hosts, call C.
-// MPI_REGISTER_DATAREP: its functions are Fortran's, and hosts pass them to C unmarked (MPICH) or
-// keep the address of the extra state, not its value (Open MPI).
+// The Fortran routines that Oratorio implements. Hosts implement all others by calling C.
+// MPI_REGISTER_DATAREP: its callbacks are Fortran routines. MPICH passes them to C without marking
+// them as such; Open MPI keeps the address of the extra state, not its value.
 // MPI_FILE_CREATE_ERRHANDLER of Open MPI: Open MPI makes the handler without calling C.
 #include <dlfcn.h>
 

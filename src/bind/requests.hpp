@@ -71,7 +71,8 @@ class FailureWatch {
     FailureWatch& operator=(const FailureWatch&) = delete;
 
     [[nodiscard]] const std::vector<PendingPtr>& failed() const { return failed_; }
-    /// Adds a failure once: hosts may query the state of one request several times.
+    /// Adds a failure unless it was added before: hosts may query the state of one request several
+    /// times.
     void add(const PendingPtr& pending);
     /// Runs the error handler of the file. Returns the code for the program.
     static int raise(const PendingRequest& pending);

@@ -15,7 +15,7 @@ enum class Scope {
     one_rank,  ///< the call and its error are this rank's alone
     started,   ///< the error is this rank's alone, but other ranks take part in the started
                ///< operation
-    all_ranks  ///< all ranks return the error alike
+    all_ranks  ///< all ranks return the same error
 };
 
 /// The error of a call, and the handler that receives it.

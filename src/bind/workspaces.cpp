@@ -47,7 +47,7 @@ int drop_checked(MPI_Comm, int, void*, void*) {
     return MPI_SUCCESS;
 }
 
-/// Compares a communicator with MPI_COMM_WORLD. Returns MPI_UNEQUAL as well for a session's
+/// Compares a communicator with MPI_COMM_WORLD. Also returns MPI_UNEQUAL for a session's
 /// communicator, which Open MPI refuses to compare with the world: that error isn't the program's.
 int difference_from_world(MPI_Comm program) {
     if (program == MPI_COMM_WORLD) return MPI_IDENT;
@@ -163,7 +163,7 @@ std::shared_ptr<CacheSlot> Workspaces::slot_on(MPI_Comm program) {
 }
 
 /// Checks that all ranks of a communicator have the library, unless that was found before. Only
-/// collective calls set and copy the attribute that records it, so all ranks decide alike.
+/// collective calls set and copy the attribute that records it, so all ranks decide the same way.
 LibraryCheck Workspaces::check_once(MPI_Comm program) {
     if (size_of(program) == 1) return {};
     {

@@ -54,8 +54,8 @@ class Workspaces {
     /// `chores` is what a rank does while it waits (MpiTransport).
     explicit Workspaces(MpiTransport::Chores chores = nullptr);
     /// Collective over `program`. Returns a kept workspace if all ranks have it, else a new one;
-    /// its transport's counter is 0. Uses rank 0's `ranks_per_node`, see discover(). An error is
-    /// one of all ranks.
+    /// its transport's counter is 0. Uses rank 0's `ranks_per_node`, see discover(). All ranks
+    /// return the same error.
     Result<Lending> lend(MPI_Comm program, int ranks_per_node);
     /// Collective with the other ranks' lend(), for a rank on which the library is off. Returns an
     /// empty workspace.

@@ -155,8 +155,8 @@ struct AccessTimes {
 };
 
 /// Collective, in steps. Ends with the worst error of any rank (of equal ones, the lowest rank's),
-/// or with success, on all ranks alike. Costs one reduction when nothing failed, of 8 bytes, or 24
-/// with times.
+/// or with success; the outcome is the same on all ranks. Costs one reduction when nothing failed,
+/// of 8 bytes, or of 24 with times.
 class Agreement {
   public:
     Agreement() = default;
@@ -179,8 +179,7 @@ class Agreement {
     /// REQUIRES: the object does not move until the agreement is reached, because the transport
     /// holds its address.
     Result<Step> step(Transport& transport);
-    /// Returns true if some rank vetoed, on all ranks alike. Valid once step() has returned
-    /// Step::done.
+    /// Returns true on all ranks if some rank vetoed. Valid once step() has returned Step::done.
     [[nodiscard]] bool vetoed() const { return remark_ == Remark::veto; }
     /// Returns the agreed error. Valid once step() has returned Step::done, if vetoed() is false.
     [[nodiscard]] const Error& error() const { return error_; }

@@ -23,7 +23,7 @@ class NodeServices {
     /// Returns memory of this rank's node for `bytes` bytes, a multiple of the number of ranks. If
     /// all ranks pass this memory to gather() as `all`, the result lies there once for all ranks of
     /// the node. Each rank may read the result until it starts the next gather into this memory.
-    /// Returns an empty span where there is no such memory, on all ranks alike.
+    /// Returns an empty span on all ranks if there is no such memory.
     [[nodiscard]] virtual std::span<std::byte> list(std::size_t bytes) const = 0;
     /// Returns the longest block, in bytes, that rendezvous() takes; 0 if there are several nodes.
     [[nodiscard]] virtual std::size_t rendezvous_max() const = 0;

@@ -80,8 +80,8 @@ class Transport {
     [[nodiscard]] virtual SharedCounter& counter();
     /// Returns what ranks of a node that share memory can do; null if they share none.
     [[nodiscard]] virtual NodeServices* node_services() { return nullptr; }
-    /// Returns true if no operation of this rank is pending and none has failed, so that the
-    /// transport can be reused.
+    /// Returns true if no operation of this rank is pending and none has failed: the transport can
+    /// then be reused.
     [[nodiscard]] virtual bool quiet() const = 0;
     /// Lets other ranks run when no progress was possible. Waiting ranks call this function
     /// repeatedly, so it must not spin hard. If `wait_hint` has a doorbell, the function may sleep

@@ -15,8 +15,8 @@ class PreExtend {
     /// Returns Step::done when finished. `end`: the file length that this rank's data needs, 0 for
     /// none. An error is fatal: the transport failed.
     Result<Step> step(const RunContext& context, Offset end);
-    /// Returns an error if the file is too short, so that no rank may write to mappings of it.
-    /// Equal on all ranks. REQUIRES: step() has returned Step::done.
+    /// Returns an error if the file is too short: no rank may then write to mappings of it. Equal
+    /// on all ranks. REQUIRES: step() has returned Step::done.
     [[nodiscard]] const Error& error() const { return extended_.error(); }
 
   private:

@@ -47,16 +47,15 @@ class Run {
     /// Returns the outcome. In a collective access, all ranks that share data see the same error
     /// kind (engine/completion.hpp); the bytes are this rank's. REQUIRES: the run is done.
     [[nodiscard]] const Outcome& outcome() const { return outcome_; }
-    /// Returns true if some rank has more data, so that all ranks make another run. Equal on all
-    /// ranks.
-    /// REQUIRES: collective, and the run is done.
+    /// Returns true if some rank has more data: all ranks must then make another run. Equal on all
+    /// ranks. REQUIRES: collective, and the run is done.
     [[nodiscard]] bool goes_on() const {
         return outcome_.error.kind == ErrorKind::none && completion_ != nullptr &&
                completion_->goes_on();
     }
 
-    /// Returns true if the ranks' agreement completes only before their next access, so that
-    /// outcome() is this rank's alone. REQUIRES: collective, and the run is done.
+    /// Returns true if the ranks' agreement completes only before their next access: outcome() is
+    /// then this rank's alone. REQUIRES: collective, and the run is done.
     [[nodiscard]] bool ends_late() const {
         return planning_.mismatched() || plan().ending() == Ending::late;
     }

@@ -161,9 +161,9 @@ class File {
     [[nodiscard]] const Stats& stats() const;
     [[nodiscard]] const Hints& hints() const;
 
-    /// Collective. `mine` may be an error found while making the view: then all ranks fail alike
-    /// and keep their old view. The etype's size and the representation must be equal on all ranks
-    /// (else not_same). The position becomes 0.
+    /// Collective. `mine` may be an error found while making the view: then all ranks fail and keep
+    /// their old view. The etype's size and the representation must be equal on all ranks (else
+    /// not_same). The position becomes 0.
     Result<void> set_view(const Result<View>& mine, const HintMap& info);
     /// Collective. Keys that aren't given keep their values; rank 0's values apply.
     Result<void> set_hints(const HintMap& info);

@@ -32,7 +32,7 @@ struct Workspace {
 
     explicit Workspace(std::unique_ptr<Transport> ranks) : transport(std::move(ranks)) {}
     /// Frees memory beyond kept_max, and allows a request for node memory that was refused to be
-    /// made again. REQUIRES: called between two files, on all ranks alike.
+    /// made again. REQUIRES: all ranks call it, between two files.
     void tidy() {
         buffers.trim(kept_max);
         node.tidy(kept_max);

@@ -2,7 +2,7 @@
 // Reserve: memory kept for this library's small allocations when the system has none left. A rank
 // inside a collective call can't stop in the middle, because other ranks wait for its messages. So
 // operator new takes memory from the reserve when malloc fails. A collective call that finds too
-// little in the reserve fails before its first message, on all ranks alike. See
+// little in the reserve fails on all ranks, before its first message. See
 // docs/internals/decisions/memory.md.
 //
 // Each process has one reserve, which reserve() returns. Thread-safe.

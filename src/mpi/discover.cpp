@@ -106,7 +106,8 @@ int most_of_one_machine(const std::vector<NodeName>& names) {
     return most;
 }
 
-/// Collective. Returns the smallest number of cores of any machine, so that all ranks plan alike.
+/// Collective. Returns the smallest number of cores of any machine, so that all ranks make the same
+/// plan.
 Result<int> fewest_cores(const Comm& comm) {
     int cores = static_cast<int>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
     auto reduced = check(host().Allreduce(MPI_IN_PLACE, &cores, 1, MPI_INT, MPI_MIN, comm.get()),

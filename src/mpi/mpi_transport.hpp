@@ -34,7 +34,7 @@ struct MessageCounters {
 class MpiTransport final : public Transport {
   public:
     /// A function that this rank calls while it waits in idle(); null for none. Returns true if
-    /// something progressed, so that there may be more to do.
+    /// something progressed: there may be more to do.
     using Chores = bool (*)();
     /// Messages longer than `chunk` are sent as one element of a type made of chunks; tests make
     /// `chunk` small.

@@ -84,7 +84,7 @@ struct PlanFacts {
     bool asynchronous = false;       ///< storage calls progress while the caller does other things
     AgentFacts agents;
     /// Times of earlier collective accesses; null: the cost model alone chooses. The table changes
-    /// after each access, on all ranks alike.
+    /// after each access, in the same way on all ranks.
     const LearnedTimes* learned = nullptr;
     Costs costs;
 };

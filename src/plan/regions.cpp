@@ -24,7 +24,7 @@ std::int64_t Plan::next_round(std::size_t i, int index, std::int64_t round, int 
     return round;
 }
 
-/// Ranks begin at different aggregators, so that the load is spread.
+/// Spreads the load: ranks begin at different aggregators.
 int Plan::first_aggregator(Rank rank) const {
     const auto count = static_cast<int>(aggregators.size());
     if (count == 0) return 0;

@@ -50,7 +50,7 @@ struct AccessRecord {
     Nanoseconds end = 0;
     std::int64_t collective = -1;  ///< number of earlier collective accesses; -1: not collective
     Direction direction = Direction::read;
-    /// Nonblocking or split, so that the program continued during the access.
+    /// Nonblocking or split: the program continued during the access.
     bool started = false;
     bool shared = false;    ///< used the shared file pointer
     std::uint8_t lane = 0;  ///< the lowest lane that no other access used when this one began

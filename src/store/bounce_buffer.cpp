@@ -19,7 +19,7 @@ constexpr std::size_t kTried = 64;
 
 /// Returns true if the user's memory can be read at its beginning. Asks by a system call, which
 /// fails with EFAULT where a read would crash the program: rt_sigprocmask reads a signal set from
-/// there before it checks the operation, which is invalid here, so that nothing changes.
+/// there before it checks the operation, which is invalid here, so nothing changes.
 bool is_readable(const void* memory) {
     constexpr long kNothing = -1;
     constexpr std::size_t kSetBytes = 8;
@@ -27,8 +27,8 @@ bool is_readable(const void* memory) {
            errno != EFAULT;
 }
 
-/// Returns a position in `memory` that is half a page away from the file offset, modulo the page
-/// size, and so from the user's memory, too.
+/// Returns a position in `memory` that lies half a page from the file offset, modulo the page size,
+/// and so from the user's memory, which is_better() found close to that offset.
 std::byte* stage_for(std::byte* memory, Offset offset) {
     const std::uint64_t wanted = static_cast<std::uint64_t>(offset) + kPage / 2;
     return memory + (wanted - place_of(memory)) % kPage;

@@ -37,8 +37,7 @@ DirectAlignment alignment_of(int descriptor) {
 }  // namespace
 
 DirectFile open_direct(int descriptor) {
-    // Opens the file by its descriptor number, so that it is the same file even if its name has
-    // changed.
+    // Opens the file by its descriptor number, to get the same file even if its name has changed.
     const std::string path = "/proc/self/fd/" + std::to_string(descriptor);
     const int access = ::fcntl(descriptor, F_GETFL) & O_ACCMODE;
     DirectFile direct;

@@ -23,9 +23,9 @@ namespace {
 
 constexpr int kPopulateWrite = 23;  // MADV_POPULATE_WRITE, Linux 5.14; older ones return EINVAL
 
-// Returns true for tmpfs, where populating a mapping pays: writes then take 0.7 of the time. For
-// reads, and on file systems with large folios, one fault maps many pages anyway, and populating
-// takes 1.0 to 1.5 times as long (measured on Linux 6.18, ext4).
+// Returns true for tmpfs, where populating a mapping pays off: writes then take 0.7 times as long.
+// For reads, and on file systems with large folios, one fault maps many pages anyway, and
+// populating takes 1.0 to 1.5 times as long (measured on Linux 6.18, ext4).
 bool is_tmpfs(int descriptor) {
     struct statfs system {};
     return ::fstatfs(descriptor, &system) == 0 && system.f_type == TMPFS_MAGIC;

@@ -180,7 +180,8 @@ bool Transfer::move_or_start(Direction direction, Offset offset, std::span<const
     return false;
 }
 
-/// Starts a request. If the store has given an answer to all of it, continues from there.
+/// Starts a request. If the store has already answered the whole request, continues from that
+/// answer.
 void Transfer::start_from(const std::optional<IoCompletion>& answer, Request made) {
     ++outstanding_;
     auto request = std::make_shared<Request>(std::move(made));

@@ -23,8 +23,8 @@ struct Transferred {
     Error error = {};  ///< kind `none` on success; end of file is not an error
 };
 
-/// Makes whole requests of one store. Several transfers may share a store; each sees only its own
-/// requests. Counts the store calls and their time in `stats`, if set.
+/// Performs whole requests on one store. Several transfers may share a store; each sees only its
+/// own requests. Counts the store calls and their time in `stats`, if set.
 class Transfer {
   public:
     explicit Transfer(Store& store, Stats* stats = nullptr);

@@ -77,7 +77,7 @@ template <class Move, class To, class From>
         const Bytes bytes = std::min(to.left, from.left);
         Move()(to.at, from.at, bytes);
         total += bytes;
-        // Predictable if the lists are equal, so that their copies don't wait for loads.
+        // The branch is predictable if the lists are equal, so their copies don't wait for loads.
         if (to.left == from.left) {
             to.next_piece();
             from.next_piece();

@@ -8,8 +8,8 @@ namespace oratorio {
 
 namespace {
 
-/// Compares the lists as memory, by the form of std::equal that does so; a comparison of ranges
-/// would go number by number.
+/// Compares the lists as memory. The overload of std::equal for iterators does that;
+/// std::ranges::equal would compare number by number.
 template <class T>
 bool same_list(std::span<const T> a, std::span<const T> b) {
     return std::equal(a.begin(), a.end(), b.begin(), b.end());

@@ -3,7 +3,7 @@
 #pragma once
 
 /// Returns true if a library has called pread or pwrite so far; of today's MPI libraries only their
-/// own MPI-IO does so. Returns false as well if the library's calls were bound before it made them,
+/// own MPI-IO does so. Also returns false if the library's calls were bound before it made them,
 /// because then nothing can be known.
 [[nodiscard]] bool has_moved_file_data(void* library);
 

@@ -82,7 +82,7 @@ class NodeMemory {
 
     NodeMemory() = default;
     /// Makes node memory that is refused from the start, so that methods that share memory don't
-    /// apply. REQUIRES: on all ranks alike.
+    /// apply. REQUIRES: all ranks do the same.
     explicit NodeMemory(const Error& refusal)
         : shared_refused_(true), cross_memory_refused_(true), refusal_(refusal) {}
 
