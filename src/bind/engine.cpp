@@ -22,9 +22,9 @@ using namespace std::chrono_literals;
 [[gnu::tls_model("initial-exec")]] thread_local bool without_mpi = false;
 
 /// Returns how long to sleep after `fruitless` turns in a row without progress: about as long as
-/// the thread has waited so far, up to a millisecond. If a thread wakes every few microseconds on
-/// the core of a thread that yields, the two of them keep that core, and the rank that they wait
-/// for never runs (docs/internals/decisions/waiting-and-progress.md).
+/// the thread has waited so far, up to 1.3 ms. If a thread wakes every few microseconds on the core
+/// of a thread that yields, the two of them keep that core, and the rank that they wait for never
+/// runs (docs/internals/decisions/waiting-and-progress.md).
 std::chrono::microseconds nap(int fruitless) {
     constexpr int kDoublings = 6;
     return 20us * (1 << std::min(fruitless, kDoublings));

@@ -12,8 +12,9 @@ namespace oratorio::bind {
 bool hook_into_host(HookFunction function);
 [[nodiscard]] bool host_has_hook();
 
-/// Unregisters our progress hook from MPICH, which must neither end nor start again with it. Does
-/// nothing with Open MPI, which keeps the hook until the process ends. Called before MPI ends.
+/// Unregisters our progress hook from MPICH, which must neither end nor start again while it has
+/// the hook. Does nothing with Open MPI, which keeps the hook until the process ends. Called before
+/// MPI ends.
 void unhook_from_host();
 
 }  // namespace oratorio::bind

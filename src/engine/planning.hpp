@@ -28,7 +28,7 @@ class Planning {
     /// one entry per rank.
     [[nodiscard]] bool sends_messages() const { return phase_ == Phase::ordering; }
     /// Returns the summary of this rank's access: the one that the other ranks received or, with a
-    /// kept plan, would have received.
+    /// kept plan, would have received; empty if absent().
     [[nodiscard]] const AccessSummary& mine() const { return mine_; }
     /// Returns true if the kept plan is tried.
     [[nodiscard]] bool recalled() const { return recalled_; }

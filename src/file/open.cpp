@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Opens a file, in steps. The ranks agree on each step before the next begins, so that no rank is
 // left alone in one: arguments and access mode (agree_to_open), hints (take_hints), stores and
-// locks (open_stores), trace, agents (start_agents). With lazy open (hint romio_no_indep_rw) a rank
+// locks (open_stores), trace, agents (FileAgents). With lazy open (hint romio_no_indep_rw) a rank
 // that doesn't aggregate opens its store when it first needs it (open_late).
 #include <algorithm>
 #include <array>

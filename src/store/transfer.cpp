@@ -180,8 +180,8 @@ bool Transfer::move_or_start(Direction direction, Offset offset, std::span<const
     return false;
 }
 
-/// Starts a request. If the store has already answered the whole request, continues from that
-/// answer.
+/// Starts a request. If it was submitted as a whole before (move_at_once), continues from the
+/// store's `answer`.
 void Transfer::start_from(const std::optional<IoCompletion>& answer, Request made) {
     ++outstanding_;
     auto request = std::make_shared<Request>(std::move(made));

@@ -223,9 +223,9 @@ class UncachedStore final : public DescriptorStore {
         drop_pages();
     }
 
-    /// Drops the pages that this node caches. Programs that read the file by other means on this
-    /// node would see pages from before the other nodes' writes: FUSE clients such as GlusterFS's
-    /// keep the pages even if the file is opened again.
+    /// Drops the pages that this node caches. Otherwise, programs that read the file by other means
+    /// on this node would see pages from before the other nodes' writes: FUSE clients such as
+    /// GlusterFS's keep the pages even if the file is opened again.
     void drop_pages() const { (void)::posix_fadvise(descriptor(), 0, 0, POSIX_FADV_DONTNEED); }
 
     /// True if a direct write is on the server when it returns. Clients other than NFS may have a
