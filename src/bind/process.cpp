@@ -287,8 +287,9 @@ std::string read_costs(std::string_view file_system) {
     const std::string folder = process().settings.costs_folder + "/";
     const std::string name = std::string(file_system) + ".costs";
     std::vector<std::string> troubles;
-    std::string text = contents_of(folder + host_name() + "-" + name, "a file of costs", troubles);
-    if (text.empty()) text = contents_of(folder + name, "a file of costs", troubles);
+    std::string text =
+        contents_of(folder + host_name() + "-" + name, "the file of costs", troubles);
+    if (text.empty()) text = contents_of(folder + name, "the file of costs", troubles);
     tell_troubles(troubles);
     return text;
 }

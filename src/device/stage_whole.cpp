@@ -33,10 +33,10 @@ class HostMirror {
           bytes_(new (std::nothrow) std::byte[static_cast<std::size_t>(hull_.length())]) {}
 
     [[nodiscard]] Error error() const {
-        return bytes_
-                   ? Error{}
-                   : Error::make(ErrorKind::no_memory,
-                                 "no memory to stage a device's data: access less data per call");
+        return bytes_ ? Error{}
+                      : Error::make(
+                            ErrorKind::no_memory,
+                            "not enough memory to stage device data: access less data per call");
     }
     [[nodiscard]] std::byte* base() const { return place_in(bytes_.get(), -hull_.begin); }
     /// Copies the data positions `part`: from the device to the mirror for a write, and back for a

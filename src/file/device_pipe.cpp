@@ -37,7 +37,7 @@ Error DevicePipe::open() {
     block_ = memory_.driver->blocks().take(*queue_);
     return block_ ? Error{}
                   : Error::make(ErrorKind::no_memory,
-                                "no memory to copy a device's data through the host");
+                                "not enough memory to copy device data through host memory");
 }
 
 void DevicePipe::note(const Error& error) {

@@ -53,7 +53,7 @@ Result<std::string> FileHints::take(Transport& ranks, const HintMap& mine,
     if (!agreed) return agreed.error();
     if (const auto differing = (**agreed).differing; differing > 0) {
         messages.warn("hints: " + std::to_string(differing) +
-                      " ranks passed other hints than rank 0; using those of rank 0");
+                      " ranks passed hints that differ from rank 0's; using rank 0's");
     }
     const auto parsed = agreed_from(
         [](const AgreedHints& told, const Hints& start, const Nodes& nodes) {

@@ -46,7 +46,7 @@ Result<std::string> LearnedFile::read() const {
     auto text = read_small_file(path_);
     if (!text) return text;
     if (!text->empty() && !parse_learned(*text))
-        return Error::make(ErrorKind::bad_file, "it has another format");
+        return Error::make(ErrorKind::bad_file, "the file has an unknown format");
     return text;
 }
 

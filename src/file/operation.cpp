@@ -17,7 +17,7 @@ Access without_data(Direction direction) {
     return none;
 }
 
-constexpr const char* kNoStaging = "no memory to stage the data: access less data per call";
+constexpr const char* kNoStaging = "not enough memory to stage the data: access less data per call";
 
 }  // namespace
 

@@ -75,7 +75,7 @@ Result<void> lock(int file) {
         if (errno == ENOSYS || errno == EOPNOTSUPP || errno == EINVAL || errno == ENOLCK) break;
         if (errno != EWOULDBLOCK && errno != EINTR) return Error::of_errno("locking");
         if (std::chrono::steady_clock::now() > give_up)
-            return Error::make(ErrorKind::file_in_use, "another process holds a lock on it");
+            return Error::make(ErrorKind::file_in_use, "another process holds a lock on the file");
         std::this_thread::sleep_for(1ms);
     }
     return {};
@@ -133,7 +133,7 @@ Result<TraceFile> TraceFile::open(const std::string& path) {
     if (!head.starts_with(kHead) ||
         std::from_chars(head.data() + number, head.data() + head.size(), began).ec != std::errc{})
         return Error::make(ErrorKind::file_exists,
-                           "it is not a trace; name another file, or remove it");
+                           "the file is not a trace; name another file, or remove it");
     const std::int64_t written =
         std::int64_t{status.st_mtim.tv_sec} * 1'000'000 + status.st_mtim.tv_nsec / 1000;
     if (written < begin_of_process()) {
@@ -145,7 +145,7 @@ Result<TraceFile> TraceFile::open(const std::string& path) {
         return Error::make(ErrorKind::bad_file, "the trace ends early; remove it");
     if (size > kTraceFileMost)
         return Error::make(ErrorKind::bad_file,
-                           "it has reached 1 GiB, the limit; nothing more is added");
+                           "the trace has reached its limit of 1 GiB; nothing more is added");
     return TraceFile(std::move(file), began, size, false);
 }
 

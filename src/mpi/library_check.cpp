@@ -150,7 +150,8 @@ LibraryCheck check_with_mpich(MPI_Comm program) {
     LibraryCheck found;
     if (!told) found.error = told.error();
     if (!told || most == kPresent) return found;
-    if (most != MPI_SUCCESS) return failed("open: a rank has no Oratorio, and its open failed", -1);
+    if (most != MPI_SUCCESS)
+        return failed("open: Oratorio isn't loaded on some rank, and that rank's open failed", -1);
     auto comm = Comm::duplicate_unagreed(program);
     if (!comm) {
         found.error = comm.error();

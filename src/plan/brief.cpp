@@ -123,7 +123,8 @@ std::string explain_briefly(const Plan& plan) {
     if (plan.trial != nullptr && !plan.trial->text.empty())
         rows.push_back({"learned", plan.trial->text});
     if (plan.bytes > 0) rows.push_back({"how", how_text(plan)});
-    rows.push_back({"instead", "estimates; the hint oratorio_method=NAME takes one that applies"});
+    rows.push_back(
+        {"instead", "estimates; the hint oratorio_method=NAME selects one that applies"});
     std::string text = text_of(rows);
     constexpr std::size_t kWidth = 29;  // two more than the longest name
     for (const Candidate& one : alternatives(plan))

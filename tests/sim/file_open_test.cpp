@@ -342,7 +342,7 @@ TEST(FileHints, NamedAggregatorsAreThoseOfRankZeroOnAllRanksIfTheFileHasThem) {
         return kind_of((*file)->close());
     });
     EXPECT_EQ(said, (std::vector<std::string>{
-                        "hints: 2 ranks passed other hints than rank 0; using those of rank 0",
+                        "hints: 2 ranks passed hints that differ from rank 0's; using rank 0's",
                         "hint oratorio_aggregators: '0,3' is out of range (allowed: ranks 0 to 2, "
                         "each once, separated by commas); 2,0 is used (from the program's "
                         "info)"}));
