@@ -25,8 +25,8 @@ struct PlanOptions {
     Bytes cb_buffer_size = 16 << 20;  ///< bytes of collective buffer per aggregator, or per slot
     bool buffer_per_slot = false;  ///< each slot has cb_buffer_size, hint oratorio_buffer_per_slot
     int cb_nodes = 0;              ///< number of aggregators; 0 = plan/aggregators decides
-    std::string cb_config_list = "";  ///< "*:2", "hostA:1,hostB:3"; "" = by plan/aggregators
-    SharedList<Rank> aggregators;     ///< hint oratorio_aggregators; none = by the three before
+    std::string cb_config_list = "";  ///< "*:2", "hostA:1,hostB:3"; "" = plan/aggregators decides
+    SharedList<Rank> aggregators;  ///< hint oratorio_aggregators; empty = plan/aggregators decides
     Toggle cb_read = Toggle::automatic;
     Toggle cb_write = Toggle::automatic;
     Toggle ds_read = Toggle::automatic;

@@ -162,7 +162,7 @@ struct Plan {
     std::string_view why;           ///< how the method was chosen
     SharedList<Candidate> candidates;
     CostTerms terms;  ///< estimates for a method with messages; else empty
-    /// What measured times said (plan/learning); null if the access's time isn't measured.
+    /// The trial that picked the arm (plan/learning); null if the access isn't measured.
     std::shared_ptr<const Trial> trial;
     Direction direction = Direction::read;
     bool collective = false;
