@@ -103,7 +103,7 @@ struct OpenFile {
     HeldType filetype;
     /// Memory for lists of datatypes, kept while a file is open.
     std::shared_ptr<BlockCache> list_memory;
-    bool progress_told = false;  ///< the user was told how operations progress
+    bool progress_told = false;  ///< how operations progress was reported to the user
 };
 
 }  // namespace oratorio::bind
