@@ -32,7 +32,7 @@ Step LateAgreement::step(const FileContext& file) {
 
 void LateAgreement::end(const FileContext& file) {
     if (agreement_.error().kind != ErrorKind::none) {
-        if (agreement_.any()) failure_ = agreement_.error();  // else all ranks know of a failure
+        if (agreement_.any()) failure_ = agreement_.error();  // else every rank has failed
     } else if (agreement_.goes_on()) {  // some rank's access did not match the kept plan
         file.plans.distrust(Direction::read);
     } else if (trial_ != nullptr) {

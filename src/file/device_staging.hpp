@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// DeviceStaging: lets accesses with device memory go through bounce buffers in host memory: in
-// pieces if neither conversion nor atomic mode needs all data at once, else as a whole, like data
-// that is converted. Private to src/file.
+// DeviceStaging: moves the data of accesses with device memory through bounce buffers in host
+// memory: in pieces if neither conversion nor atomic mode needs all data at once, else as a whole,
+// like data that is converted. Private to src/file.
 #pragma once
 
 #include "device/devices.hpp"

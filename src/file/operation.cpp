@@ -92,8 +92,8 @@ void Operation::step_on(int moves) {
     if (run_->step(moves)) end_run();
 }
 
-/// Ends a run. If other ranks go on with pieces of a device's memory, this rank takes part in those
-/// pieces without data.
+/// Ends a run. If other ranks still have pieces of device memory to move, this rank takes part in
+/// those pieces without data.
 void Operation::end_run() {
     outcome_.bytes += run_->outcome().bytes;
     outcome_.error = run_->outcome().error;
