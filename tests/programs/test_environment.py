@@ -50,7 +50,7 @@ def test_a_file_of_costs_that_is_none_is_ignored_with_one_warning(name, tmp_path
         (directory / f"{kind}.costs").mkdir()
     for folder in (tmp_path, directory):
         told = run_block(name, tmp_path, {"ORATORIO_COSTS": str(folder)})
-        assert told.count("a file of costs is ignored") == 1, told
+        assert told.count("the file of costs is ignored") == 1, told
 
 
 @pytest.mark.parametrize("name", ALL)
