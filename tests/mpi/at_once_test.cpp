@@ -56,8 +56,8 @@ void write_and_read(Part& part, MPI_File file, std::uint64_t salt) {
     part.check(back == data);
 }
 
-/// Opens, uses and closes one file after the other. Several threads do that at once and meet where
-/// workspaces are lent. With the store `thread`, an I/O thread uses the store as well.
+/// Opens, uses and closes one file after the other. Several threads do this at once, and compete
+/// for the cached workspaces. With the store `thread`, an I/O thread uses the store as well.
 void files_come_and_go(Part& part) {
     for (const char* method : {"shared_buffer", "multithreaded", "auto"})
         for (const char* store : {"posix", "thread", "uring"}) {
@@ -146,7 +146,7 @@ void one_handle_is_shared(Part& part) {
     part.check(MPI_File_close(&file) == MPI_SUCCESS);
 }
 
-/// Counts at a counter that rank 0 serves, as it does if the ranks are on several nodes.
+/// Increments a counter that rank 0 serves, as it does if the ranks are on several nodes.
 void a_counter_is_served(Part& part) {
     constexpr int kTimes = 200;
     CounterService counters;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// With MPI_ERRORS_ARE_FATAL a failed call prints a message and ends the job. The test is judged by
-// the output.
+// With MPI_ERRORS_ARE_FATAL a failed call prints a message and ends the job. CTest judges the test
+// by its output.
 #include <mpi.h>
 
 #include <cstdio>

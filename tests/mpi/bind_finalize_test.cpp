@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Accesses in the delete callback of an attribute of MPI_COMM_SELF. MPI_Finalize calls these
 // callbacks before anything else (MPI-4.1, 11.2.4), so MPI still works there; HDF5 closes its files
-// that way. Arguments: first, whether the attribute is set "before" or "after" the program's first
-// open, or the callback itself makes the "first" open; then the level of thread support, if it
-// isn't the lowest.
+// that way. The first argument says whether the attribute is set "before" or "after" the program's
+// first open; with "first", the callback makes that open. A second argument requests
+// MPI_THREAD_MULTIPLE.
 #include <cstring>
 #include <vector>
 
@@ -74,7 +74,7 @@ void open_it() {
 int called = 0;
 
 /// Uses a file that was opened before, and one that is opened here. Each close completes an access
-/// with a freed request.
+/// whose request was freed.
 int use_files(MPI_Comm, int, void*, void*) {
     ++called;
     if (file == MPI_FILE_NULL) open_it();

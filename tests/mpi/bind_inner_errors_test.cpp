@@ -104,7 +104,7 @@ void a_conversion_does_without_attributes_that_refuse() {
 #if defined(MPICH_NUMVERSION) && !defined(MPI_ABI)
 #define HANDLES_ARE_CHECKED
 /// Passes handles of another kind, such as a communicator instead of a datatype. Only MPICH detects
-/// that; to other hosts these handles are pointers.
+/// that; other hosts' handles are pointers, which they don't check.
 void handles_that_are_none_are_errors_of_the_call() {
     const auto no_type = static_cast<MPI_Datatype>(MPI_COMM_WORLD);
     const auto no_info = static_cast<MPI_Info>(MPI_COMM_WORLD);

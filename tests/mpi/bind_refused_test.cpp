@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// After the call that makes or completes an access with a refused argument (the call itself, the
-// end of a split access, or MPI_Wait), the access is over. The call returns the error class that
-// MPI names, on all ranks if the access is collective, and the file can be used again. The test
-// tries every blocking, nonblocking and split access with every argument that may be refused, on
-// one rank and on all.
+// The call that makes or completes an access with a refused argument (the call itself, the end of a
+// split access, or MPI_Wait) ends the access. It returns the error class that MPI names, on all
+// ranks if the access is collective, and the file can be used again. The test tries every blocking,
+// nonblocking and split access with every argument that may be refused, on one rank and on all.
 #include <string>
 #include <vector>
 
@@ -117,7 +116,8 @@ void can_be_used(MPI_File file) {
     CHECK(MPI_File_read_at_all_end(file, ints, &status) == MPI_SUCCESS);
 }
 
-/// Collective. Makes the access that reports a failure of which not all ranks have learned.
+/// Collective. Makes the next access after a failure that only some ranks have reported, in which
+/// the others report it. It moves no data.
 int next_access(MPI_File file) {
     MPI_Status status;
     const int code = MPI_File_read_at_all(file, 0, ints, 1, MPI_INT, &status);
@@ -134,7 +134,8 @@ void is_over_afterwards(MPI_File file, const Call& call, const Refused& refused,
     MPI_File_get_position(file, &before);
     const int got = class_of(call.make(file, arguments));
     MPI_File_get_position(file, &after);
-    // In a collective read the other ranks may learn of it only in their next collective access.
+    // In a collective read, ranks with good arguments may learn of the error only in their next
+    // collective access.
     const int hearing = static_cast<int>(sum_of_ranks(got != MPI_SUCCESS ? 1 : 0));
     const bool late = collective && is(call, "read") && hearing < size_of_world();
     const int wanted = bad || (collective && !late) ? refused.error_class : MPI_SUCCESS;

@@ -61,8 +61,8 @@ void extents_are_those_in_the_file() {
     CHECK(MPI_File_close(&file) == MPI_SUCCESS);
 }
 
-/// Writes and reads longs, which take four bytes each in the file. The ranks have three longs in
-/// turn.
+/// Writes and reads longs, which take four bytes each in the file. The ranks' longs alternate,
+/// three at a time.
 void longs_are_interleaved_in_four_bytes(bool collective) {
     const int ranks = size_of_world(), rank = rank_of_world();
     MPI_Datatype three, turns;

@@ -94,7 +94,7 @@ void refusal_is_told(const char* method, const Refused& what, int of_rank, const
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/// Refuses shared memory from before the open on, so that the node's collectives use messages.
+/// Refuses shared memory before the file is opened, so that the node's collectives use messages.
 void no_shared_memory_at_all() {
     const ScratchFile scratch;
     const Fresh comm;

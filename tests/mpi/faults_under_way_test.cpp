@@ -229,7 +229,7 @@ int write_all(const Form& form, MPI_File file, MPI_Status& status) {
     return MPI_File_write_ordered(file, bytes.data(), kBytes, MPI_BYTE, &status);
 }
 
-/// What calls after the access must return for its failure.
+/// The error classes with which later calls must report the failure of an access.
 struct Later {
     int access = MPI_SUCCESS;  ///< the next collective access, which then does nothing
     int sync = MPI_SUCCESS;    ///< the next sync
@@ -279,8 +279,8 @@ void access_meets(const Form& form, const IoFault& fault, Ending ending, const H
     const bool met = sum_of_ranks(met_here ? 1 : 0) > 0;
     // In a sparse access only ranks that have data with the failing aggregator get the error.
     const bool sparse = method != nullptr && method->graph_part().is_thinned && form.collective;
-    // In a read in which each rank makes its own calls, the others learn of it later. That is what
-    // happens on several nodes if the method needs shared memory.
+    // If each rank reads its own data, the other ranks learn of a failure later. The same holds on
+    // several nodes for a method that needs shared memory.
     const bool own_calls = form.reads && form.collective && !shipped && method != nullptr &&
                            !method->exchange_part().sends_messages && !method->schedule.in_turns;
     const bool some_hear = shipped || sparse || own_calls;
@@ -321,8 +321,8 @@ void storage_fails_under_way(const std::vector<std::string>& methods) {
     int turn = 0;
     for (const std::string& method : methods) {
         for (const Form& form : kForms) {
-            // The test covers as many aggregators as ranks and fewer, and many rounds and one for
-            // all.
+            // The hints alternate: two aggregators or one per rank, and many rounds or a single
+            // one.
             const Hints hints{{"oratorio_method", method},
                               {"oratorio_store", turn % 3 == 0 ? "thread" : "posix"},
                               {"cb_buffer_size", turn % 2 == 0 ? "5000" : "16777216"},

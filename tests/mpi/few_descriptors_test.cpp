@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One rank, or all, have few file descriptors left: opening and using a file succeeds, or is the
-// same error on all ranks, and no rank hangs.
+// One rank, or all, have few file descriptors left: opening and using a file succeeds or fails with
+// the same error on all ranks, and no rank hangs.
 #include <dirent.h>
 #include <sys/resource.h>
 #include <unistd.h>

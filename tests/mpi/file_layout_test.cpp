@@ -40,8 +40,8 @@ bool has(const std::string& made, const char* name) {
     return made.find(name) != std::string::npos;
 }
 
-/// Returns false for datatypes with which MPICH breaks MPI-4.1, 5.1.6: there, data next to a bound
-/// that was set moves the bound.
+/// Returns false for datatypes with which MPICH breaks MPI-4.1, 5.1.6: it moves an explicitly set
+/// bound if there is data next to it.
 bool bounds_are_right(const std::string& made) {
     return kOpenMpi || !has(made, "struct") ||
            !(has(made, "resized") || has(made, "subarray") || has(made, "darray"));

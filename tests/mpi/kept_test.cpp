@@ -92,7 +92,7 @@ void two_files_at_once_are_apart(const std::string& name) {
             write_and_read(one, MPI_COMM_WORLD, 50, i, "the first of two files");
             write_and_read(two, MPI_COMM_WORLD, 80, 100 + i, "the second of two files");
         }
-        // The order of the closes alternates, so that the two files change places.
+        // The order of the closes alternates, so that the two files swap their cached resources.
         CHECK(MPI_File_close(turn % 2 == 0 ? &one : &two) == MPI_SUCCESS);
         CHECK(MPI_File_close(turn % 2 == 0 ? &two : &one) == MPI_SUCCESS);
     }

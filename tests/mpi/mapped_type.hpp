@@ -32,7 +32,7 @@ class MappedType {
     static MappedType subarray(const std::vector<int>& sizes, const std::vector<int>& parts,
                                const std::vector<int>& starts, int order, const MappedType& member);
     /// Returns the part of a distributed array that `rank` has. Each dimension is distributed as
-    /// CYCLIC(block); a block of 0 stands for BLOCK.
+    /// CYCLIC(block); a block of 0 means BLOCK.
     static MappedType darray(int rank, const std::vector<int>& sizes,
                              const std::vector<int>& blocks, const std::vector<int>& grid,
                              int order, const MappedType& member);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lists of all ranks' data that a node stores once. Ranks of a real MPI on simulated nodes gather
-// them. The lists are right for each rank and need no collective operation of all ranks.
+// Gathers of all ranks' data whose result each node stores only once, over a real MPI with
+// simulated nodes. Every rank reads the right list, and no gather takes a collective operation of
+// all ranks.
 #include <array>
 #include <cstdlib>
 #include <memory>

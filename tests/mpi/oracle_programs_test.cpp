@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Runs the random programs of the consistency oracle (docs/internals/oracle.md) under a real MPI,
 // with the ranks of the job, each of which is late now and then. Rank 0 judges what all ranks read,
-// and the file's final bytes, by the rules of the simulation. Of a program's setting only the old
-// bytes of the file, the store, failing requests and "nothing beside" apply here. Nodes, helper
-// threads and the pace of the ranks are those of the job.
+// and the file's final bytes, by the rules of the simulation. Of a program's setting, only the
+// file's old bytes, the store, failing requests and Beside::nothing apply here. Nodes, helper
+// threads and the ranks' pace are the job's own.
 //
 // The file lies in the folder of --folder, which may be two mounts of one file system on two nodes.
 // Its final bytes are compared with a third view if there is one: --third names a folder of rank
@@ -51,7 +51,7 @@ const Step& step_of(const Program& program, int id) {
     return *std::ranges::find(program.steps, id, &Step::id);
 }
 
-/// Returns true if the call moves data. The data that it read is then sent to rank 0.
+/// Returns true if the call moves data; rank 0 is then sent the data that it read.
 bool has_data(const Program& program, const Told& told) {
     return told.part >= 0 && step_of(program, told.step).kind != Kind::get_size;
 }
@@ -224,7 +224,8 @@ void run_all(const Options& options, const char* program_name) {
     long long accesses = 0;
     for (std::uint64_t seed = options.first; seed < options.first + options.count; ++seed) {
         Program program = make_program(seed, options.features);
-        // Some programs request io_uring, which bypasses no client's cache.
+        // Files in a named folder use the default store: io_uring, which some programs request,
+        // doesn't bypass a client's cache.
         for (Handle& handle : program.handles)
             if (!options.folder.empty()) handle.hints.erase("oratorio_store");
         accesses += program.accesses();

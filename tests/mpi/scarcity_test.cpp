@@ -137,7 +137,7 @@ std::pair<long, long> run(const Hints& hints, const Lack& lack) {
     return {counts[0], counts[1]};
 }
 
-/// Gives this process a file of learned times in a folder of its own.
+/// Points the library to a file of learned times in the folder `state`.
 void give_learned_times(const TemporaryFolder& state) {
     char host[256] = {};
     ::gethostname(host, sizeof host - 1);
@@ -151,7 +151,7 @@ void give_learned_times(const TemporaryFolder& state) {
 }
 
 void without_memory() {
-    // The first open of a process reads files of the user.
+    // The first open of a process also reads costs and learned times from files.
     CHECK(run({}, {0, {.first = 0, .for_good = true}}).second > 0);
     const char* const sweep = std::getenv("ORATORIO_SWEEP");
     const bool full = sweep != nullptr && std::string(sweep) == "full";

@@ -43,9 +43,9 @@ void write_one(MPI_File file, int number) {
     CHECK(MPI_Wait(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS);
 }
 
-/// Makes small accesses. The first half, which agrees on a plan and allocates memory for it, is not
-/// measured for yields. A host without a progress hook needs the helper thread, which starts at the
-/// first nonblocking access that is not complete at once, whichever that is.
+/// Makes small accesses. Yields count from the second half on, because in the first the ranks agree
+/// on a plan and allocate memory. One thread may start: without a progress hook in the host, the
+/// first nonblocking access that doesn't complete at once starts the helper thread.
 void small_accesses() {
     MPI_File file = open_for_calls();
     const int threads_before = threads_started;

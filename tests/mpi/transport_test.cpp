@@ -295,7 +295,8 @@ void others_count_while_rank_0_does_not_call_mpi(Transport& transport) {
     CHECK(reduce(transport, std::span(&met, 1), ReduceOp::sum).ok());
 }
 
-/// Counts at a counter that rank 0 serves. Rank 0 then destroys its transport before the others do.
+/// Increments a counter that rank 0 serves. Rank 0 then destroys its transport before the others
+/// do.
 void a_served_counter_counts() {
     CounterService counters;
     auto transport = open_messages();
@@ -307,7 +308,7 @@ void a_served_counter_counts() {
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/// Lets the ranks reserve together where no counter is shared and only rank 0 holds the number.
+/// Makes the ranks reserve collectively without a shared counter: only rank 0 holds the number.
 void without_a_shared_counter_ranks_still_claim_together(MpiTransport& transport) {
     const Rank rank = transport.topology().rank;
     const std::int64_t before_me = rank * (rank - 1) / 2;

@@ -28,7 +28,7 @@ void threads_give_back_at_once(Workspaces& workspaces, const std::vector<MPI_Com
         CHECK(lent.ok());
         used[thread] = lent->workspace.workspace;
         Transport& transport = *lent->workspace.workspace->transport;
-        std::uint64_t met = 0;  // the ranks have met; the counter is 0 now
+        std::uint64_t met = 0;  // its reduction is a barrier, after which the counter is 0
         CHECK(reduce(transport, std::span(&met, 1), ReduceOp::sum).ok());
         const auto counted = transport.counter().fetch_add(1);
         CHECK(counted.ok() && *counted < transport.topology().size);

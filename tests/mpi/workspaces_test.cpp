@@ -112,7 +112,7 @@ void two_at_once_are_two_and_one_is_kept(MPI_Comm comm) {
     workspaces.close();
 }
 
-/// Returns a workspace that has a pending receive on one rank. All ranks drop the workspace.
+/// Gives back a workspace that has a pending receive on one rank. No rank keeps the workspace.
 void one_in_disorder_is_not_kept(MPI_Comm comm) {
     Workspaces workspaces;
     LentWorkspace lent = lend(workspaces, comm);
@@ -126,8 +126,8 @@ void one_in_disorder_is_not_kept(MPI_Comm comm) {
     workspaces.close();
 }
 
-/// Frees a communicator; its workspaces go with it. With `open` a file still uses the workspace,
-/// which then goes when the file gives it back.
+/// Frees a communicator, which frees its cached workspace. With `open` a file still uses the
+/// workspace, which is then freed when the file gives it back.
 void they_go_with_their_communicator(bool open) {
     MPI_Comm comm = turned_round();
     if (size_of(comm) == 1) return void(MPI_Comm_free(&comm));
@@ -182,8 +182,8 @@ void large_memory_is_not_kept(MPI_Comm comm) {
     workspaces.close();
 }
 
-/// Opens where communicators run out. MPICH has about 2000; the last few that are left do not
-/// suffice for all that an open creates, so every rank gets the error.
+/// Borrows workspaces when communicators run out. MPICH has about 2000. The last few do not suffice
+/// for all that an open creates, so every rank gets the error.
 void where_communicators_run_out_all_ranks_get_one_error() {
     constexpr int kMany = 3000;
     if (size_of(MPI_COMM_WORLD) != 2) return;  // creating that many takes long
@@ -212,9 +212,9 @@ void where_communicators_run_out_all_ranks_get_one_error() {
     for (MPI_Comm& each : all) MPI_Comm_free(&each);
 }
 
-/// Counts the reductions that check whether all ranks have the library. With MPICH the check is a
-/// reduction. With Open MPI it creates the file's communicator, whose creation otherwise needs a
-/// reduction to agree on.
+/// Counts the reductions that check whether all ranks have the library. With MPICH the check is one
+/// reduction. With Open MPI it also creates the file's communicator, and saves the reduction by
+/// which ranks otherwise agree that this succeeded.
 void that_all_ranks_have_the_library_is_asked_once_for_all_duplicates() {
     MPI_Comm comm = turned_round();
     if (size_of(comm) == 1) return void(MPI_Comm_free(&comm));

@@ -85,7 +85,7 @@ void Rules::walk() {
         if (step.kind == Kind::atomic) walk.atomic[static_cast<std::size_t>(step.handle)] = step.on;
         walk.rendezvous(step, s);
     }
-    // `after_all_` stands for the check of the file after all ranks have closed it.
+    // `after_all_` represents the check of the file after all ranks have closed it.
     after_all_.begin = after_all_.end = count;
     after_all_.known.fill(count);
     after_all_.refreshed.fill(count);

@@ -152,7 +152,7 @@ void Machine::bury() {
 }
 
 /// Returns true if a handle uses the method in which ranks access each other's memory. Its ranks
-/// sleep for limited times by design, so a sleep that no ring ended is no fault.
+/// sleep with a time limit by design, so a sleep that no ring ended isn't a fault.
 bool Machine::sleeps_by_design() const {
     return std::ranges::any_of(program_.handles, [](const Handle& handle) {
         const auto method = handle.hints.find("oratorio_method");

@@ -14,8 +14,8 @@ namespace oratorio::oracle {
 
 namespace {
 
-constexpr int kFirst = 1 << 24;  // the first simulated descriptor; the kernel hands out none as
-                                 // large
+constexpr int kFirst = 1 << 24;  // the first simulated descriptor, higher than any that the
+                                 // kernel returns
 System* system_now = nullptr;
 
 Connection* connection(int descriptor) {

@@ -57,7 +57,7 @@ class ClusterStore final : public MemoryStore {
     MemoryStore locks_;
 };
 
-/// A transport for one rank only, as that of MPI_COMM_SELF.
+/// A transport of a single rank, like that of MPI_COMM_SELF.
 class Alone final : public Lent {
   public:
     explicit Alone(Transport& rank) : Lent(rank) {}

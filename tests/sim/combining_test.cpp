@@ -63,8 +63,8 @@ class RankStore final : public MemoryStore {
     MemoryStoreOptions options_;
 };
 
-/// A collective access of four ranks. The pieces of `ranks_in_turn` ranks lie in turn in the file;
-/// those of ranks 4, 5, ... are holes.
+/// A collective access of four ranks. The pieces of `ranks_in_turn` ranks alternate in the file.
+/// Only ranks 0 to 3 exist, so the pieces of further ranks are holes.
 struct Setting {
     Direction direction = Direction::write;
     int ranks_in_turn = kRanks;

@@ -26,7 +26,7 @@ inline bool everybody_hears(const FlatTerms& options, Direction direction) {
            (!method->exchange_part().sends_messages || method->layers_part().local_aggregators);
 }
 
-/// Returns small_options(), which request a sparse graph for every third seed.
+/// Returns small_options(), with a sparse graph requested for every third seed.
 inline FlatTerms options_for(const std::string& method, std::uint64_t seed) {
     FlatTerms options = small_options(method, seed);
     options.sparse = seed % 3 == 2;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which thread makes the storage calls of each method with several slots, with a store whose calls
-// return when they are done. Storage overlaps the exchange only if an I/O thread makes the calls.
+// Which thread makes the storage calls of each method that has several slots. The store is
+// synchronous, so that storage overlaps the exchange only if an I/O thread makes the calls.
 #include <gtest/gtest.h>
 
 #include <map>

@@ -88,8 +88,8 @@ INSTANTIATE_TEST_SUITE_P(Handles, SecondHandle,
                                          Second{true, false}, Second{true, true}),
                          second_name);
 
-/// Opens the file by all ranks but lets the library take it for a handle of only some of the job's
-/// processes. The other processes cannot know of the handle, so it must not fill holes.
+/// Opens the file on all ranks, but as if they were only some of the job's processes. The other
+/// processes cannot know of the handle, so it must not fill holes.
 TEST(JobLocks, AHandleOfSomeOfTheJobsProcessesFillsNoHoles) {
     Cluster cluster;
     SimLocks job;

@@ -253,7 +253,7 @@ TEST(KeptPlanOfAnotherKind, LeavesTheNewPlanTheBuffersOfACollectiveAccess) {
         for (std::size_t i = 0; i < 3; ++i) steps[i][0] = {0, 8};
         steps[3].fill({0, kMuch});
         steps[3][0] = {0, 8};  // rank 0 starts by the cached plan, and then has to aggregate
-        // In a read by the cached plan each rank reads its own data, and all plan the next one.
+        // By the cached plan each rank reads its own data. All ranks plan only in the next read.
         if (direction == Direction::read) steps.push_back(steps[3]);
         if (direction == Direction::read)
             (void)run_steps("two_phase", Direction::write, {steps[3]}, false, disk);

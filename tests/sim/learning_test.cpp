@@ -79,7 +79,7 @@ std::size_t arms_tried(const LearnedTimes& learned) {
 }
 
 TEST(LearningFile, all_ranks_learn_the_same_from_each_access) {
-    std::size_t most = 0;  // arms with times; those of before a change of speed are forgotten
+    std::size_t most = 0;  // arms with times, at most: a change of speed clears them
     for (std::uint64_t seed = 1; seed <= 20; ++seed) {
         const Folder folder;
         std::set<std::string> tables;

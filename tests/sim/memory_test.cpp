@@ -21,7 +21,7 @@ struct Fault {
     long made = 0;
 };
 thread_local Fault fault;
-/// Makes all allocations of threads that are not a rank's fail.
+/// Makes all allocations fail in threads that don't run a rank.
 std::atomic<bool> helpers_have_none = false;
 
 bool fails(std::size_t bytes) {

@@ -79,7 +79,7 @@ constexpr Bytes kPiece = 40;
 constexpr Bytes kMine = 4000;
 constexpr Rank kAll = -1;
 
-/// The time from which on the system refuses the call.
+/// The point from which on the system refuses the call.
 enum class Since { open, first_access, second_access };
 
 struct Trouble {
@@ -125,8 +125,8 @@ std::unique_ptr<Transport> transport_of(Transport& ranks) {
     return std::move(*over);
 }
 
-/// Makes two accesses under the trouble. Returns each rank's result of the second; all else must
-/// succeed.
+/// Makes two accesses while the system refuses the call. Returns each rank's result of the second
+/// access; everything else must succeed.
 std::vector<ErrorKind> ends_of(const Trouble& trouble, const std::string& method) {
     const Folder folder;
     std::vector<ErrorKind> ends(kRanks);

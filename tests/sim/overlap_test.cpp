@@ -225,7 +225,7 @@ TEST(Overlap, TheReadModifyWriteOfARoundOverlapsTheNextExchange) {
     }
 }
 
-/// More than two slots help if the storage is slow for single rounds.
+/// More than two slots help if the storage is slow in some rounds only.
 TEST_P(Overlaps, MoreSlotsOutlastStorageThatHesitates) {
     const Lasts hesitates = [](std::int64_t round) { return round % 6 == 2 ? 6 : 0; };
     std::int64_t before = INT64_MAX;

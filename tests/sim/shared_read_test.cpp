@@ -126,7 +126,8 @@ TEST_P(SharedRead, AnAggregatorThatIsLateKeepsNobodyFromRegionsWithoutItsData) {
     EXPECT_EQ(aggregator.found, aggregator.loaded);
 }
 
-// Just before it enters, the late rank may have written there, and then must read its own bytes.
+// The late rank may write to the file just before it enters the read, which must return those
+// bytes.
 TEST_P(SharedRead, NothingIsLoadedBeforeARankWithDataThereHasEntered) {
     for (Rank rank = 0; rank < kRanks; ++rank) {
         MemoryDisk disk = full_disk();

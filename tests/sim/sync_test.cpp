@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which ranks a sync waits for: none, where each rank's own flush is complete.
+// Which ranks a sync waits for: none, if flushing on each rank alone is enough.
 #include <array>
 #include <cerrno>
 #include <utility>

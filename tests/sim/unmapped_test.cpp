@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The method `mmap` on a file system that cannot extend a file for mappings, because it has no
-// fallocate (as ext2, ext3, ramfs and NFS 3). The pieces are written all the same.
+// fallocate (ext2, ext3, ramfs and NFS 3, for example). The pieces are written all the same.
 #include <sys/syscall.h>
 
 #include <cerrno>
@@ -14,7 +14,8 @@ namespace {
 constexpr Bytes kPiece = 64;
 constexpr std::int64_t kPieces = 1000;
 
-/// Makes every rank write its pieces, which the ranks have in turn, and read them back.
+/// Makes every rank write its pieces, which alternate with those of the other ranks, and read them
+/// back.
 void write_and_read(File& file, Rank rank, Rank ranks, bool collective) {
     const auto view =
         View::make(rank * kPiece, 1, Shape::run(kPiece), ranks * kPiece, true, "native");

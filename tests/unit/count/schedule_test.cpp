@@ -88,7 +88,8 @@ TEST(Schedule, TwoLayersSendEachByteOnceInEachLayer) {
         const Flow up = sum_of(round.sent);
         const Flow local = sum_of(round.gathered);
         EXPECT_EQ(up.bytes + up.own, local.bytes + local.own);
-        // Pieces that touch are joined, so that the descriptions list fewer of them on the way up.
+        // Local aggregators join pieces that touch, so they describe at most as many as they
+        // received.
         EXPECT_LE(up.pieces + up.own_pieces, local.pieces + local.own_pieces);
         EXPECT_LE(up.senders, 2 * kNodes * std::ssize(plan.aggregators));
         sent.bytes += up.bytes + up.own;

@@ -196,8 +196,8 @@ TEST(Estimate, SmallerSubBuffersMeanMoreCalls) {
     FlatTerms options;
     options.costs = only(&Costs::write_call);
     const PlanInputs s = situation_of(options, Direction::write);
-    // Each of the two aggregators makes one call more than the sub-buffers in 64 MiB: these calls
-    // are the first number below, and those sub-buffers the second.
+    // Below, the second summand is the number of sub-buffers in 64 MiB. The first one is the number
+    // of aggregators, each of which makes one call more.
     const double nano = 1e9;
     EXPECT_NEAR(nano * find_method("two_phase")->seconds(s), 2 + 4, 1e-6);
     EXPECT_NEAR(nano * find_method("double_buffer")->seconds(s), 2 + 8, 1e-6);
@@ -218,7 +218,7 @@ TEST(Estimate, SeveralSubBuffersOverlapWithADevice) {
     EXPECT_DOUBLE_EQ(find_method("two_phase")->seconds(s), one) << "it has no other sub-buffer";
 }
 
-/// Copying adds to the work of a storage call on its memory and does not replace that work.
+/// A call by way of a staging buffer copies, but finds the buffer in the processor's cache.
 TEST(Estimate, CallsWithTheUsersMemoryCopyNothingButMeetNoCache) {
     FlatTerms options;
     for (const Direction direction : {Direction::read, Direction::write}) {
