@@ -75,7 +75,7 @@ COMMANDS = {
     ),
     "advise": Command(
         "inspect",
-        "Say from a job's Darshan log what would make it faster, and what Oratorio would have done.",
+        "Read a job's Darshan log; print what would make the job faster, and what Oratorio would have done.",
         "oratorio.advise.command:add_options",
     ),
     "methods": Command(
@@ -112,16 +112,17 @@ Oratorio: the MPI I/O chapter as a library of its own, over any MPI.
 {commands}
 `oratorio COMMAND --help` shows the options of a command, `oratorio --version` the version.
 """
-NEEDS_CHECKOUT = "A checkout has more: bench, calibrate, demo, simulate, and what tests Oratorio.\n"
+NEEDS_CHECKOUT = (
+    "A checkout has more commands: bench, calibrate, demo, simulate, and those that test Oratorio.\n"
+)
 # Commands that an installation lacks although pages and messages name them -> why, and what to do.
 ONLY_IN_CHECKOUT = {
-    "bench": "it measures with C++ programs that it builds for each MPI; `oratorio compare` measures a "
-    "program of yours",
-    "calibrate": "it measures with C++ programs that it builds for this machine and its MPI; the costs that "
-    "it writes to ~/.cache/oratorio are used by this installation, too",
-    "demo": "it builds a C program with parallel HDF5; `oratorio compare` runs a program of yours with and "
+    "bench": "it builds a C++ program for each MPI; `oratorio compare` measures your own program",
+    "calibrate": "it builds C++ programs for this machine and its MPI; this installation also uses the costs "
+    "that it writes to ~/.cache/oratorio",
+    "demo": "it builds a C program with parallel HDF5; `oratorio compare` runs your own program with and "
     "without Oratorio",
-    "simulate": "it plans with a C++ program that it builds",
+    "simulate": "it builds a C++ program that makes the plans",
 }
 
 # Option -> its names in release 0.2, which release 0.3 still accepts. docs/user/stability.md has the
@@ -200,7 +201,7 @@ def add_compared(parser: Parser) -> None:
     """Adds the option with the results of `compare`."""
     parser.add_argument(
         "--compared", type=Path, metavar="FILE.json",
-        help="What `oratorio compare --json` printed, to show the host's own MPI-IO on the page.",
+        help="The output of `oratorio compare --json`, to show the host's own MPI-IO on the page.",
     )  # fmt: skip
 
 

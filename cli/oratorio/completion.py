@@ -111,7 +111,9 @@ FILES = ["files"]
 
 def add_options(parser: Parser) -> None:
     """Adds the arguments of `completion`."""
-    parser.add_argument("shell", choices=tuple(SCRIPTS), metavar="SHELL", help="bash, zsh or fish.")
+    parser.add_argument(
+        "shell", choices=tuple(SCRIPTS), metavar="SHELL", help="The shell: bash, zsh or fish."
+    )
     parser.add_argument(
         "words", nargs=argparse.REMAINDER, metavar="WORD...",
         help="Print what completes the last of these words, for the script; without words, print the script.",

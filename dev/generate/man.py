@@ -36,7 +36,7 @@ method, hints, explanations and silence without a word on the command line; all 
 .SH FILES
 Only requested files are written, except that
 .I $XDG_CACHE_HOME/oratorio
-holds a link where the library's path has characters that LD_PRELOAD breaks, and the rules that conformance has compiled.
+holds a link to the library, if LD_PRELOAD cannot hold the library's own path, and the rules that conformance has compiled.
 """
 
 

@@ -192,7 +192,7 @@ def test_a_log_without_a_problem_says_so():
     made = log_of(mpi=[mpi(COLL_WRITES=4, BYTES_WRITTEN=400 * MIB, F_WRITE_TIME=1.0)])
     assert "nothing stands out" in command.text_of(made, Path("job.darshan"))
     assert "nothing to advise" in command.text_of(log_of(), Path("job.darshan"))
-    assert "Oratorio serves MPI-IO only" in command.text_of(log_of(posix=[posix(**SMALL)]), Path("j.darshan"))
+    assert "Oratorio serves only MPI-IO" in command.text_of(log_of(posix=[posix(**SMALL)]), Path("j.darshan"))
 
 
 def test_without_pydarshan_the_command_says_how_to_install_it(monkeypatch, capsys):
@@ -219,7 +219,7 @@ SHIPPED = {
         "wrote 1.4 MiB independently, with 7695 calls, although it selected", "about 33 % of the job",
         "7699 storage calls", "wrote 12.7 MiB, but the MPI library read 38.0 MiB and wrote 52.1 MiB",
     ),
-    "sample-badost": ("rank 1507 took 778 s", "Oratorio serves MPI-IO only"),
+    "sample-badost": ("rank 1507 took 778 s", "Oratorio serves only MPI-IO"),
     "example": ("nothing stands out", "16402 storage calls of 128 MiB", "large already"),
     "dxt": ("one process",),
     "noposix": ("nothing to advise",),

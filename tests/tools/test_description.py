@@ -83,7 +83,7 @@ def test_the_page_documents_every_member_key_and_role():
     [
         (None, "can't be read (No such file or directory)"),
         ("{", "isn't JSON"),
-        (json.dumps({"schema": 2}), "has schema 2, this program reads 1"),
+        (json.dumps({"schema": 2}), "has schema 2, but this program reads 1"),
     ],
 )
 def test_a_file_that_can_t_be_used_is_an_error_with_a_remedy(text, reason, tmp_path):

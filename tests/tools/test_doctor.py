@@ -293,5 +293,5 @@ def test_a_library_that_is_not_there_is_bad(call):  # noqa: F811
 
 def test_nothing_is_run_before_what_is_bad_is_mended(call, tmp_path):  # noqa: F811
     done = call("doctor", "touch", str(tmp_path / "ran"))
-    assert "not tried: first fix what is bad" in done.stdout
+    assert "not run: first fix the bad lines above" in done.stdout
     assert not (tmp_path / "ran").exists()

@@ -138,7 +138,7 @@ def test_a_disk_that_a_program_fills_is_named_and_the_page_is_elsewhere(on_small
     done = on_small_disk(f"{REPORT} sh -c ': >\"$ORATORIO_TRACE\"; {FILL}; exit 6'")
     assert done.returncode == 6, done.stderr
     assert "nothing was recorded: the recording is missing or incomplete, because" in done.stderr
-    assert f"{tmp_path}/small is full" in done.stderr and f"it is in {tmp_path} instead" in done.stderr
+    assert f"{tmp_path}/small is full" in done.stderr and f"the page is in {tmp_path} instead" in done.stderr
     assert "small is full" in (tmp_path / "page.html").read_text()
 
 
@@ -147,7 +147,7 @@ def test_a_recording_begins_where_there_is_room(on_small_disk, tmp_path):
     assert done.returncode == 4, done.stderr
     assert f"small is full, so the recording is in {tmp_path} while the program runs" in done.stderr
     assert done.stdout.startswith(f"<{tmp_path}/.oratorio-")
-    assert "it is in" in done.stderr and (tmp_path / "page.html").exists()
+    assert "the page is in" in done.stderr and (tmp_path / "page.html").exists()
     assert [path.name for path in Path(tmp_path).glob(".oratorio-*")] == []
 
 

@@ -242,7 +242,7 @@ def test_the_host_is_shown_if_it_was_measured(tmp_path):
         ("thesis", "is not what"),
         ('{"command": "trace"}', "is not what"),
         (json.dumps({**HOST_AND_AUTO, "schema": 2}), "schema 2"),
-        (json.dumps({**HOST_AND_AUTO, "methods": [{}]}), "differs from docs/user/stability.md"),
+        (json.dumps({**HOST_AND_AUTO, "methods": [{}]}), "differs from the format in docs/user/stability.md"),
     ],
 )
 def test_other_files_than_comparisons_are_refused(content, said, tmp_path):

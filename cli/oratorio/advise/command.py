@@ -62,7 +62,7 @@ def _head(log: Log, job: JobFacts, path: Path) -> list[str]:
         lines.append("The log has no records of MPI-IO or POSIX calls, so there is nothing to advise.")
     elif not mpi:
         lines.append(
-            "Oratorio serves MPI-IO only, so without a change of the program it would have done nothing here."
+            "Oratorio serves only MPI-IO, which the job did not use, so it would have made no difference."
         )
     return lines
 

@@ -46,8 +46,8 @@ def add_options(parser: Parser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--before", metavar="COMMAND",
-        help="A shell command to run before each run, not timed, such as rm -f out.h5. Without it, a run "
-        "finds the files of the runs before it. Caches are never emptied.",
+        help="A shell command to run before each run, not timed, such as rm -f out.h5. Without it, each "
+        "run finds the files that earlier runs left. Caches are never emptied.",
     )  # fmt: skip
     parser.add_argument(
         "--output-files", metavar="PATTERN", action="append", default=[],

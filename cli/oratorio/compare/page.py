@@ -31,9 +31,9 @@ HEADS = (
 )  # fmt: skip
 NOTE = (
     "Wall clock: the median time from the launcher's start to its end. 95 % interval: of the typical wall "
-    f"clock, known from {RUNS_LEAST} runs on. MiB/s: the bytes that the program's accesses moved, by wall "
-    "clock. In accesses: the recorded time of the slowest rank. The host's own MPI-IO is not recorded: "
-    "compare with it by wall clock."
+    f"clock, for at least {RUNS_LEAST} runs. MiB/s: the bytes that the program's accesses moved, divided by "
+    "the wall clock. In accesses: the recorded time of the slowest rank. The host's own MPI-IO is not "
+    "recorded, so compare the wall clock times."
 )
 
 

@@ -67,7 +67,9 @@ def add_options(parser: Parser) -> None:
     )  # fmt: skip
     parser.add_argument("--rule", action="append", default=[], help="Run this rule; repeatable.")
     parser.add_argument(
-        "--with-oratorio", action="store_true", help="Preload Oratorio; without it the MPI's own MPI-IO runs."
+        "--with-oratorio",
+        action="store_true",
+        help="Preload Oratorio; by default, test the MPI's own MPI-IO.",
     )
     parser.add_argument(
         "--long", action="store_true", help="Also run rules that take a long time or much space."
@@ -79,7 +81,7 @@ def add_options(parser: Parser) -> None:
         type=Path,
         default=Path(),
         metavar="FOLDER",
-        help="A folder that all ranks see, for the files.",
+        help="Folder of the test files, which all ranks must see.",
     )
     parser.add_argument(
         "--timeout", type=within(1), default=20, metavar="SECONDS",

@@ -116,7 +116,7 @@ def command(words: Sequence[str]) -> list[Finding]:
     try:
         parsed = parse(words)
     except launch.LaunchError as error:
-        return [Finding(BAD, "launcher", str(error), "name an existing one")]
+        return [Finding(BAD, "launcher", str(error), "check the launcher's name and path")]
     path = launch.find_program(parsed)
     if path is None:
         return [Finding(BAD, "program", f"there is no program in: {' '.join(words)}", "check its path")]

@@ -141,7 +141,7 @@ LIMITS = (
     ("processes", resource.RLIMIT_NPROC, 1024, "ranks can't start helper threads", "ulimit -u"),
     ("open files", resource.RLIMIT_NOFILE, 256, "ranks can't open many files at the same time", "ulimit -n"),
     ("file size", resource.RLIMIT_FSIZE, UNLIMITED, "ranks can't write larger files", "ulimit -f unlimited"),
-    ("memory", resource.RLIMIT_AS, UNLIMITED, "buffers may not be allocated", "ulimit -v unlimited"),
+    ("memory", resource.RLIMIT_AS, UNLIMITED, "allocating buffers may fail", "ulimit -v unlimited"),
     ("locked memory", resource.RLIMIT_MEMLOCK, 8 * MIB, "direct I/O can't register buffers", "ulimit -l"),
 )
 

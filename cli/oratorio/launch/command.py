@@ -111,7 +111,7 @@ def run(options: argparse.Namespace) -> int:
     own. With --report and --json the command is a child, because the result is written after it has
     ended."""
     if options.compared and not options.report:
-        raise OratorioError("--compared is for the page of --report")
+        raise OratorioError("--compared requires --report")
     is_recorded = options.report and not options.dry_run
     variables = launch.oratorio_variables(
         options.method, options.hint, options.explain and not is_recorded, os.environ

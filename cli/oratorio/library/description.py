@@ -31,7 +31,7 @@ def read(file: Path = FILE) -> dict[str, Any]:
         raise OratorioError(f"{file} isn't JSON ({error}): {remedy}") from None
     if document.get("schema") != SCHEMA:
         raise OratorioError(
-            f"{file} has schema {document.get('schema')}, this program reads {SCHEMA}: {remedy}"
+            f"{file} has schema {document.get('schema')}, but this program reads {SCHEMA}: {remedy}"
         )
     return document
 

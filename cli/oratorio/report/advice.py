@@ -59,7 +59,11 @@ def errors(run: Run) -> Advice | None:
     first = failed[0].args["error"]
     told = f"{len(failed)} accesses failed; the first: {first}"
     return Advice(
-        "errors", told, "Correct that first: their times mean nothing.", "user/failing-disks.md", 1e9
+        "errors",
+        told,
+        "Fix the errors first: times of failed accesses mean nothing.",
+        "user/failing-disks.md",
+        1e9,
     )
 
 
@@ -68,7 +72,7 @@ def misspelt(run: Run) -> Advice | None:
     told = [line for line in run.explained.remarks if "did you mean" in line or "is ignored" in line]
     if not told:
         return None
-    return Advice("misspelt", told[0], "Correct it: it has no effect now.", "user/hints.md", 1e8)
+    return Advice("misspelt", told[0], "Correct it: as written, it has no effect.", "user/hints.md", 1e8)
 
 
 def small_pieces(run: Run) -> Advice | None:

@@ -29,7 +29,7 @@ ADVICE_MOST = 3  # at most this many pieces of advice are printed in the termina
 def add_options(parser: Parser) -> None:
     """Adds the options of `report`."""
     parser.add_argument(
-        "trace", type=Path, metavar="TRACE", help="The trace, written to the file that ORATORIO_TRACE named."
+        "trace", type=Path, metavar="TRACE", help="The trace file that ORATORIO_TRACE named in that run."
     )
     parser.add_argument(
         "--explain", type=Path, metavar="FILE", help="The .json file that ORATORIO_EXPLAIN named in that run."
@@ -53,7 +53,7 @@ def _write(run: Run, out: Path) -> Path:
         other = another_with_room()
         if other is None:
             raise
-        tell(f"{error}; it is in {other} instead")
+        tell(f"{error}; the page is in {other} instead")
         page.write(run, other / out.name)
         return other / out.name
 
@@ -119,7 +119,7 @@ def report_trace(options: argparse.Namespace) -> int:
     """Writes a page about the trace of an earlier run. Raises OratorioError."""
     out = options.output or options.trace.with_suffix(".html")
     if out.resolve() == options.trace.resolve():
-        raise OratorioError(f"{out} is the trace itself; name the page with -o")
+        raise OratorioError(f"{out} is the trace itself; name another file with -o")
     if not options.trace.exists():
         raise TraceError(f"{options.trace} doesn't exist; ORATORIO_TRACE=FILE makes one, docs/user/trace.md")
     if options.explain and not options.explain.exists():

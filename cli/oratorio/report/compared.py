@@ -61,8 +61,8 @@ def read(path: Path) -> Compared:
     if not isinstance(document, dict) or document.get("command") != "compare":
         raise ComparedError(f"{path} is not what `oratorio compare --json` printed")
     if document.get("schema") != SCHEMA:
-        raise ComparedError(f"{path} has schema {document.get('schema')}; this is for schema {SCHEMA}")
+        raise ComparedError(f"{path} has schema {document.get('schema')}; this command reads schema {SCHEMA}")
     try:
         return Compared(shlex.join(document["job"]), tuple(map(_method, document["methods"])))
     except (KeyError, TypeError) as error:
-        raise ComparedError(f"{path} differs from docs/user/stability.md: {error!r}") from error
+        raise ComparedError(f"{path} differs from the format in docs/user/stability.md: {error!r}") from error

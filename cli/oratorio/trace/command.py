@@ -15,7 +15,7 @@ def _chosen(files: list[trace.File], name: str | None) -> list[trace.File]:
     found = [file for file in files if name is None or name in file.path]
     if not found:
         raise trace.TraceError(
-            f"there is no file whose name has '{name}' in it" if name else "it has no file"
+            f"there is no file whose name has '{name}' in it" if name else "the trace has no file"
         )
     return found
 
@@ -25,7 +25,7 @@ def add_options(parser: Parser) -> None:
     parser.add_argument("path", type=Path, metavar="FILE", help="The file that ORATORIO_TRACE named.")
     parser.add_argument("--markdown", action="store_true", help="Print the tables in Markdown.")
     parser.add_argument(
-        "--plot", type=Path, metavar="FILE.png", help="Draw what each rank did when, for the first file."
+        "--plot", type=Path, metavar="FILE.png", help="Draw a timeline of the first file's ranks."
     )
     parser.add_argument("--file", metavar="TEXT", help="Show only files whose path contains TEXT.")
     add_json(parser)
