@@ -11,7 +11,7 @@ COMMANDS = {
     ),
     "lint": Command(
         "develop",
-        "Check formatting, layering and sizes: everything that needs no run of the code.",
+        "Check formatting, layering and sizes: everything that can be checked without running the code.",
         "oratorio_dev.lint:add_options",
     ),
     "soak": Command(

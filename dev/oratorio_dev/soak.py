@@ -26,12 +26,12 @@ TARGET = "oracle_soak"
 QUIET_SECONDS = 10  # seconds between two lines of progress
 # Options without a value that the soak program has, too.
 SWITCHES = {
-    "faults": "In some programs a storage request fails, or memory runs out.",
-    "scarce": "Memory runs out in all programs.",
-    "clients": "All programs run over clients of NFS or FUSE with caches.",
-    "atomic": "Most programs use atomic mode, and ranks that write the same bytes.",
-    "deaths": "With --locks job: a rank dies while it holds a lock.",
-    "fresh-views": "Views are set again before each access, so that no plan is kept.",
+    "faults": "Make a storage request fail, or memory run out, in some programs.",
+    "scarce": "Make memory run out in all programs.",
+    "clients": "Run all programs over clients of NFS or FUSE with caches.",
+    "atomic": "Use atomic mode, and ranks that write the same bytes, in most programs.",
+    "deaths": "With --locks job: make a rank die while it holds a lock.",
+    "fresh-views": "Set views again before each access, so that no plan is cached.",
 }
 
 

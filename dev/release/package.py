@@ -38,7 +38,9 @@ def lay_out(folder: Path, libraries: str) -> Path:
 def main() -> None:
     """Runs the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--libraries", default="lib", help="where they are, seen from FOLDER/oratorio")
+    parser.add_argument(
+        "--libraries", default="lib", help="path of the libraries, relative to FOLDER/oratorio"
+    )
     parser.add_argument("folder", type=Path)
     options = parser.parse_args()
     package = lay_out(options.folder, options.libraries)
