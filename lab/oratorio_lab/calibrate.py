@@ -215,7 +215,9 @@ def _make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise CalibrateError(f"{folder}, for the costs, can't be created: {error.strerror}") from None
+        raise CalibrateError(
+            f"the folder for the costs, {folder}, can't be created: {error.strerror}"
+        ) from None
     check_writable(folder)
 
 
@@ -346,7 +348,12 @@ def add_options(parser: Parser) -> None:
         help="Also write the costs in force as a machine for `simulate`.",
     )  # fmt: skip
     parser.add_argument("--quick", action="store_true", help=argparse.SUPPRESS)
-    add_job(parser, "Starts ranks that send messages, also between nodes: mpiexec -n 4", "launcher", False)
+    add_job(
+        parser,
+        "A launcher that starts ranks to send messages, also between nodes: mpiexec -n 4",
+        "launcher",
+        False,
+    )
     parser.set_defaults(does=_calibrate)
 
 

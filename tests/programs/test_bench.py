@@ -311,7 +311,7 @@ def test_a_figure_is_not_drawn_past_the_page_cache_of_a_folder_in_memory():
         (("tile", "--direction", "both"), "--direction must be write or read, not both"),
         (("tile", "--method", "raw,fastest"), "no arm fastest; the methods are auto, "),
         (("tile", "--method", "host_mine"), "arm host_mine has no hints"),
-        (("tile", "--hint", "cb_nodes"), "a hint is [ARM:]key=value, not cb_nodes"),
+        (("tile", "--hint", "cb_nodes"), "a hint must be [ARM:]key=value, not cb_nodes"),
         (("tile", "--hint", "sieve:a=b"), "a hint for an arm that is not run: sieve"),
         (("tile", "--mpi", "nompi"), "there is no MPI named nompi on this machine"),
         (("suite", "--workloads", "tiles"), "no workload tiles; there are coll_perf, "),
@@ -385,5 +385,5 @@ def test_storage_with_a_rate_moves_every_byte_and_no_faster(rate, tmp_path):
 
 
 def test_a_rate_that_can_t_be_is_refused(tmp_path):
-    assert "--rate needs" in refusal(tmp_path, "array", "--rate", "fast")
+    assert "--rate must be a number of MiB/s" in refusal(tmp_path, "array", "--rate", "fast")
     assert "one node" in refusal(tmp_path, "array", "--rate", "5", "--nodes", "2", "--ranks", "2")

@@ -162,7 +162,9 @@ def test_a_folder_for_the_costs_that_can_t_be_made_is_refused(tmp_path):
     (tmp_path / "file").touch()
     done = calibrate(tmp_path / "file/costs", "--quick", "--dir", tmp_path)
     assert done.returncode == 2
-    assert f"{tmp_path}/file/costs, for the costs, can't be created: Not a directory" in done.stderr
+    assert (
+        f"the folder for the costs, {tmp_path}/file/costs, can't be created: Not a directory" in done.stderr
+    )
 
 
 def test_the_costs_in_force_become_a_machine_for_simulate(calibrated, tmp_path):

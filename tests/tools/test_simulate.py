@@ -46,7 +46,7 @@ def test_each_constant_of_a_machine_says_where_it_is_from(name):
         ("near_latency_us = 0.8", "near_latency_us = 2", "links.near_latency_us .* above links.latency_us"),
         ("rate_mbs = 8000 ", "rate_mbs = 8e6 ", "links.rate_mbs .* above cores x links.memory_rate_mbs"),
         ("disorder = 0.5", "disorder = 1.1", "endpoint.disorder must be a fraction between 0 and 1"),
-        ('kind = "dragonfly"', 'kind = "string"', "topology.kind is one of .*, not string"),
+        ('kind = "dragonfly"', 'kind = "string"', "topology.kind must be one of .*, not string"),
         ('kind = "dragonfly"', 'kind = "one-switch"', "topology.taper must be 1"),
         ("targets = 56", "targets = 0", "storage.targets must be above 0"),
         ("stripe_bytes = 1048576", "stripe_bytes = 1", "storage.stripe_bytes .* less than a page"),
@@ -264,7 +264,7 @@ def test_methods_become_hints():
 
 def test_jobs_that_do_not_fit_the_machine_are_refused():
     assert command.nodes_of(MACHINE, 16384, None) == 256
-    with pytest.raises(SimulateError, match=r"32768 ranks take 512 nodes; .* has 256"):
+    with pytest.raises(SimulateError, match=r"32768 ranks need 512 nodes; .* has 256"):
         command.nodes_of(MACHINE, 32768, None)
     with pytest.raises(SimulateError, match="evenly over 3 nodes"):
         command.nodes_of(MACHINE, 8, 3)
@@ -277,15 +277,15 @@ def test_jobs_that_do_not_fit_the_machine_are_refused():
     [
         (["--machine", "thea"], "there are fat-tree, theta, this-machine"),
         (["--workload", "tape"], "there is no workload tape"),
-        (["--workload", "btio", "--map", "map.nc"], "--map goes with the workloads e3sm_f and e3sm_g"),
+        (["--workload", "btio", "--map", "map.nc"], "--map requires the workload e3sm_f or e3sm_g"),
         (["--engine", "steam"], "there is no engine steam"),
-        (["--direction", "up"], "there is no direction up; there are write, read"),
+        (["--direction", "up"], "--direction must be one of write, read"),
         (["--plot", "out.txt"], "a picture ends in .png"),
         (["--output", "/nowhere/page.md"], "there is no folder /nowhere"),
-        (["--set", "endpoint.queue_ns"], "--set is KEY=VALUE"),
+        (["--set", "endpoint.queue_ns"], "--set must be KEY=VALUE"),
         (["--set", "endpoint.queue_ns=much"], "endpoint.queue_ns must be a number"),
         (["--set", "links.rate_mbs=1e9"], "links.rate_mbs"),
-        (["--ranks", "32768"], "32768 ranks take 512 nodes"),
+        (["--ranks", "32768"], "32768 ranks need 512 nodes"),
         (["--ranks", "64", "--nodes", "100"], "64 ranks can't be spread evenly over 100 nodes"),
         (["--set", "topology.taper=0.003"], "topology.taper"),
     ],

@@ -154,11 +154,11 @@ def odd(content, **changes):
     [
         (
             without_shapes(job()),
-            "it has the layout of none of its 3 collective accesses: an older Oratorio",
+            "the layouts of all 3 collective accesses are missing: an older Oratorio",
         ),
         (
             without_shapes(job(dropped_layouts=12)),
-            "collective accesses: the trace had no room for their shapes",
+            "collective accesses are missing: the trace had no room for their shapes",
         ),
         (job(shapes=(BLOCK,)), "shape 1 of an access is missing in the trace"),
         (whole([access(0, 0, 1, 1)]), "there is no collective access to replay"),

@@ -130,7 +130,7 @@ def parse_hints(texts: Sequence[str], arms: Sequence[str]) -> tuple[tuple[str, s
         left, equals, value = text.partition("=")
         arm, colon, key = left.rpartition(":")
         if not (key and equals):
-            raise BenchError(f"a hint is [ARM:]key=value, not {text}")
+            raise BenchError(f"a hint must be [ARM:]key=value, not {text}")
         hints.append((arm if colon else "host_tuned", key, value))
     strangers = {arm for arm, _, _ in hints} - set(arms)
     if strangers:

@@ -62,7 +62,9 @@ def _folder(folder: Path, cold: bool) -> Path:
     if not folder.is_dir():
         raise BenchError(f"{folder} is not a folder")
     if cold and report.is_in_memory(folder):
-        raise BenchError(f"--cold needs a disk: {folder} is in memory, so nothing can be dropped from it")
+        raise BenchError(
+            f"--cold needs a disk: {folder} is in memory, so its files can't be dropped from the page cache"
+        )
     return folder.resolve()
 
 
@@ -93,7 +95,7 @@ def _add_common(parser: Parser, arms: str | None = None, repeats: int = 5) -> No
     add("--hint", metavar="[METHOD:]KEY=VALUE", action="append", default=[],
         help="An info key, for host_tuned if METHOD is left out; repeatable.")  # fmt: skip
     add("--repeat", type=within(1), default=repeats, metavar="N",
-        help="Measured passes, after one that is not measured; %(default)s if not given.")  # fmt: skip
+        help="Number of measured passes, after an unmeasured one; %(default)s if not given.")  # fmt: skip
     _add_direction_and_mpi(add)
     add(
         "--dir",
@@ -117,12 +119,12 @@ def _add_common(parser: Parser, arms: str | None = None, repeats: int = 5) -> No
     add(
         "--link",
         default="",
-        help="netem's arguments for what a node sends, such as `delay 50us rate 10gbit`.",
+        help="Arguments of tc-netem for what a node sends, such as `delay 50us rate 10gbit`.",
     )
     add("--rate", default="",
         help="Simulate storage of this many MiB/s under the test files; `exchange` is the rate that "
         "two_phase reaches there without a limit; needs root.")  # fmt: skip
-    add("--smoke", action="store_true", help="Measure a tiny case once, to see whether it works.")
+    add("--smoke", action="store_true", help="Measure a tiny case once, to see whether everything works.")
     add("--json", type=Path, metavar="FILE", help="Write everything measured to this file.")
     add("--plot", type=Path, metavar="FILE.png", help="Draw a chart into this file.")
     add("--timeout", type=float, metavar="SECONDS",
@@ -415,7 +417,7 @@ def _add_regret(parser: Parser) -> None:
         help="Passes that count; %(default)s if not given.",
     )
     _add_direction_and_mpi(add)
-    add("--smoke", action="store_true", help="Measure tiny cases once, to see whether it works.")
+    add("--smoke", action="store_true", help="Measure tiny cases once, to see whether everything works.")
     add("--json", type=Path, metavar="FILE", help="Write the times of all arms to this file.")
     add(
         "-o",
@@ -461,20 +463,21 @@ def add_options(parser: Parser) -> None:
         return commands.add_parser(name, help=text, description=text)
 
     add("list", "List the workloads and their parameters.").set_defaults(does=_list)
-    _add_calls(add("calls", "Small records written one by one, and computation during a collective write."))
+    _add_calls(add("calls", "Write small records one by one, and compute during a collective write."))
     for workload in WORKLOADS.values():
         _add_workload(add(workload.name, workload.help), workload)
-    _add_suite(add("suite", "All workloads; E3SM's with the given maps, or else with made-up ones."))
+    _add_suite(add("suite", "Measure all workloads; E3SM's with the given maps, or else with made-up ones."))
     _add_regret(
         add(
             "regret",
-            "The speed of auto compared with the best of all methods and of the host's hints, without and "
-            "with what it learns.",
+            "Compare the speed of auto with the best of all methods and of the host's hints, before and "
+            "after it has learned.",
         )
     )
-    _add_trace(add("trace", "The collective accesses of a trace, with as many ranks and other data."))
+    _add_trace(add("trace", "Repeat the collective accesses of a trace, with as many ranks and other data."))
     _add_paper(
         add(
-            "paper", "The figures of a paper (1995, 2001, 2006, 2014, 2019) for this machine, and its claims."
+            "paper",
+            "Measure the figures of a paper (1995, 2001, 2006, 2014, 2019) here, and judge its claims.",
         )
     )

@@ -28,13 +28,13 @@ Measure = Callable[[Run, Settings], None]
 def check(rate: str, nodes: int) -> None:
     """Raises BenchError unless `rate` is empty, or is a number of MiB/s or `exchange` on one node."""
     if rate and nodes > 1:
-        raise BenchError("--rate needs one node")
+        raise BenchError("--rate works on one node only")
     try:
         good = rate in ("", EXCHANGE) or float(rate) > 0
     except ValueError:
         good = False
     if not good:
-        raise BenchError(f"--rate needs MiB/s, such as 500, or {EXCHANGE}, not {rate}")
+        raise BenchError(f"--rate must be a number of MiB/s, such as 500, or {EXCHANGE}, not {rate}")
 
 
 def _program() -> Path:

@@ -121,13 +121,13 @@ def run(match: str | None, with_fetch: bool, with_write: bool) -> bool:
 def add_options(parser: Parser) -> None:
     """Adds the options of `neighbours`."""
     parser.add_argument(
-        "-k", dest="match", metavar="TEXT", help="Run those with this text in their name or MPI."
+        "-k", dest="match", metavar="TEXT", help="Run only rows with this text in their name or MPI."
     )
     parser.add_argument(
         "--fetch", action="store_true", help="First fetch newer libraries from Debian, PyPI and crates.io."
     )
     parser.add_argument(
-        "--part", choices=(LIBRARIES, APPLICATIONS), help="Run only this part, by default both."
+        "--part", choices=(LIBRARIES, APPLICATIONS), help="Run only this part; both if not given."
     )
     parser.add_argument(
         "--repeat", type=int, default=3, metavar="N",

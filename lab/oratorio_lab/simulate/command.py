@@ -75,7 +75,7 @@ def nodes_of(machine: Machine, ranks: int, nodes: int | None) -> int:
     """Returns the number of nodes of a job; by default each core has a rank. Raises SimulateError."""
     chosen = nodes or -(-ranks // machine.cores)
     if chosen > machine.nodes:
-        raise SimulateError(f"{ranks} ranks take {chosen} nodes; {machine.name} has {machine.nodes}")
+        raise SimulateError(f"{ranks} ranks need {chosen} nodes; {machine.name} has {machine.nodes}")
     if ranks % chosen:
         raise SimulateError(f"{ranks} ranks can't be spread evenly over {chosen} nodes")
     return chosen
@@ -171,7 +171,7 @@ def _given(machine: Machine, values: Sequence[str]) -> Machine:
         except ValueError:
             number = text
         if not equals:
-            raise SimulateError(f"--set is KEY=VALUE, not {value}")
+            raise SimulateError(f"--set must be KEY=VALUE, not {value}")
         machine = with_value(machine, key, number)
     return machine
 
@@ -189,7 +189,7 @@ def _recorded(
             raise SimulateError("--file selects a file of a trace: it requires --trace")
         return None
     if map_file is not None:
-        raise SimulateError("a trace is a workload of its own: --trace doesn't go with --map")
+        raise SimulateError("--trace and --map exclude each other: a trace is a workload of its own")
     return sim_trace.job_of(given, file, ranks, direction)
 
 
@@ -208,7 +208,7 @@ def add_options(parser: Parser) -> None:
     add("--hint", metavar="KEY=VALUE", action="append", default=[],
         help="An info key for all methods; repeatable.")  # fmt: skip
     add("--set", metavar="KEY=VALUE", action="append", default=[],
-        help="Replaces a value of the machine; repeatable.")  # fmt: skip
+        help="Replace a value of the machine; repeatable.")  # fmt: skip
     add("--map", type=Path, help="The decomposition map of a real run, for e3sm_f and e3sm_g.")
     add("--direction", default=DIRECTIONS[0], help="write or read; %(default)s if not given.")
     add("--trace", type=Path, help="Simulate the collective accesses of this trace instead of a workload.")
@@ -222,11 +222,11 @@ def add_options(parser: Parser) -> None:
     add(
         "--engine",
         default="closed",
-        help="closed formulas; s4u: also SimGrid; smpi: also the library itself.",
+        help="closed: closed formulas; s4u: also SimGrid; smpi: also the library itself.",
     )
     add("--search", type=Path, metavar="FILE",
         help="Search for the best hints and write them to this file, for ROMIO_HINTS=FILE.")  # fmt: skip
-    add("--plot", type=Path, metavar="FILE", help="Draw the phases.")
+    add("--plot", type=Path, metavar="FILE", help="Draw the phases into this file.")
     add("-o", "--output", type=Path, metavar="FILE", help="Write the tables to this page.")
     parser.set_defaults(does=_simulate)
 
@@ -234,9 +234,9 @@ def add_options(parser: Parser) -> None:
 def _asks(options: argparse.Namespace, machine: Machine) -> tuple[sim_trace.Job | None, list[Ask]]:
     """Returns the job of the trace, if one is given, and the questions. Raises SimulateError."""
     if options.engine not in ENGINES:
-        raise SimulateError(f"there is no engine {options.engine}; there are {', '.join(ENGINES)}")
+        raise SimulateError(f"there is no engine {options.engine}; the engines are {', '.join(ENGINES)}")
     if options.direction not in DIRECTIONS:
-        raise SimulateError(f"there is no direction {options.direction}; there are {', '.join(DIRECTIONS)}")
+        raise SimulateError(f"--direction must be one of {', '.join(DIRECTIONS)}")
     for target in ENGINES[options.engine]:
         s4u.build(target)
     check_files(options.plot, (options.output, options.search))

@@ -132,7 +132,7 @@ def _table(kind: type, prefix: str, given: Any) -> Any:
 def _contradictions(machine: Machine) -> None:
     links, storage = machine.links, machine.storage
     if machine.topology.kind not in KINDS:
-        raise SimulateError(f"topology.kind is one of {', '.join(KINDS)}, not {machine.topology.kind}")
+        raise SimulateError(f"topology.kind must be one of {', '.join(KINDS)}, not {machine.topology.kind}")
     if machine.topology.kind == "one-switch" and machine.topology.taper != 1:
         raise SimulateError("topology.taper must be 1 if topology.kind is one-switch, which has no middle")
     if machine.nodes > 1 and machine.topology.taper * machine.nodes < 1:

@@ -51,7 +51,7 @@ def run(words: Sequence[str | Path], text: str) -> list[float]:
     SimulateError."""
     told = subprocess.run([*words, *SETTINGS], input=text, capture_output=True, text=True)
     if told.returncode != 0:
-        raise SimulateError(f"SimGrid gave up: {told.stderr[-500:]}")
+        raise SimulateError(f"SimGrid failed: {told.stderr[-500:]}")
     return [float(word) for word in told.stdout.split()]
 
 

@@ -215,7 +215,7 @@ def workload_of(name: str, map_file: Path | None, small: bool = False) -> Worklo
     if map_file is None and name not in WORKLOADS:
         raise SimulateError(f"there is no workload {name}; there are {', '.join(WORKLOADS)}")
     if map_file is not None and name not in E3SM:
-        raise SimulateError("--map goes with the workloads e3sm_f and e3sm_g")
+        raise SimulateError("--map requires the workload e3sm_f or e3sm_g")
     return Workload(name, map_file, small)
 
 

@@ -134,7 +134,7 @@ def _verify_preload(host: Host) -> None:
     its result."""
     done = run_ranks(host, 1, ["cat", "/proc/self/maps"], preload=True, timeout_seconds=60)
     if str(preload_library().resolve()) not in done.stdout:
-        raise HostError(f"{host.mpiexec} does not give LD_PRELOAD to the ranks: {done.stderr[-400:]}")
+        raise HostError(f"{host.mpiexec} does not pass LD_PRELOAD to the ranks: {done.stderr[-400:]}")
 
 
 def run_suite(suite: Suite, host: Host, preload: bool, tell: Tell, part: str = ALL) -> Results:

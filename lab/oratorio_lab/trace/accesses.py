@@ -123,7 +123,7 @@ def collectives(file: File) -> list[Collective]:
         raise TraceError(f"{file.path}: there is no collective access to replay")
     why = "the trace had no room for their shapes" if file.dropped_layouts else "an older Oratorio wrote it"
     raise TraceError(
-        f"{file.path}: it has the layout of none of its {len(together)} collective accesses: {why}"
+        f"{file.path}: the layouts of all {len(together)} collective accesses are missing: {why}"
     )
 
 
@@ -149,7 +149,9 @@ def file_named(files: Sequence[File], name: str | None, direction: str | None = 
     """
     chosen = [file for file in files if name is None or name in file.path]
     if not chosen:
-        raise TraceError(f"there is no file whose name has '{name}' in it" if name else "it has no file")
+        raise TraceError(
+            f"there is no file whose name has '{name}' in it" if name else "the trace has no file"
+        )
 
     def moved(file: File) -> int:
         return sum(
