@@ -85,7 +85,7 @@ def test_rules_are_chosen_by_whole_section_numbers():
     assert chosen == {"14.4.1", "14.4.2", "14.4.3", "14.4.4", "14.4.5", "14.5", "14.5.1", "14.5.2", "14.5.3"}
     with pytest.raises(conformance.ConformanceError, match="no such rule: nobody"):
         conformance.select(rules, [], ["nobody"], False)
-    with pytest.raises(conformance.ConformanceError, match=r"there is no rule of section 14\.42"):
+    with pytest.raises(conformance.ConformanceError, match=r"there is no rule in section 14\.42"):
         conformance.select(rules, ["14.42"], [], False)
 
 

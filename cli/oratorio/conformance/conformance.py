@@ -146,7 +146,7 @@ def select(rules: Sequence[Rule], sections: Sequence[str], ids: Sequence[str], w
         and (not sections or any(f"{rule.section}.".startswith(f"{name}.") for name in sections))
     ]
     if not chosen:
-        raise ConformanceError(f"there is no rule of section {', '.join(sections)}")
+        raise ConformanceError(f"there is no rule in section {', '.join(sections)}")
     return chosen
 
 

@@ -57,7 +57,7 @@ def oratorio_variables(
     for hint in hints:
         key, equals, value = hint.partition("=")
         if not (key and equals) or ";" in value:
-            raise LaunchError(f"a hint is key=value, without ';': {hint}")
+            raise LaunchError(f"a hint must be key=value, without ';', not {hint}")
         given.append(hint)
     variables = {}
     if given:
@@ -146,7 +146,7 @@ def _unloaded(command: Command, at: int) -> str:
     words = command.words
     name = words[command.parts[0].program]
     better = f"{shlex.join(words[:at])} oratorio run {shlex.join(words[at:])}"
-    return f"{name} is not a known launcher, so Oratorio is not loaded; start it in the ranks: {better}"
+    return f"{name} is not a known launcher, so Oratorio is not loaded; use {better}"
 
 
 def _warnings(

@@ -143,7 +143,7 @@ _PALS = _options(
 # In order of preference: of several families with a name, the first whose --version fits.
 LAUNCHERS = (
     Launcher(
-        "hydra", ("mpiexec", "mpirun"), "MPICH's or one of its family", _HYDRA,
+        "hydra", ("mpiexec", "mpirun"), "MPICH's or a derivative's", _HYDRA,
         forward=("-genv", "{key}", "{value}"), says=("HYDRA", "Intel(R) MPI"),
         paired=_options("-genv -env"), is_repeated=False, flavours=("mpich", "abi"),
     ),
@@ -157,7 +157,7 @@ LAUNCHERS = (
         paired=_MCA, flavours=("ompi",),
     ),
     Launcher(
-        "mpiexec", ("mpiexec", "mpirun"), "of no known family", _HYDRA | _OPENMPI | _PALS,
+        "mpiexec", ("mpiexec", "mpirun"), "of an unknown MPI", _HYDRA | _OPENMPI | _PALS,
         paired=_options("-genv -env -mca --mca"),
     ),
     Launcher("srun", ("srun",), "Slurm's", _SRUN, forward=("--export",), is_joined=True),
