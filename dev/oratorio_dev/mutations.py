@@ -112,7 +112,7 @@ class Bench:
                 check=False,
             )
         except subprocess.TimeoutExpired:
-            return None, f"no end in {SECONDS} s"
+            return None, f"still running after {SECONDS} s"
         for line in done.stdout.splitlines():
             if line.startswith("failed "):
                 return int(line.split()[1]), line.split()[2]

@@ -92,7 +92,7 @@ def measure(host: Host, ranks: int, repeats: int, records: int, folder: Path, di
             min((run(host, arm, 1, count, disk) for _ in range(repeats)), key=lambda s: s[2])
             for arm in (Arm("overlap"), Arm("overlap", preload=True))
         )
-        what = f"iwrite_all beside computing, {count} ranks: seconds of computing, writing, both"
+        what = f"computing during iwrite_all, {count} ranks: seconds of computing, writing, both"
         texts = [" ".join(f"{second:.2f}" for second in told) for told in (own, ours)]
         table.add_row(what, "", *texts)
     return table

@@ -39,8 +39,8 @@ HOW = (
 )
 WRONG = (
     "Share of the best method's speed: cold, learned. All constants times ten, or divided by ten, change few "
-    "decisions, because only ratios of constants matter. The mixed ones are too large or too small by a draw "
-    "with a fixed seed."
+    "decisions, because only ratios of constants matter. The mixed ones are too large or too small at "
+    "random, with a fixed seed."
 )
 
 

@@ -20,7 +20,7 @@ def numbers(text: str, option: str) -> tuple[int, ...]:
     """Parses an option with a list of numbers. Raises BenchError."""
     counts = tuple(int(count) if count.isdecimal() else 0 for count in text.split(","))
     if min(counts) < 1:
-        raise BenchError(f"--{option} needs numbers above zero, such as 2,4,8, not {text}")
+        raise BenchError(f"--{option} must be numbers above zero, such as 2,4,8, not {text}")
     return counts
 
 
@@ -39,11 +39,11 @@ class Parameter:
         """Parses an option's value. Raises BenchError."""
         if self.choices:
             if text not in self.choices:
-                raise BenchError(f"--{self.option} is one of {', '.join(self.choices)}, not {text}")
+                raise BenchError(f"--{self.option} must be one of {', '.join(self.choices)}, not {text}")
             return text
         found = re.fullmatch(r"(\d+)\s*([kmg]?)(i?b)?", text.strip().lower())
         if not found or int(found.group(1)) * UNITS[found.group(2)] < self.least:
-            raise BenchError(f"--{self.option} is a whole number of at least {self.least}, not {text}")
+            raise BenchError(f"--{self.option} must be a whole number of at least {self.least}, not {text}")
         return int(found.group(1)) * UNITS[found.group(2)]
 
     @property

@@ -92,7 +92,9 @@ def run(
             timeout_seconds=seconds,
         )  # fmt: skip
     except subprocess.TimeoutExpired as late:
-        raise NoEndError(f"{'with' if preload else 'without'} Oratorio: no end in {seconds} s") from late
+        raise NoEndError(
+            f"{'with' if preload else 'without'} Oratorio: still running after {seconds} s"
+        ) from late
     if done.returncode:
         said = [line for line in done.stderr.splitlines() if line.strip()][:1] or [str(done.returncode)]
         raise WrongError(f"{'with' if preload else 'without'} Oratorio: {said[0][:120]}")

@@ -88,7 +88,7 @@ def check_words(text: str, known: Sequence[str], option: str) -> tuple[str, ...]
     """Splits an option into words; no words mean all known ones. Raises BenchError."""
     words = tuple(word for word in text.split(",") if word)
     if strangers := sorted(set(words) - set(known)):
-        raise BenchError(f"--{option} names {', '.join(known)}, not {', '.join(strangers)}")
+        raise BenchError(f"--{option} takes {', '.join(known)}, not {', '.join(strangers)}")
     return words or tuple(known)
 
 
@@ -103,7 +103,7 @@ def parse_parameters(texts: Sequence[str], paper: Paper) -> dict[str, tuple[str,
     for text in texts:
         name, equals, values = text.partition("=")
         if not (equals and values):
-            raise BenchError(f"a parameter is NAME=VALUE[,VALUE], not {text}")
+            raise BenchError(f"a parameter must be NAME=VALUE[,VALUE], not {text}")
         if name not in known:
             raise BenchError(f"no workload of the {paper.year} paper has a parameter {name}")
         given[name] = tuple(values.split(","))

@@ -55,7 +55,7 @@ def own_hints(machine: Machine, hints: Sequence[str]) -> dict[str, str]:
     for hint in hints:
         key, equals, value = hint.partition("=")
         if not (key and equals) or ";" in value:
-            raise SimulateError(f"a hint is key=value, without ';': {hint}")
+            raise SimulateError(f"a hint must be key=value, without ';', not {hint}")
         told[key] = value
     return told
 
