@@ -22,8 +22,8 @@ Bytes data_of(int length, int salt) {
     return data;
 }
 
-/// Makes small accesses of this rank, each after the previous one has ended. Returns the number of
-/// accesses with a wrong result.
+/// Makes small accesses of this rank, one after another. Returns the number of accesses with a
+/// wrong result.
 int wrong_alone(MPI_File file, int salt) {
     int wrong = 0;
     for (int call = 0; call < kCalls; ++call) {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tests what the libraries show to the linker: the names of the table, nothing else, and no need of any MPI.
+"""Tests the libraries' symbols: they export the names of the table and nothing else, and need no MPI library.
 
 usage: bind_exports_test.py FOLDER-OF-LIBRARIES FOLDER-OF-MPI-HEADERS...
 """
@@ -71,7 +71,7 @@ class Exports(unittest.TestCase):
         for library in self.libraries:
             with self.subTest(library.name):
                 wanted = self.c_names | self.fortran.get(library.name, set())
-                # This dependency passes the standard error of the program's start on to the other libraries.
+                # The other libraries get the program's original standard error from this one.
                 if library.name == "liboratorio.so":
                     wanted = wanted | {"oratorio_standard_error"}
                 self.assertEqual(symbols(library, "--defined-only"), wanted)

@@ -18,7 +18,7 @@ extern "C" void count_call(MPI_File*, int*, ...) {
     ++calls;
 }
 
-/// Returns true if Oratorio serves the file, because Oratorio reports its hints with every file.
+/// Returns true if Oratorio serves the file: it then reports its own hints for the file.
 bool is_ours(MPI_File file) {
     MPI_Info info;
     char value[64] = {};

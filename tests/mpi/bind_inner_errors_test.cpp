@@ -26,8 +26,8 @@ extern "C" int copy_well(MPI_Datatype, int, void*, void* value, void* copy, int*
     *flag = 1;
     return MPI_SUCCESS;
 }
-/// While false, the callback `fail_to_delete` fails, because the library then deletes a copy of the
-/// attribute that the program does not know of.
+/// True while the program deletes its own attribute. Otherwise `fail_to_delete` fails, because then
+/// the library is deleting a copy of the attribute.
 bool deleting_ours = false;
 extern "C" int fail_to_delete(MPI_Datatype, int, void*, void*) {
     ++deletions;

@@ -16,8 +16,8 @@ constexpr int kBlock = 1024;
 constexpr long long kApart = 1 << 20;  ///< distance from one block of a rank to its next
 constexpr int kTiles = 6;              ///< tiles of the file; each rank has two blocks in each tile
 
-/// Returns the name of the file for explanations. Each process has another name, and only rank 0's
-/// file is written.
+/// Returns the name of the file for explanations. Each process uses a different name, and only rank
+/// 0 writes its file.
 std::string explained() {
     return "/tmp/oratorio-sparse-explained-" + std::to_string(::getpid());
 }
@@ -141,7 +141,7 @@ void the_hint_counts_from_when_it_is_given(const std::string& name) {
     file.hint("true");
     for (int tile = 2; tile < kTiles; ++tile) file.write(tile, 2 * kBlock, 3);
     file.close();
-    // Half of the buffer is the write mask, so the hull of a tile is 17 rounds.
+    // Half of the buffer is the write mask, so the hull of a tile takes 17 rounds.
     expect("hint given later", "rounds", 17 * 2 + 2 * (kTiles - 2));
     expect("hint given later", "plans", (1 + kTiles - 2) * ranks_of_world());
 }

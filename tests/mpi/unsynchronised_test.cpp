@@ -16,7 +16,7 @@ namespace {
 constexpr int kMode = MPI_MODE_CREATE | MPI_MODE_RDWR;
 constexpr int kTimes = 4;
 
-/// Makes one rank late; the ranks take turns by `time`.
+/// Delays one rank, another one at each `time`.
 void be_late(int time) {
     if (time % size_of_world() == rank_of_world()) ::usleep(2000);
 }

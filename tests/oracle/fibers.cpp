@@ -98,7 +98,7 @@ void Fibers::change(Place& from, Place& to) {
 
 void Fibers::live() {
 #if defined(__SANITIZE_ADDRESS__)
-    // Only the first fiber is entered from the stack of run(), so that this tells where that stack
+    // Only the first fiber is entered from the stack of run(), so its call reports where that stack
     // is.
     const bool first = outside_stack_.ss_sp == nullptr;
     const void* bottom = nullptr;

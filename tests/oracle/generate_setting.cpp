@@ -196,7 +196,7 @@ HintMap Generator::hints() {
     if (!features_.locks.empty()) hints["oratorio_locks"] = features_.locks;
     test::Random promise(program_.seed * 0x9e3779b97f4a7c15ULL + program_.handles.size());
     if (promise.chance(20))
-        // The program may keep or break this promise. It is drawn from a seed of its own.
+        // The hint is a promise that the program may break. It is drawn from a seed of its own.
         hints["romio_no_indep_rw"] = "true";
     return hints;
 }

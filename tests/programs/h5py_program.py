@@ -2,7 +2,7 @@
 """A parallel h5py program. usage: h5py_program.py FOLDER
 
 Writes contiguous and chunked datasets, collectively and independently, reopens the file and reads it back
-with other ranks than those that wrote.
+on other ranks than those that wrote.
 """
 
 import sys

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* A program that is linked to no MPI: it loads a library and looks names up in it, as some
+/* A program that isn't linked to an MPI: it loads a library and looks names up in it, as some
  * languages do. usage: own_choice LIBRARY FOLDER [now|lazy [write]]
  */
 #include <dlfcn.h>

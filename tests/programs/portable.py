@@ -23,8 +23,8 @@ def call(*words, **options) -> subprocess.CompletedProcess[str]:
 
 
 def require_only_glibc_2_28(library: Path, machine: str) -> None:
-    """Checks that a library needs only libraries that the manylinux policies allow, and only names of their
-    versions for glibc 2.28."""
+    """Checks that a library needs only libraries that the manylinux policies allow, and only symbol
+    versions that glibc 2.28 has."""
     told = call("readelf", "-dVW", library).stdout
     assert set(re.findall(r"NEEDED.*\[(.+)\]", told)) <= {*SYSTEM, LOADERS[machine], "libgcc_s.so.1"}
     versions = {tuple(map(int, text.split("."))) for text in re.findall(r"GLIBC_([\d.]+)", told)}

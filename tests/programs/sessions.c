@@ -3,7 +3,7 @@
  *
  *   session    two sessions, one after the other, and no MPI_Init
  *   bare       the same without a file
- *   late       one session, and threads that begin when it is over
+ *   late       one session, and threads that begin after it has ended
  *   overlap    one session ends while a file of another has a write under way
  *   beside     a session's file is written again and closed after MPI_Finalize
  *   finalize   a file is closed inside MPI_Finalize, as libraries do
@@ -108,8 +108,8 @@ static void close_session(MPI_Session* session, MPI_Comm* comm) {
     require(MPI_Session_finalize(session) == MPI_SUCCESS, "end of the session");
 }
 
-/* Counts the threads with the program's name. These are the program's own and Oratorio's, but not
- * those of the MPI, which the MPI names. */
+/* Counts the threads with the program's name: the program's own and Oratorio's. The MPI library
+ * gives its threads other names. */
 static int threads_of_ours(void) {
     char path[512], name[64], mine[64] = "";
     int count = 0;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tests that environment variables may name anything: no value makes a program end or wait."""
+"""Tests that environment variables may name anything: no value makes a program crash or hang."""
 
 import os
 import shutil

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tests ORATORIO_TRACE with real ranks: the trace has every access of every rank once, whichever rank closes
-its files when."""
+"""Tests ORATORIO_TRACE with real ranks: the trace has every access of every rank once, in whatever order
+the ranks close their files."""
 
 import json
 from collections import Counter

@@ -158,8 +158,8 @@ TEST_P(OpenCounts, CollectivesPerRankDoNotDependOnTheNumberOfRanks) {
     const Counted counted = count(job, call_of(folder.file("data"), kCreate));
     const bool shown_for_others = job.ranks > 1 && job.ranks_per_node != 1;
     for (const RankCounts& one : counted.ranks) {
-        // The three reductions are of the modes, of the hints, to find differences, and of the
-        // results. The two broadcasts are of rank 0's hints and of its results.
+        // The three reductions compare the modes, compare the hints, and combine the results. The
+        // two broadcasts carry rank 0's hints and results.
         EXPECT_EQ(one.opening, (Collectives{.reductions = 3, .broadcasts = 2}));
         EXPECT_EQ(one.closing, (Collectives{.reductions = shown_for_others ? 2 : 1}));
     }

@@ -58,7 +58,7 @@ TEST_P(TwoHandles, OnlyAHandleWithoutOthersFillsHoles) {
     EXPECT_EQ(folder.read("data"), expected);
 }
 
-// The earlier handle is closed, and a file opened for reading writes nothing.
+// Of the two earlier handles, one is closed and the other is only for reading.
 TEST_P(TwoHandles, HandlesThatWriteNothingMoreDoNotCount) {
     constexpr int kRanks = 2;
     const Folder folder;

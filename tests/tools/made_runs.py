@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Makes runs that never happened, for tests of what is reported about runs."""
+"""Makes up recorded runs, for tests of what is reported about runs."""
 
 from oratorio.report.explained import Candidate, Decision, Explained
 from oratorio.report.facts import Run

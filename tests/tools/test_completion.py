@@ -23,7 +23,7 @@ SECONDS_MAX = 240
 
 
 def offers(*words: str) -> list[str]:
-    """Returns the offers of an answer that has some."""
+    """Returns the offers of an answer, which must be of the kind `words`."""
     kind, *found = completion.answer(words)
     assert kind == "words"
     return found

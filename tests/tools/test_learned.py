@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`oratorio learned` on a file as the library writes it."""
+"""Tests `oratorio learned` on a file as the library writes it."""
 
 from __future__ import annotations
 

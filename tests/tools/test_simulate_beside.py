@@ -136,8 +136,8 @@ def test_64_ranks_of_the_library_on_smpi_take_what_simgrid_says_of_their_schedul
         written = smpi.write(planner.given(small), arm, schedule, THETA)
     replayed = s4u.replay(schedule, THETA)
     assert least < (replayed.gather + replayed.exchange) / written.both < most
-    # A local aggregator forwards the messages that have arrived from its ranks, now and then less than would
-    # fit.
+    # A local aggregator forwards the messages that have arrived from its ranks, which sometimes
+    # don't fill a message.
     more = 0.02 if direction == "read" and hints is TWO_LAYERS else 0
     few = 0.001 if hints is TWO_LAYERS else 0
     assert written.messages == pytest.approx(replayed.messages, rel=max(more, few))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tests which ranks a report says were waited for, and the rates of all ranks."""
+"""Tests for which ranks the others waited, according to a report, and the rates over all ranks."""
 
 import pytest
 from made_runs import MIB, access, collective, file, run

@@ -77,7 +77,7 @@ EXPORT int hipStreamSynchronize(void* stream) {
     return said(make_copies(stream) ? success : 719);
 }
 
-/* Adds a copy. As in HIP, a stream works only while its device is the current one. */
+/* Queues a copy. As in HIP, a stream works only while its device is the current one. */
 EXPORT int hipMemcpyAsync(void* to, const void* from, size_t bytes, int kind, void* stream) {
     const struct stand_in_copy copy = {to, from, bytes, bytes, bytes, 1, stream};
     if (kind != 4 || *(int*)stream != current) return said(invalid_value);

@@ -117,7 +117,7 @@ static size_t span_of(size_t pitch, size_t width, size_t height) {
     return (height - 1) * pitch + width;
 }
 
-/* Adds a copy to those that are made later. Returns 0 if the copy must fail at once. */
+/* Queues a copy. Returns 0 if the copy must fail at once. */
 static int add_copy(struct stand_in_copy copy) {
     int taken = 0;
     pthread_mutex_lock(&turn);
@@ -135,7 +135,7 @@ static int add_copy(struct stand_in_copy copy) {
     return taken;
 }
 
-/* Makes the waiting copies of a stream. Returns 0 if one of them has failed. */
+/* Makes the queued copies of a stream. Returns 0 if one of them has failed. */
 static int make_copies(void* stream) {
     pthread_mutex_lock(&turn);
     ++stand_in.waits;

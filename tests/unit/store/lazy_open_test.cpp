@@ -118,7 +118,8 @@ class CountingStore final : public MemoryStore {
     int& waits_;
 };
 
-// A rank that takes a lock of the job waits for queued jobs first, which may wait for that lock.
+// Before a rank takes one of the job's locks, it calls finish_jobs(): queued jobs may need that
+// lock.
 TEST(LazyOpenJobs, are_waited_for_once_the_file_is_open) {
     MemoryDisk disk;
     int waits = 0;
