@@ -7,8 +7,8 @@
 
 namespace bench {
 
-/// Reads what is printed to the file that ORATORIO_EXPLAIN names after the construction. Works only
-/// if the variable names a file.
+/// Reads what is printed, after this object was created, to the file that ORATORIO_EXPLAIN names.
+/// Works only if the variable names a file.
 class Account {
   public:
     Account();

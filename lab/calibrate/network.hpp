@@ -17,7 +17,7 @@ void measure_message(MPI_Comm pair, const char* name, int repeats);
 void measure_stream(MPI_Comm pair, const char* name, Bytes bytes, int repeats);
 /// Collective over `pair`. Returns true if one kernel runs both ranks.
 bool on_one_machine(MPI_Comm pair);
-/// Collective. Waits until all ranks have come, without keeping a core busy.
+/// Collective. Waits until all ranks have called it, without keeping a core busy.
 void wait_asleep(MPI_Comm comm);
 
 }  // namespace oratorio::calibrate

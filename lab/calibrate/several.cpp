@@ -141,7 +141,7 @@ bool map_write_share(Store& store, Bytes bytes, int writer, Memory) {
     return true;
 }
 
-/// empty, long_without_data and full bring the file into the state in which the processes find it.
+/// empty(), long_without_data() and full() prepare the file before the processes start.
 Result<void> empty(Store& store, Bytes) {
     return store.resize(0, false);
 }

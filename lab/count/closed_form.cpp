@@ -152,7 +152,7 @@ Flow read_flow(std::istream& line) {
     return flow;
 }
 
-/// Reads a line with a node that was walked and the number of nodes that it stands for. The first
+/// Reads a line with a node that was walked and the number of nodes that it represents. The first
 /// such line means that not all nodes were walked, so all nodes count as not walked until they have
 /// a line.
 bool read_walked(PlanSchedule& schedule, std::istream& line) {

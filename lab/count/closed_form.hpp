@@ -12,7 +12,7 @@
 
 namespace oratorio::count {
 
-/// A plan and some of its rounds, which stand for all rounds. `oratorio_schedules` prints them.
+/// A plan and some of its rounds, which represent all rounds. `oratorio_schedules` prints them.
 struct PlanSchedule {
     struct Stored {
         std::size_t aggregator = 0;
@@ -36,7 +36,7 @@ struct PlanSchedule {
     bool reads = false;
     bool asks = false;  ///< aggregators learn what a round holds before the round's requests come
     bool is_sampled = false;  ///< not all nodes were walked
-    /// For each node: the number of nodes that it stands for, or 0 if it wasn't walked.
+    /// For each node: the number of nodes that it represents, or 0 if it wasn't walked.
     std::vector<double> stands_for;
     std::vector<Round> rounds;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// NumberFile: a file of 64-bit numbers, the first of which tells the kind of file. The Python
+// NumberFile: a file of 64-bit numbers, the first of which identifies the kind of file. The Python
 // programs write workloads in this form. Errors are std::runtime_error with a sentence for the
 // user.
 #pragma once

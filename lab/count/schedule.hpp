@@ -19,22 +19,22 @@ struct RoundSchedule {
     std::vector<Flow> gathered = {};
 };
 
-/// The part of a plan that is walked and stands for all of it.
+/// The part of a plan that is walked and represents all of it.
 struct Sample {
     std::vector<std::int64_t> rounds = {};
-    /// For each node: the number of nodes that it stands for, or 0 if it isn't walked.
+    /// For each node: the number of nodes that it represents, or 0 if it isn't walked.
     std::vector<int> nodes = {};
 };
 
-/// Returns rounds that stand for all rounds: at even distances, at most `most`, and so few that
+/// Returns rounds that represent all rounds: at even distances, at most `most`, and so few that
 /// they have at most `pieces` pieces together; but at least one.
 [[nodiscard]] std::vector<std::int64_t> sampled_rounds(const Plan& plan, std::int64_t all_pieces,
                                                        int most, std::int64_t pieces);
 
-/// Returns, by node, for how many nodes it stands. All nodes are walked if they have at most `most`
-/// ranks together, else as many as have that many ranks, but at least one. Nodes with aggregators
-/// stand only for themselves if they are at most half of the walked nodes; each other walked node
-/// stands for a range of nodes around it.
+/// Returns, for each node, how many nodes it represents. All nodes are walked if they have at most
+/// `most` ranks together, else as many as have that many ranks, but at least one. Nodes with
+/// aggregators represent only themselves if they are at most half of the walked nodes; each other
+/// walked node represents a range of nodes around it.
 [[nodiscard]] std::vector<int> sampled_nodes(const Nodes& nodes, const Plan& plan,
                                              std::int64_t most);
 

@@ -53,7 +53,7 @@ void print_plan(const Job& job, const Plan& plan, std::int64_t pieces, double se
     std::printf("\n");
 }
 
-/// Prints for how many nodes each walked node stands, unless each stands only for itself.
+/// Prints how many nodes each walked node represents, unless each represents only itself.
 void print_sample(const std::vector<int>& nodes) {
     if (std::ranges::count(nodes, 1) == std::ssize(nodes)) return;
     for (std::size_t node = 0; node < nodes.size(); ++node)

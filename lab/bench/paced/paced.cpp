@@ -53,7 +53,7 @@ std::int64_t nanoseconds() {
 class Channel {
   public:
     void set_rate(double bytes_a_second) { rate_ = bytes_a_second; }
-    /// Waits until the storage is done with a request that came at `began`. The time to copy the
+    /// Waits until the storage is done with a request that arrived at `began`. The time to copy the
     /// bytes is part of the wait.
     void wait(std::int64_t began, std::uint64_t bytes) {
         if (rate_ <= 0) return;
@@ -76,8 +76,8 @@ class Server {
     void serve() {
         pollfd watched[] = {{device_, POLLIN, 0}, {STDIN_FILENO, POLLIN, 0}};
         for (;;) {
-            // A request that already waits came before the previous one was answered. It counts as
-            // come at time 0, so that the channel serves it next without a pause.
+            // A request that already waits arrived before the previous one was answered. It counts
+            // as arrived at time 0, so that the channel serves it next without a pause.
             came_ = 0;
             if (::poll(watched, 2, 0) == 0) {
                 if (::poll(watched, 2, -1) < 0) continue;

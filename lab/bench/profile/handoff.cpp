@@ -159,7 +159,7 @@ class Process {
     void read(char* into, std::size_t bytes, off_t at) const {
         if (pread(file_, into, bytes, at) != static_cast<ssize_t>(bytes)) std::abort();
     }
-    /// Calls each(at) for the pieces of this process. The processes have the pieces in turn.
+    /// Calls each(at) for the pieces of this process. The pieces alternate between the processes.
     template <class Each>
     void for_each_piece(std::size_t begin, std::size_t end, std::size_t piece, Each each) const {
         const std::size_t first = begin + piece * static_cast<std::size_t>(number_);
