@@ -48,7 +48,7 @@ static void run_pattern(Test* t, const Operation* operation, MPI_File file, int*
 }
 
 /* Returns the rank that has the data at `place`. Unordered accesses with the shared file pointer
- * leave that to chance, so that the rank is read from the data found. */
+ * leave the order to chance, so the data found tells the rank. */
 static int owner_of(Test* t, const Operation* operation, const int* found, int place) {
     if (operation->pointer != kShared || operation->is_collective) {
         return place;

@@ -139,7 +139,7 @@ OLD_NAMES = {
 
 
 class _Renamed(argparse.Action):
-    """An old name of an option: says once what the option is called now, and does the same."""
+    """An old name of an option: prints the option's new name once, and then acts as that option."""
 
     def __init__(self, option_strings: Sequence[str], dest: str, renamed: argparse.Action) -> None:
         del dest

@@ -48,8 +48,8 @@ EXIT_CODES = {
 
 
 class OratorioError(Exception):
-    """A command cannot do its work. The text is a sentence for the user, which says why. `exit_code` is that
-    of the class if it is not given."""
+    """Raised if a command cannot do its work; the message is a sentence for the user that says why.
+    `exit_code` is by default that of the class."""
 
     exit_code = REFUSED
 

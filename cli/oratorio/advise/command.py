@@ -35,8 +35,8 @@ def add_options(parser: Parser) -> None:
 
 
 def advise(job: JobFacts) -> list[Advice]:
-    """Returns the advice about a job, that about the most time first. Advice about less than the share LEAST
-    of the time in files is left out."""
+    """Returns the advice about a job, largest time first. Advice about less than the share LEAST of the time
+    in files is left out."""
     least = LEAST * sum(file.seconds + file.metadata_seconds for file in job.files)
     found = [said for rule in RULES if (said := rule(job)) and said.seconds >= least]
     return sorted(found, key=lambda said: -said.seconds)

@@ -218,7 +218,7 @@ def _datasets(records: Iterable[Record]) -> tuple[Dataset, ...]:
 
 @dataclass(frozen=True)
 class _Parts:
-    """The records of one file, of each module."""
+    """The records of one file, by module."""
 
     posix: Sequence[Record]
     mpi: Sequence[Record]

@@ -38,7 +38,7 @@ OPENMPI_OPTIONS = ("--allow-run-as-root", "--oversubscribe", "--bind-to", "none"
 
 
 class HostError(OratorioError):
-    """There is no such MPI on this machine."""
+    """Raised if a requested MPI is missing or can't be used; the message says why."""
 
 
 @dataclass(frozen=True)

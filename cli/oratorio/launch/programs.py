@@ -21,7 +21,7 @@ FLAVOURS = (
 )
 FLAVOUR_NAMES = {"mpich": "the MPICH ABI", "ompi": "Open MPI", "abi": "the MPI-5 standard ABI"}
 PYTHON_NAME = re.compile(r"(python|pypy)[0-9.]*$")
-# Libraries that lead to no MPI and no profiler; any other library may lead to one.
+# Libraries that load neither an MPI nor a profiler; any other library may load one.
 PLAIN_NAMES = re.compile(r"(lib(c|m|dl|rt|pthread|gcc_s|stdc\+\+|gfortran|quadmath)|ld-linux[\w-]*)\.so\.")
 PNETCDF_NAME = "libpnetcdf.so"
 

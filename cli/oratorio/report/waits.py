@@ -32,9 +32,9 @@ def _worked(access: Access) -> float:
 def _add_call(found: dict[int, WaitedFor], call: Sequence[Access]) -> None:
     """Adds the waits in one collective call.
 
-    A rank waits for the last one from its own begin to that one's, but not longer than it was idle, because
-    not all methods wait. It spends the rest of its idle time waiting for ranks that work: that is divided
-    among them by the time that each worked.
+    From its own start to the start of the last rank, a rank waits for that one, but not longer than it was
+    idle, because not all methods wait. The rest of its idle time is spent waiting for ranks that work, and
+    is divided among them by the time that each worked.
     """
     last = max(call, key=lambda access: access.begin)
     late, rest = {}, {}
