@@ -36,7 +36,7 @@ SECONDS = 600  # time limit of one run of the oracle
 
 
 class MutationError(OratorioError):
-    """The sources cannot be built even without a mutation."""
+    """Raised if the sources cannot be built even without a mutation."""
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ MARK = ".buildinfo"  # a file that Sphinx leaves in each site
 
 
 class SiteError(OratorioError):
-    """The pages do not make a site, or it cannot be put into the folder."""
+    """Raised if the site cannot be built, or cannot be put into the folder."""
 
 
 class _Page(HTMLParser):

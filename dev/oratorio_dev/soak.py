@@ -36,7 +36,7 @@ SWITCHES = {
 
 
 class SoakError(OratorioError):
-    """The soak program cannot be built, or one of its processes crashed."""
+    """Raised if the soak program cannot be built, or one of its processes crashed."""
 
 
 @dataclass

@@ -65,7 +65,7 @@ HIDDEN uint32_t arc4random(void) {
 typedef int ClockWait(pthread_cond_t*, pthread_mutex_t*, clockid_t, const struct timespec*);
 
 /* Waits until a time of a given clock, as pthread_cond_clockwait does, which exists since glibc
- * 2.30. The older wait only knows the time of day. */
+ * 2.30. The older wait takes only the time of day. */
 static int wait_by_time_of_day(pthread_cond_t* condition, pthread_mutex_t* mutex, clockid_t clock,
                                const struct timespec* until) {
     struct timespec now, today;
