@@ -42,7 +42,7 @@ LINE = re.compile(r"(?P<name>\w+)\s+(?P<value>\S+)\s+# (?P<meaning>.*)")
 
 
 class CalibrateError(OratorioError):
-    """Calibrating failed; the text is a sentence for the user."""
+    """Raised if calibrating failed; the message is a sentence for the user."""
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,8 @@
 """The table of file systems that can be set up here.
 
 A frame says what the two clients are. `two`: two Linux kernels in user mode on a bridge. `namespaces`: two
-mounts without a kernel of their own (FUSE). `kernel`: one kernel in user mode, which is no client of
-anything.
+mounts without a kernel of their own (FUSE). `kernel`: one kernel in user mode, which isn't a client
+of a server.
 """
 
 from __future__ import annotations

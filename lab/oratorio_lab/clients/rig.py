@@ -50,7 +50,7 @@ MARKS = {"kernel": ("up1",), "namespaces": ("up1",), "two": ("up1", "up2")}
 
 
 class GuestError(OratorioError):
-    """A kernel or a set of namespaces was started and did not come up; the text has its console."""
+    """Raised if a machine was started and did not come up; the message has its console output."""
 
     exit_code = 1
 

@@ -21,11 +21,11 @@ class MissingError(Exception):
 
 
 class WrongError(Exception):
-    """The neighbour ran, and something is not as it should be."""
+    """Raised if a neighbour ran, but something is wrong; the message says what."""
 
 
 class NoEndError(WrongError):
-    """The neighbour did not end within its time limit."""
+    """Raised if a neighbour did not end within its time limit."""
 
 
 @dataclass(frozen=True)

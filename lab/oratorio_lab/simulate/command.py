@@ -92,7 +92,7 @@ def fitting(arms: Sequence[str], ranks: int, nodes: int) -> list[str]:
 
 @dataclass(frozen=True)
 class Ask:
-    """A question to the simulation: all of it but the numbers of ranks and nodes."""
+    """A question to the simulation, without the numbers of ranks and nodes."""
 
     machine: Machine
     workload: Workload | sim_trace.Recorded

@@ -16,7 +16,7 @@ KINDS = ("one-switch", "fat-tree", "dragonfly")
 
 
 class SimulateError(OratorioError):
-    """Simulating failed; the text is a sentence for the user."""
+    """Raised if simulating failed; the message is a sentence for the user."""
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ FORTRAN_FLAGS = ("-O1", "-w", "-fallow-argument-mismatch")
 
 
 class BuildError(Exception):
-    """A test that does not compile; the text is the compiler's first complaint."""
+    """Raised if a test does not compile; the message is the compiler's first complaint."""
 
 
 class Builder:
