@@ -58,7 +58,7 @@ TEST_P(TwoHandles, OnlyAHandleWithoutOthersFillsHoles) {
     EXPECT_EQ(folder.read("data"), expected);
 }
 
-// Of the two earlier handles, one is closed and the other is only for reading.
+// One of the two earlier handles is closed, and the other is only for reading.
 TEST_P(TwoHandles, HandlesThatWriteNothingMoreDoNotCount) {
     constexpr int kRanks = 2;
     const Folder folder;
