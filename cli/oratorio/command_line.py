@@ -210,7 +210,7 @@ def add_method_and_hints(parser: Parser) -> None:
     parser.add_argument("--method", metavar="METHOD", help="Method for every file; auto if not given.")
     parser.add_argument(
         "--hint", metavar="KEY=VALUE", action="append", default=[],
-        help="An info key for every file; repeatable.",
+        help="A hint for every file; repeatable.",
     )  # fmt: skip
 
 

@@ -116,7 +116,8 @@ def add_options(parser: Parser) -> None:
     )
     parser.add_argument(
         "words", nargs=argparse.REMAINDER, metavar="WORD...",
-        help="Print what completes the last of these words, for the script; without words, print the script.",
+        help="An incomplete command line, whose completions to print; the script passes it. Print the "
+        "script if not given.",
     )  # fmt: skip
     parser.set_defaults(does=run)
 

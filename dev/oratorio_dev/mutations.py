@@ -183,6 +183,6 @@ def add_options(parser: Parser) -> None:
         help="Number of random programs to try each mutation with; %(default)s if not given.",
     )  # fmt: skip
     parser.add_argument(
-        "-k", dest="match", metavar="TEXT", help="Try mutations with this text in their name."
+        "-k", dest="match", metavar="TEXT", help="Try only mutations with this text in their name."
     )
     parser.set_defaults(does=lambda options: 0 if run(options.seeds, options.match) else 1)

@@ -335,7 +335,7 @@ def add_options(parser: Parser) -> None:
     parser.add_argument(
         "--mpi",
         metavar="NAME",
-        help="The MPI that sends messages: mpich, openmpi, a name of `oratorio info`, or a folder.",
+        help="The MPI that sends messages: mpich, openmpi, a name that `oratorio info` prints, or a folder.",
     )
     parser.add_argument(
         "--show", action="store_true", help="Only print the costs in force and the file that they come from."
@@ -345,7 +345,7 @@ def add_options(parser: Parser) -> None:
     )
     parser.add_argument(
         "--machine", type=Path, metavar="FILE.toml",
-        help="Also write the costs in force as a machine for `simulate`.",
+        help="Also write the costs in force as a machine file for `simulate`.",
     )  # fmt: skip
     parser.add_argument("--quick", action="store_true", help=argparse.SUPPRESS)
     add_job(

@@ -80,7 +80,7 @@ def _add_direction_and_mpi(add: Callable) -> None:
         "--mpi",
         default="mpich",
         metavar="NAME",
-        help="mpich, openmpi, a name of `oratorio info`, or a folder.",
+        help="The MPI: mpich, openmpi, a name that `oratorio info` prints, or a folder.",
     )
 
 
@@ -93,7 +93,7 @@ def _add_common(parser: Parser, arms: str | None = None, repeats: int = 5) -> No
         "MPI-IO with all sets of hints), host, host_tuned, by_hand, raw; "
         f"{arms or ARMS} if not given.")  # fmt: skip
     add("--hint", metavar="[METHOD:]KEY=VALUE", action="append", default=[],
-        help="An info key, for host_tuned if METHOD is left out; repeatable.")  # fmt: skip
+        help="A hint, for host_tuned if METHOD is left out; repeatable.")  # fmt: skip
     add("--repeat", type=within(1), default=repeats, metavar="N",
         help="Number of measured passes, after an unmeasured one; %(default)s if not given.")  # fmt: skip
     _add_direction_and_mpi(add)
@@ -115,7 +115,7 @@ def _add_common(parser: Parser, arms: str | None = None, repeats: int = 5) -> No
         help="Print where Oratorio's time goes: storage, copying, the rest.")  # fmt: skip
     add("--predict", action="store_true", help="Print the cost model's estimate of each pass and its error.")
     add("--nodes", type=within(1), default=1,
-        help="Spread the ranks over nodes that are namespaces; needs root.")  # fmt: skip
+        help="Spread the ranks over this many emulated nodes; needs root.")  # fmt: skip
     add(
         "--link",
         default="",
@@ -385,7 +385,7 @@ def _add_calls(parser: Parser) -> None:
         help="Folder of the records; %(default)s if not given.",
     )
     add("--disk", type=Path, default=Path("/tmp"),
-        help="Folder, on a disk, of the overlapped write; %(default)s if not given.")  # fmt: skip
+        help="Folder on a disk, for the overlapped write; %(default)s if not given.")  # fmt: skip
     parser.set_defaults(does=_calls)
 
 
@@ -402,7 +402,7 @@ def _add_regret(parser: Parser) -> None:
     add = parser.add_argument
     add("--workloads", help="Measure only these, such as tile,flash.")
     add("--layout", default=regret.LAYOUTS,
-        help="Ranks of one node, or emulated nodes x ranks of each; %(default)s if not given.")  # fmt: skip
+        help="Ranks on one node, or emulated nodes x ranks on each; %(default)s if not given.")  # fmt: skip
     add("--dir", type=Path, action="append", metavar="FOLDER",
         help="Folder of the test files, one for each file system; repeatable; "
         f"{SHARED_MEMORY} if not given.")  # fmt: skip
@@ -414,7 +414,7 @@ def _add_regret(parser: Parser) -> None:
         type=within(1),
         default=5,
         metavar="N",
-        help="Passes that count; %(default)s if not given.",
+        help="Number of passes that count; %(default)s if not given.",
     )
     _add_direction_and_mpi(add)
     add("--smoke", action="store_true", help="Measure tiny cases once, to see whether everything works.")

@@ -93,8 +93,8 @@ def case_of(map_file: Path) -> Case:
     for case in CASES.values():
         if len(case.maps) == maps:
             return case
-    known = " and ".join(f"{len(case.maps)} (case {case.name})" for case in CASES.values())
-    raise BenchError(f"{map_file} has {maps} maps; known are {known}")
+    known = " or ".join(f"{len(case.maps)} (case {case.name})" for case in CASES.values())
+    raise BenchError(f"{map_file} has {maps} maps; a case has {known}")
 
 
 def _opened(map_file: Path) -> Dataset:

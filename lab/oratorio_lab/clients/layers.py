@@ -36,7 +36,7 @@ def checked(*words: str | Path, cwd: Path | None = None) -> str:
     """Returns the output of a command. Raises NoClientsError if it fails."""
     done = subprocess.run(words, cwd=cwd, capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        raise NoClientsError(f"{words[0]} fails: {done.stderr.strip()[-300:]}")
+        raise NoClientsError(f"{words[0]} failed: {done.stderr.strip()[-300:]}")
     return done.stdout
 
 

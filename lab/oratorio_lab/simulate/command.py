@@ -196,7 +196,11 @@ def _recorded(
 def add_options(parser: Parser) -> None:
     """Adds the options of `simulate`."""
     add = parser.add_argument
-    add("--machine", default="theta", help=f"A machine file, or one of {', '.join(known())}; %(default)s.")
+    add(
+        "--machine",
+        default="theta",
+        help=f"A machine file, or one of {', '.join(known())}; %(default)s if not given.",
+    )
     add("--workload", default="e3sm_f", help=f"One of {', '.join(WORKLOADS)}; %(default)s if not given.")
     add("--ranks", type=within(2), action="append", help="Ranks of the job; repeatable; 16384 if not given.")
     add("--nodes", type=within(1), help="Nodes of the job; by default each core has a rank.")
@@ -206,7 +210,7 @@ def add_options(parser: Parser) -> None:
         help="two_phase,two_layer:256,...; the number is that of local aggregators.",
     )
     add("--hint", metavar="KEY=VALUE", action="append", default=[],
-        help="An info key for all methods; repeatable.")  # fmt: skip
+        help="A hint for all methods; repeatable.")  # fmt: skip
     add("--set", metavar="KEY=VALUE", action="append", default=[],
         help="Replace a value of the machine; repeatable.")  # fmt: skip
     add("--map", type=Path, help="The decomposition map of a real run, for e3sm_f and e3sm_g.")
