@@ -10,7 +10,7 @@ namespace oratorio::test {
 namespace {
 
 constexpr int kTimes = 30;
-constexpr int kTogether = 64 << 10;  // bytes per rank and collective call, for many rounds
+constexpr int kTogether = 64 << 10;  // bytes per rank and collective call; a call takes many rounds
 constexpr int kAlone = 512;
 constexpr int kCalls = 20;  // independent calls during each collective one
 constexpr MPI_Offset kAlonePlace = MPI_Offset{1} << 24;

@@ -225,7 +225,7 @@ void names_are_registered_once() {
 }
 
 /// Writes and reads ints that are two apart in memory. There are more ints than one call of a
-/// conversion function converts, and the calls divide a tile.
+/// conversion function converts, and some calls end inside a tile.
 void data_is_converted_by_the_programs_functions() {
     constexpr int kItems = 3 * 500'000;
     const int rank = rank_of_world();

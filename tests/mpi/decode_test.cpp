@@ -243,7 +243,8 @@ struct IrregularList {
 void a_long_list_takes_no_more_than_twice_its_memory(Decoder& decoder,
                                                      const std::function<MPI_Datatype()>& made) {
     constexpr std::size_t kLists = 16 * IrregularList::kPieces;
-    constexpr std::size_t kRest = std::size_t{32} << 10;  // pages and all small blocks
+    constexpr std::size_t kRest = std::size_t{32}
+                                  << 10;  // allowance for page rounding and small blocks
     const std::size_t before = heap.in_use;
     auto kept = decoder.keep_memory();
     for (int i = 0; i < 3; ++i) {

@@ -60,7 +60,8 @@ long long segments_so_far() {
     return sum_of_ranks(segments_made);
 }
 
-/// Returns a communicator with the ranks in another order, so that it isn't like MPI_COMM_WORLD.
+/// Returns a communicator with the ranks in another order, so that it can't use what is cached for
+/// MPI_COMM_WORLD.
 MPI_Comm turned_round() {
     MPI_Comm comm = MPI_COMM_NULL;
     MPI_Comm_split(MPI_COMM_WORLD, 0, -rank_of_world(), &comm);

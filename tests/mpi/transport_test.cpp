@@ -182,8 +182,8 @@ void counters_count_messages() {
     CHECK(counters.bytes_sent == 100 && counters.bytes_received == 100);
 }
 
-/// Leaves a receive of the program pending on the communicator that the transport was opened on. It
-/// gets no message of the library.
+/// Leaves a receive of the program pending on the communicator that the transport was opened on. No
+/// message of the library may match the receive.
 void the_program_hears_nothing() {
     int heard = 0, done = 0;
     MPI_Request request;

@@ -34,8 +34,8 @@ class Scarce {
     Scarce& operator=(const Scarce&) = delete;
 };
 
-/// Says, for its lifetime, whether the running fiber's allocations count, because it is in a
-/// library call of the rank with failing allocations.
+/// Sets, for its lifetime, whether the running fiber's allocations count as those of a library call
+/// by the rank with failing allocations.
 class Counted {
   public:
     explicit Counted(bool counted);

@@ -32,8 +32,8 @@ struct Setting {
 };
 
 /// Returns true if the ranks of this program are on several nodes: in every second program, but
-/// with a method that needs a single node only in every fourth. There the method is not available,
-/// so that another replaces it.
+/// with a method that needs a single node only in every fourth. On several nodes such a method is
+/// not available, so that another replaces it.
 bool is_on_several_nodes(const Setting& setting, std::uint64_t seed) {
     const Method* const method = setting.options.method;
     const bool of_node = method != nullptr && method->on_node();

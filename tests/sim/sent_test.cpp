@@ -141,8 +141,8 @@ TEST(Sent, TwoLayersSendTheScheduledMessages) {
     EXPECT_TRUE(count::plan_of(job, "two_layer").asks_contents()) << "little is wanted there";
 }
 
-/// A list that fills at most half a message says how to distribute a reply to the node's ranks.
-/// With more pieces, the local aggregator must send several requests.
+/// A local aggregator lists how to distribute a reply to the node's ranks, in at most half a
+/// message. With more pieces, it must send several requests.
 TEST(Sent, ALocalAggregatorAsksAgainWhereItsRanksWantTooManyPieces) {
     constexpr count::Sparse sparse{.block = 16, .blocks = 1000, .per_cent = 50};
     count::Job job{.nodes = count::nodes_of(kRanks, kRanks / kOfNode),

@@ -18,7 +18,8 @@ struct RankFileOptions {
 };
 
 struct RankFile {
-    /// All arguments but `terms` outlive the file. Inline agents serve the file if `terms` has any.
+    /// REQUIRES: all arguments but `terms` outlive the file. Inline agents serve the file if
+    /// `terms` has any.
     RankFile(Transport& transport, Store& store, const FlatTerms& terms, Stats& stats,
              const RankFileOptions& options = {})
         : config(terms_of(terms)),

@@ -253,7 +253,7 @@ void Network::match_send(Rank from, Operation& send) {
 }
 
 // Matches a receive with the earliest matching send of a rank. If several ranks have one, the
-// scheduler draws the rank.
+// scheduler picks a rank at random.
 void Network::match_receive(Rank me, Operation& receive) {
     std::vector<std::pair<Rank, Operation*>> candidates;
     for (Rank from = 0; from < options_.ranks; ++from) {

@@ -104,7 +104,7 @@ TEST(LocalAggregators, MessagesOfAGroupFitHalfOfACollectiveBuffer) {
     EXPECT_EQ(local_message_bytes(options, 64), 4096) << "the least";
 }
 
-/// Groups are processed a few at a time, and so is the search for what one rank needs.
+/// Groups are processed a few at a time, even to find what a single rank needs.
 TEST(LocalAggregators, ARankOfManyGroupsKnowsItsNodeAndTheFirstOnes) {
     constexpr int kRanks = 12000;
     constexpr int kNodes = 3000;

@@ -191,8 +191,9 @@ Cycles cycles_of(const Plan& plan) {
     return cycles;
 }
 
-/// Tsujita et al. (2014), figure 5 (c): 30 aggregators access 274 GiB. In 5 cycles, with buffers of
-/// 2 GiB, all take part 4 times and 17 in the last cycle; in 10, 4 take part in the last.
+/// Tsujita et al. (2014), figure 5 (c): 30 aggregators access 274 GiB. Buffers of 2 GiB make 5
+/// cycles: all aggregators take part in the first four, and 17 in the last. With 10 cycles, 4 take
+/// part in the last.
 TEST(Plan, ChunksAreDealtInThePapersCycles) {
     constexpr Bytes kMiB = 1 << 20;
     constexpr Bytes kGiB = 1 << 30;
@@ -324,7 +325,7 @@ TEST(Plan, SmallPiecesPastThePageCacheAreGatheredFirst) {
         return std::string(
             plan_of(interleaved(4, piece, count), options, 0, direction).method->name);
     };
-    // Through the page cache, one call for each piece costs little enough.
+    // Through the page cache, one call for each piece is cheap enough.
     EXPECT_EQ(method_for(64 << 10, 100, Direction::read), "list_io");
     EXPECT_EQ(method_for(1 << 20, 25, Direction::read), "list_io");
     options.direct_read = options.direct_write = true;
