@@ -314,7 +314,7 @@ def test_the_command_makes_a_page_of_a_trace(tmp_path):
         (["cut.json"], "is not a trace of Oratorio"),
         (["good.json", "--explain", "none"], "ORATORIO_EXPLAIN=FILE.json makes one"),
         (["good.json", "--compared", "none"], "`oratorio compare --json` prints it"),
-        (["good.json", "-o", "no/such/page.html"], "name another place"),
+        (["good.json", "-o", "no/such/page.html"], "choose another path"),
         (["good.json", "-o", "good.json"], "is the trace itself"),
     ],
 )

@@ -153,7 +153,7 @@ def few_targets(run: Run) -> Advice | None:
         "few_targets",
         f"{said.path.rpartition('/')[2]}: {amount(said.bytes)} of a new file are on "
         f"{said.targets} storage target{'s' * (said.targets > 1)}.",
-        f"Let new files have {said.proposed} targets: by the hint striping_factor, by the folder's layout, "
+        f"Give new files {said.proposed} targets: by the hint striping_factor, by the folder's layout, "
         "or on Lustre by the hint oratorio_striping=auto.",
         "user/network-file-systems.md",
         sum(writing[path] for path in found),

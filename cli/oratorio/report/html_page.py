@@ -156,4 +156,4 @@ def write(shown: str, out: Path) -> None:
         part.replace(out)
     except OSError as error:
         part.unlink(missing_ok=True)
-        raise OratorioError(f"{out} can't be written: {error.strerror}; name another place") from None
+        raise OratorioError(f"{out} can't be written: {error.strerror}; choose another path") from None
