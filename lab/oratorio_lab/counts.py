@@ -120,7 +120,7 @@ def choose(known: Sequence[Topic], words: Sequence[str]) -> list[Topic]:
     for word in words:
         if not any(word in (topic.name, topic.paper) for topic in known):
             there = ", ".join(dict.fromkeys(name for t in known for name in (t.paper, t.name)))
-            raise CountError(f"there is no paper or topic {word}; there are {there}")
+            raise CountError(f"no paper or topic {word}; the papers and topics are {there}")
     return [topic for topic in known if not words or {topic.name, topic.paper} & set(words)]
 
 

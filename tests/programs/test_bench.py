@@ -314,8 +314,8 @@ def test_a_figure_is_not_drawn_past_the_page_cache_of_a_folder_in_memory():
         (("tile", "--hint", "cb_nodes"), "a hint must be [ARM:]key=value, not cb_nodes"),
         (("tile", "--hint", "sieve:a=b"), "a hint for an arm that is not run: sieve"),
         (("tile", "--mpi", "nompi"), "there is no MPI named nompi on this machine"),
-        (("suite", "--workloads", "tiles"), "no workload tiles; there are coll_perf, "),
-        (("paper", "1999"), "no paper 1999; there are 1995, 2001, 2006, 2014, 2019"),
+        (("suite", "--workloads", "tiles"), "no workload tiles; the workloads are coll_perf, "),
+        (("paper", "1999"), "no paper 1999; the papers are 1995, 2001, 2006, 2014, 2019"),
         (("paper", "2006", "--figures", "tiles"), "--figures names 1-coll_perf, 2-tile, 3-flash, not tiles"),
         (("paper", "2006", "--modes", "fast"), "--modes names buffered, direct, not fast"),
         (("paper", "2006", "--param", "n"), "a parameter must be NAME=VALUE[,VALUE], not n"),
@@ -342,7 +342,7 @@ def test_memory_is_where_malloc_puts_it_and_never_with_direct_io(tmp_path):
 
 def test_a_map_of_another_case_is_refused(map_of, tmp_path):
     map_file = map_of("g")
-    assert "is of case G, and this workload is case F" in refusal(tmp_path, "e3sm_f", "--map", map_file)
+    assert "is for case G, but this workload is case F" in refusal(tmp_path, "e3sm_f", "--map", map_file)
     assert "which 3 ranks can't share evenly" in refusal(
         tmp_path, "e3sm_g", "--map", map_file, "--ranks", "3"
     )

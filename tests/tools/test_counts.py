@@ -37,5 +37,5 @@ def test_topics_are_chosen_by_name_or_paper():
     assert counts.choose(TOPICS, []) == TOPICS
     assert counts.choose(TOPICS, ["2019"]) == TOPICS[:2]
     assert counts.choose(TOPICS, ["disk", "s3d"]) == [TOPICS[0], TOPICS[2]]
-    with pytest.raises(CountError, match="no paper or topic tape; there are 2019, s3d, btio, 1995, disk"):
+    with pytest.raises(CountError, match=r"no paper or topic tape; .* are 2019, s3d, btio, 1995, disk"):
         counts.choose(TOPICS, ["tape"])

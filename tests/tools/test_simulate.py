@@ -67,7 +67,7 @@ def test_a_machine_that_contradicts_itself_is_refused_by_the_key(old, new, compl
 
 
 def test_a_machine_that_is_not_there_is_refused_with_those_that_are():
-    with pytest.raises(SimulateError, match="there are fat-tree, theta, this-machine"):
+    with pytest.raises(SimulateError, match="the machines are fat-tree, theta, this-machine"):
         sim_machine.load("thea")
     with pytest.raises(SimulateError, match=r"endpoint\.patience is not a property"):
         sim_machine.with_value(sim_machine.load("theta"), "endpoint.patience", 1)
@@ -275,13 +275,13 @@ def test_jobs_that_do_not_fit_the_machine_are_refused():
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        (["--machine", "thea"], "there are fat-tree, theta, this-machine"),
+        (["--machine", "thea"], "the machines are fat-tree, theta, this-machine"),
         (["--workload", "tape"], "there is no workload tape"),
         (["--workload", "btio", "--map", "map.nc"], "--map requires the workload e3sm_f or e3sm_g"),
         (["--engine", "steam"], "there is no engine steam"),
         (["--direction", "up"], "--direction must be one of write, read"),
         (["--plot", "out.txt"], "a picture ends in .png"),
-        (["--output", "/nowhere/page.md"], "there is no folder /nowhere"),
+        (["--output", "/nowhere/page.md"], "the folder /nowhere does not exist"),
         (["--set", "endpoint.queue_ns"], "--set must be KEY=VALUE"),
         (["--set", "endpoint.queue_ns=much"], "endpoint.queue_ns must be a number"),
         (["--set", "links.rate_mbs=1e9"], "links.rate_mbs"),

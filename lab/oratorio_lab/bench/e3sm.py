@@ -198,10 +198,10 @@ def check_map(map_file: Path, case: str, ranks: Sequence[int]) -> None:
     ranks."""
     found = case_of(map_file).name
     if found != case:
-        raise BenchError(f"{map_file} is of case {found}, and this workload is case {case}")
+        raise BenchError(f"{map_file} is for case {found}, but this workload is case {case}")
     processes = processes_of(map_file)
     for count in ranks:
         if processes % count:
             raise BenchError(
-                f"{map_file} is of {processes} processes, which {count} ranks can't share evenly"
+                f"{map_file} is for {processes} processes, which {count} ranks can't share evenly"
             )

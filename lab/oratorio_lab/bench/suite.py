@@ -26,7 +26,9 @@ def runs_of(
     Raises BenchError if a workload does not exist."""
     strangers = set(names) - set(WORKLOADS)
     if strangers:
-        raise BenchError(f"no workload {', '.join(sorted(strangers))}; there are {', '.join(WORKLOADS)}")
+        raise BenchError(
+            f"no workload {', '.join(sorted(strangers))}; the workloads are {', '.join(WORKLOADS)}"
+        )
     of_case = {e3sm.case_of(map_file).name: map_file for map_file in maps}
     runs, skipped = [], []
     for figure in SUITE:

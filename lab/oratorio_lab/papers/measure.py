@@ -422,5 +422,5 @@ def _legend(axes: Any) -> tuple[list, list[str]]:
 def paper_of(year: str) -> Paper:
     """Returns the paper of that year. Raises BenchError."""
     if year not in PAPERS:
-        raise BenchError(f"no paper {year}; there are {', '.join(PAPERS)}")
+        raise BenchError(f"no paper {year}; the papers are {', '.join(PAPERS)}")
     return PAPERS[year]

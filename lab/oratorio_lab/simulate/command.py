@@ -160,7 +160,7 @@ def check_files(plot: Path | None, others: Sequence[Path | None]) -> None:
         raise SimulateError(f"--plot {plot}: a picture ends in {', '.join(PICTURES)}")
     for file in (plot, *others):
         if file and not file.parent.is_dir():
-            raise SimulateError(f"{file}: there is no folder {file.parent}")
+            raise SimulateError(f"{file}: the folder {file.parent} does not exist")
 
 
 def _given(machine: Machine, values: Sequence[str]) -> Machine:
@@ -207,7 +207,7 @@ def add_options(parser: Parser) -> None:
     add(
         "--method",
         metavar="METHOD,...",
-        help="two_phase,two_layer:256,...; the number is that of local aggregators.",
+        help="Methods, such as two_phase,two_layer:256 for 256 local aggregators.",
     )
     add("--hint", metavar="KEY=VALUE", action="append", default=[],
         help="A hint for all methods; repeatable.")  # fmt: skip

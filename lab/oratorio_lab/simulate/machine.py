@@ -234,7 +234,7 @@ def load(name: str) -> Machine:
     try:
         return parse(file.read_text())
     except OSError as error:
-        raise SimulateError(f"{file}: {error.strerror}; there are {', '.join(known())}") from None
+        raise SimulateError(f"{file}: {error.strerror}; the machines are {', '.join(known())}") from None
     except (SimulateError, UnicodeDecodeError) as error:
         raise SimulateError(f"{file}: {error}") from None
 

@@ -213,7 +213,7 @@ def workload_of(name: str, map_file: Path | None, small: bool = False) -> Worklo
     if map_file is not None and small:
         raise SimulateError("--engine smpi simulates a small workload of its own size: omit --map")
     if map_file is None and name not in WORKLOADS:
-        raise SimulateError(f"there is no workload {name}; there are {', '.join(WORKLOADS)}")
+        raise SimulateError(f"there is no workload {name}; the workloads are {', '.join(WORKLOADS)}")
     if map_file is not None and name not in E3SM:
         raise SimulateError("--map requires the workload e3sm_f or e3sm_g")
     return Workload(name, map_file, small)
