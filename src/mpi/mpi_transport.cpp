@@ -121,7 +121,7 @@ Result<void> MpiTransport::seek(Slot& slot) {
     if (auto looked = checked(code, "probing for a message"); !looked || !found) return looked;
     slot.kind = Kind::receive;
     auto bytes = ByteType::make(std::ssize(slot.into), chunk_);
-    if (!bytes) return bytes.error();
+    if (!bytes) return losing(bytes.error());
     code = host().Imrecv(slot.into.data(), bytes->count(), bytes->type(), &message, &slot.request);
     return checked(code, "receiving a message");
 }
@@ -158,7 +158,7 @@ Result<Ticket> MpiTransport::broadcast(Rank root, std::span<std::byte> data) {
     if (is_lost()) return lost_;
     if (topology_.size == 1) return keep(MPI_REQUEST_NULL, Kind::alone);
     auto bytes = ByteType::make(std::ssize(data), chunk_);
-    if (!bytes) return bytes.error();
+    if (!bytes) return losing(bytes.error());
     MPI_Request request = MPI_REQUEST_NULL;
     const int code =
         host().Ibcast(data.data(), bytes->count(), bytes->type(), root, comm_.get(), &request);

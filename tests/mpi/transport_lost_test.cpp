@@ -2,8 +2,10 @@
 // Operations of MpiTransport that fail, on one rank or on all. Over a real MPI no rank waits for a
 // rank that has given up.
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "mpi/check.hpp"
@@ -61,6 +63,29 @@ void where_messages_of_one_rank_fail_all_ranks_hear_of_it() {
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/// Lets the host refuse all datatypes on rank 0, which then can't enter a broadcast that needs one.
+void where_one_rank_cannot_enter_a_broadcast_all_ranks_hear_of_it() {
+    constexpr Bytes kChunk = 1000;  // longer messages need a datatype
+    const Topology topology = open_messages()->topology();
+    if (topology.size == 1) return;
+    MpiTransport transport(std::move(*Comm::duplicate(MPI_COMM_WORLD)), topology, nullptr, kChunk);
+    static const auto make = host().Type_contiguous;
+    if (topology.rank == 0)
+        const_cast<Host&>(host()).Type_contiguous = [](int, MPI_Datatype, MPI_Datatype*) -> int {
+            return MPI_ERR_NO_MEM;
+        };
+    Buffer data(1 << 20);
+    const auto broadcast = transport.broadcast(1, data);
+    const auto ended = broadcast ? wait(transport, *broadcast) : broadcast.error();
+    // A rank may have its data before it hears of the failure; the next operation reports it then.
+    std::uint64_t value = 0;
+    const Error error =
+        ended ? reduce(transport, std::span(&value, 1), ReduceOp::sum).error() : ended.error();
+    CHECK(error.kind == ErrorKind::no_memory && error.rank == 0);
+    const_cast<Host&>(host()).Type_contiguous = make;
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
 }  // namespace
 }  // namespace oratorio::test
 
@@ -76,6 +101,7 @@ int main(int argc, char** argv) {
     too_long_a_message_is_an_error(*open_messages());
     MPI_Barrier(MPI_COMM_WORLD);
     where_messages_of_one_rank_fail_all_ranks_hear_of_it();
+    where_one_rank_cannot_enter_a_broadcast_all_ranks_hear_of_it();
     const int code = verdict("transport_lost");
     MPI_Finalize();
     return code;
