@@ -299,7 +299,9 @@ def main():
             "preload.map": version_script([*c_names(procedures), *fortran, "oratorio_standard_error"]),
         }
         for name, text in outputs.items():
-            (options.out / name).write_text(text)
+            file = options.out / name
+            if not file.exists() or file.read_text() != text:  # spares a build of everything that includes it
+                file.write_text(text)
 
 
 if __name__ == "__main__":
