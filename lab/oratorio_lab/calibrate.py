@@ -20,11 +20,10 @@ from rich.table import Table
 from oratorio.command_line import Parser, add_job
 from oratorio.conformance.conformance import ConformanceError, find_mpicc
 from oratorio.errors import OratorioError
-from oratorio.launch.hosts import KILLED, TIMED_OUT, Host, find_hosts, mpiexec_command
+from oratorio.launch.hosts import KILLED, TIMED_OUT, Host, find_hosts, find_mpi, mpiexec_command
 from oratorio.machine.costs import costs_folder, in_force, names_of
 from oratorio.paths import BUILD, ROOT
 from oratorio_lab import progress, targets
-from oratorio_lab.bench.run import find_mpi
 
 SOURCES = ROOT / "lab/calibrate"
 TARGET = "oratorio_calibrate"

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import IO
 
 from oratorio.errors import OratorioError
+from oratorio.launch.launch import launcher_kind
 from oratorio.launch.preload import preloadable
 from oratorio.paths import PRIVATE, preload_library
 
@@ -131,6 +132,30 @@ def find_host(name: str) -> Host:
         if host.name == name:
             return host
     raise HostError(f"no MPI named {name} here; those found are " + ", ".join(h.name for h in find_hosts()))
+
+
+def _host_in(prefix: Path) -> Host:
+    """Returns the MPI that is installed in a folder."""
+    mpicc, mpicxx, mpiexec = (prefix / "bin" / tool for tool in ("mpicc", "mpicxx", "mpiexec"))
+    if not (mpicxx.is_file() and mpiexec.is_file()):
+        raise HostError(f"no bin/mpicxx and bin/mpiexec in {prefix}")
+    launcher = launcher_kind(str(mpiexec))
+    hydra = launcher == "hydra"
+    env = MPICH_OVERSUBSCRIBED if hydra else {}
+    flavour = "mpich" if hydra else "ompi"
+    return Host(prefix.name, flavour, mpicc, mpicxx, mpiexec, "", launcher, env=env)
+
+
+def find_mpi(name: str) -> Host:
+    """Finds an MPI by the name of a host (`mpich5`), by the beginning of such a name (`mpich`), or by the
+    folder in which the MPI is installed."""
+    if "/" in name:
+        return _host_in(Path(name).resolve())
+    found = [host for host in find_hosts() if host.name.startswith(name)]
+    if not found:
+        there = ", ".join(host.name for host in find_hosts()) or "none"
+        raise HostError(f"there is no MPI named {name} on this machine; those found are {there}")
+    return found[0]
 
 
 @cache

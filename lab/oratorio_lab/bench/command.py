@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 from oratorio.command_line import Parser, within
-from oratorio.launch.hosts import find_host
+from oratorio.launch.hosts import find_host, find_mpi
 from oratorio_lab import progress
 from oratorio_lab.bench import arms as bench_arms
 from oratorio_lab.bench import calls as bench_calls
@@ -30,7 +30,6 @@ from oratorio_lab.bench.run import (
     Run,
     Settings,
     build,
-    find_mpi,
     measure,
     oratorio_library,
     timeout_of,

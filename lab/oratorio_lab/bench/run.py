@@ -13,12 +13,11 @@ from pathlib import Path
 
 from oratorio.launch import hosts
 from oratorio.launch.hosts import Host
-from oratorio.launch.launch import launcher_kind
 from oratorio.paths import ROOT
 from oratorio_lab import targets
 from oratorio_lab.bench import e3sm
 from oratorio_lab.bench.arms import arm_hints, is_oratorios, method_of
-from oratorio_lab.bench.workloads import WORKLOADS, BenchError
+from oratorio_lab.bench.workloads import WORKLOADS
 
 SOURCES = ROOT / "lab/bench"
 COMPILE_OPTIONS = ("-O2", "-std=c++20")
@@ -109,30 +108,6 @@ def oratorio_library() -> Path | None:
 def timeout_of(given: float | None, passes: int) -> float:
     """Returns the seconds after which a run of this many passes is ended, unless the user set a limit."""
     return given or max(LEAST_TIMEOUT, SECONDS_A_PASS * passes)
-
-
-def _host_in(prefix: Path) -> Host:
-    """Returns the MPI that is installed in a folder."""
-    mpicc, mpicxx, mpiexec = (prefix / "bin" / tool for tool in ("mpicc", "mpicxx", "mpiexec"))
-    if not (mpicxx.is_file() and mpiexec.is_file()):
-        raise BenchError(f"no bin/mpicxx and bin/mpiexec in {prefix}")
-    launcher = launcher_kind(str(mpiexec))
-    hydra = launcher == "hydra"
-    env = hosts.MPICH_OVERSUBSCRIBED if hydra else {}
-    flavour = "mpich" if hydra else "ompi"
-    return Host(prefix.name, flavour, mpicc, mpicxx, mpiexec, "", launcher, env=env)
-
-
-def find_mpi(name: str) -> Host:
-    """Finds an MPI by the name of a host (`mpich5`), by the beginning of such a name (`mpich`), or by the
-    folder in which the MPI is installed."""
-    if "/" in name:
-        return _host_in(Path(name).resolve())
-    found = [host for host in hosts.find_hosts() if host.name.startswith(name)]
-    if not found:
-        there = ", ".join(host.name for host in hosts.find_hosts()) or "none"
-        raise BenchError(f"there is no MPI named {name} on this machine; those found are {there}")
-    return found[0]
 
 
 def build(host: Host, announce: Callable[[str], None] = lambda _: None) -> Path:
