@@ -93,6 +93,11 @@ COMMANDS = {
         "Run a program with the MPI's own MPI-IO and with each method, and compare the times.",
         "oratorio.compare.command:add_options",
     ),
+    "calibrate": Command(
+        "measure",
+        "Measure the costs of this machine, a file system and a network that `auto` uses to choose a method.",
+        "oratorio.calibrate.command:add_options",
+    ),
     "doctor": Command(
         "inspect",
         "Check the environment, a folder and a program, and say how to correct what does not work.",
@@ -112,14 +117,10 @@ Oratorio: the MPI I/O chapter as a library of its own, over any MPI.
 {commands}
 `oratorio COMMAND --help` shows the options of a command, `oratorio --version` the version.
 """
-NEEDS_CHECKOUT = (
-    "A checkout has more commands: bench, calibrate, demo, simulate, and those that test Oratorio.\n"
-)
+NEEDS_CHECKOUT = "A checkout has more commands: bench, demo, simulate, and those that test Oratorio.\n"
 # Commands that an installation lacks although pages and messages name them -> why, and what to do.
 ONLY_IN_CHECKOUT = {
     "bench": "it builds a C++ program for each MPI; `oratorio compare` measures your own program",
-    "calibrate": "it builds C++ programs for this machine and its MPI; this installation also uses the costs "
-    "that it writes to ~/.cache/oratorio",
     "demo": "it builds a C program with parallel HDF5; `oratorio compare` runs your own program with and "
     "without Oratorio",
     "simulate": "it builds a C++ program that makes the plans",

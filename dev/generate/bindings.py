@@ -33,6 +33,7 @@ LARGE_TYPES = {
 
 
 FORTRAN_KINDS = ("fortran", "fortran_all")
+CALIBRATE = "oratorio_calibrate"  # lab/calibrate/messages.cpp; `oratorio calibrate` calls it
 
 
 class Procedure:
@@ -293,9 +294,9 @@ def main():
             "procedures.hpp": declarations(procedures),
             "stubs.inc": stubs(procedures),
             "fortran_names.inc": fortran_aliases(procedures),
-            "c.map": version_script(c_names(procedures)),
-            "mpich.map": version_script(c_names(procedures) + of_all),
-            "c_and_fortran.map": version_script(c_names(procedures) + fortran),
+            "c.map": version_script([*c_names(procedures), CALIBRATE]),
+            "mpich.map": version_script([*c_names(procedures), *of_all, CALIBRATE]),
+            "c_and_fortran.map": version_script([*c_names(procedures), *fortran, CALIBRATE]),
             "preload.map": version_script([*c_names(procedures), *fortran, "oratorio_standard_error"]),
         }
         for name, text in outputs.items():

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// messages: measures the cost of packing data, sending it by the MPI's messages and placing it, and
-// the cost of messages within a node and between nodes (network.cpp).
-// usage: mpiexec -n 2 messages BYTES REPEATS    prints the lines that session.hpp names.
+// Measures the cost of packing data, sending it by the MPI's messages and placing it, and the cost
+// of messages within a node and between nodes (network.cpp). Compiled once per flavour, into the
+// flavour's library.
 // Rank 0 measures with another rank of its node and with one of another node, if there are such;
 // all other ranks sleep. The two ranks that exchange data take turns instead of overlapping, so
 // that the time is that of one core.
-#include <mpi.h>
-
 #include <array>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <initializer_list>
+#include <string>
 #include <vector>
 
+#include "bind/host_routine.hpp"
+#include "commands.hpp"
 #include "exchange/messages/payload_copy.hpp"
 #include "layouts.hpp"
 #include "network.hpp"
@@ -70,7 +70,7 @@ void place(std::span<const std::byte> message, Offset origin, std::span<std::byt
         place_runs(message.subspan(kHead, table_bytes), message.subspan(kHead + table_bytes),
                    region, RoundBuffer{buffer, {}});
     // place_runs fails only for a damaged message, and these processes made the message.
-    if (!placed) MPI_Abort(MPI_COMM_WORLD, 1);
+    if (!placed) ORATORIO_HOST(MPI_Abort)(MPI_COMM_WORLD, 1);
 }
 
 /// Sends message after message. The receiver answers each once it has placed the data, so that both
@@ -83,9 +83,10 @@ void send_all(MPI_Comm pair, const Data& data, std::span<std::byte> user,
         const Offset origin = file.tell_offset();
         const std::size_t bytes = pack(file, memory, user.data(), message, origin);
         MPI_Request request = MPI_REQUEST_NULL;
-        MPI_Issend(message.data(), static_cast<int>(bytes), MPI_BYTE, 1, kDataTag, pair, &request);
-        MPI_Wait(&request, MPI_STATUS_IGNORE);
-        MPI_Recv(nullptr, 0, MPI_BYTE, 1, kPlacedTag, pair, MPI_STATUS_IGNORE);
+        ORATORIO_HOST(MPI_Issend)
+        (message.data(), static_cast<int>(bytes), MPI_BYTE, 1, kDataTag, pair, &request);
+        ORATORIO_HOST(MPI_Wait)(&request, MPI_STATUS_IGNORE);
+        ORATORIO_HOST(MPI_Recv)(nullptr, 0, MPI_BYTE, 1, kPlacedTag, pair, MPI_STATUS_IGNORE);
     }
 }
 
@@ -99,23 +100,23 @@ void receive_all(MPI_Comm pair, const Data& data, std::span<std::byte> buffer,
         const Offset origin = file.tell_offset();
         MPI_Request request = MPI_REQUEST_NULL;
         MPI_Status status;
-        MPI_Irecv(message.data(), static_cast<int>(message.size()), MPI_BYTE, 0, kDataTag, pair,
-                  &request);
-        MPI_Wait(&request, &status);
+        ORATORIO_HOST(MPI_Irecv)
+        (message.data(), static_cast<int>(message.size()), MPI_BYTE, 0, kDataTag, pair, &request);
+        ORATORIO_HOST(MPI_Wait)(&request, &status);
         int bytes = 0;
-        MPI_Get_count(&status, MPI_BYTE, &bytes);
+        ORATORIO_HOST(MPI_Get_count)(&status, MPI_BYTE, &bytes);
         const auto received = std::span(message).first(static_cast<std::size_t>(bytes));
         place(received, origin, buffer);
         std::uint64_t table_bytes = 0;
         std::memcpy(&table_bytes, received.data(), kHead);
         taken += bytes - static_cast<Bytes>(kHead + table_bytes);
-        MPI_Send(nullptr, 0, MPI_BYTE, 0, kPlacedTag, pair);
+        ORATORIO_HOST(MPI_Send)(nullptr, 0, MPI_BYTE, 0, kPlacedTag, pair);
     }
 }
 
 void measure_data(MPI_Comm pair, Bytes bytes, int repeats) {
     int rank = 0;
-    MPI_Comm_rank(pair, &rank);
+    ORATORIO_HOST(MPI_Comm_rank)(pair, &rank);
     const std::array<Data, 3> all{
         Data{strided(kLong, 2 * kLong, 2 * bytes), strided(kLong, 2 * kLong, 2 * bytes)},
         Data{strided(kShort, 2 * kShort, 2 * bytes), strided(kShort, 2 * kShort, 2 * bytes)},
@@ -127,7 +128,7 @@ void measure_data(MPI_Comm pair, Bytes bytes, int repeats) {
     std::array<std::vector<Nanoseconds>, 3> times;
     for (int pass = 0; pass <= repeats; ++pass) {
         for (std::size_t i = 0; i < all.size(); ++i) {
-            MPI_Barrier(pair);
+            ORATORIO_HOST(MPI_Barrier)(pair);
             const Stopwatch watch;
             if (rank == 0) {
                 send_all(pair, all[i], area, message);
@@ -156,14 +157,15 @@ struct Partners {
 /// Collective. Returns the partners of rank 0 on all ranks.
 Partners find_partners() {
     MPI_Comm node = MPI_COMM_NULL;
-    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+    ORATORIO_HOST(MPI_Comm_split_type)
+    (MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
     int leader = 0, ranks = 0;
-    MPI_Comm_rank(MPI_COMM_WORLD, &leader);
-    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    MPI_Bcast(&leader, 1, MPI_INT, 0, node);
-    MPI_Comm_free(&node);
+    ORATORIO_HOST(MPI_Comm_rank)(MPI_COMM_WORLD, &leader);
+    ORATORIO_HOST(MPI_Comm_size)(MPI_COMM_WORLD, &ranks);
+    ORATORIO_HOST(MPI_Bcast)(&leader, 1, MPI_INT, 0, node);
+    ORATORIO_HOST(MPI_Comm_free)(&node);
     std::vector<int> leaders(static_cast<std::size_t>(ranks));
-    MPI_Allgather(&leader, 1, MPI_INT, leaders.data(), 1, MPI_INT, MPI_COMM_WORLD);
+    ORATORIO_HOST(MPI_Allgather)(&leader, 1, MPI_INT, leaders.data(), 1, MPI_INT, MPI_COMM_WORLD);
     Partners found;
     for (int rank = ranks - 1; rank > 0; --rank)
         (leaders[static_cast<std::size_t>(rank)] == leaders[0] ? found.near : found.far) = rank;
@@ -177,19 +179,19 @@ void keep(std::initializer_list<const char*> names, const char* reason) {
 /// Collective. Runs `measure` on a communicator of rank 0 and `partner`.
 void with_pair(int partner, const std::function<void(MPI_Comm)>& measure) {
     int rank = 0;
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    ORATORIO_HOST(MPI_Comm_rank)(MPI_COMM_WORLD, &rank);
     const bool mine = rank == 0 || rank == partner;
     MPI_Comm pair = MPI_COMM_NULL;
-    MPI_Comm_split(MPI_COMM_WORLD, mine ? 0 : MPI_UNDEFINED, rank, &pair);
+    ORATORIO_HOST(MPI_Comm_split)(MPI_COMM_WORLD, mine ? 0 : MPI_UNDEFINED, rank, &pair);
     if (mine) measure(pair);
-    if (mine) MPI_Comm_free(&pair);
+    if (mine) ORATORIO_HOST(MPI_Comm_free)(&pair);
     wait_asleep(MPI_COMM_WORLD);
 }
 
 /// Collective. Measures the costs for which rank 0 has a partner.
 void measure_all(Bytes bytes, int repeats) {
     int rank = 0;
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    ORATORIO_HOST(MPI_Comm_rank)(MPI_COMM_WORLD, &rank);
     const Partners partners = find_partners();
     if (partners.near > 0) {
         with_pair(partners.near, [&](MPI_Comm pair) {
@@ -218,15 +220,17 @@ void measure_all(Bytes bytes, int repeats) {
 }  // namespace
 }  // namespace oratorio::calibrate
 
-int main(int argc, char** argv) {
-    MPI_Init(&argc, &argv);
-    int rank = 0;
+/// Runs a command of commands.hpp. Returns 0, or another exit code after a message on stderr.
+extern "C" __attribute__((visibility("default"))) int oratorio_calibrate(int argc, char** argv) {
+    const std::vector<std::string> words(argv, argv + argc);
+    const bool sends = words.size() == 3 && words[0] == "messages";
+    if (!sends) return oratorio::calibrate::run_command(words);
     int ranks = 0;
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    const bool right = argc == 3 && ranks >= 2;
-    if (right) oratorio::calibrate::measure_all(std::atoll(argv[1]), std::atoi(argv[2]));
-    if (!right && rank == 0) std::fputs("two ranks at least are needed\n", stderr);
-    MPI_Finalize();
-    return right ? 0 : 2;
+    ORATORIO_HOST(MPI_Comm_size)(MPI_COMM_WORLD, &ranks);
+    if (ranks >= 2) {
+        oratorio::calibrate::measure_all(std::stoll(words[1]), std::stoi(words[2]));
+        return 0;
+    }
+    std::fputs("two ranks at least are needed\n", stderr);
+    return 2;
 }

@@ -7,6 +7,7 @@
 #include <thread>
 #include <vector>
 
+#include "bind/host_routine.hpp"
 #include "plan/options.hpp"
 #include "timing.hpp"
 
@@ -20,7 +21,7 @@ constexpr int kSmallUnderWay = 64;
 
 int rank_in(MPI_Comm comm) {
     int rank = 0;
-    MPI_Comm_rank(comm, &rank);
+    ORATORIO_HOST(MPI_Comm_rank)(comm, &rank);
     return rank;
 }
 
@@ -31,18 +32,20 @@ Nanoseconds receive_many(MPI_Comm pair, int count, int bytes, int under_way) {
     std::vector<std::vector<char>> buffers(static_cast<std::size_t>(under_way),
                                            std::vector<char>(static_cast<std::size_t>(bytes)));
     std::vector<MPI_Request> requests(buffers.size(), MPI_REQUEST_NULL);
-    MPI_Barrier(pair);
+    ORATORIO_HOST(MPI_Barrier)(pair);
     const Stopwatch watch;
     for (int at = 0; at < count; ++at) {
         const auto slot = static_cast<std::size_t>(at % under_way);
-        MPI_Wait(&requests[slot], MPI_STATUS_IGNORE);
+        ORATORIO_HOST(MPI_Wait)(&requests[slot], MPI_STATUS_IGNORE);
         if (sends) {
-            MPI_Isend(buffers[slot].data(), bytes, MPI_BYTE, 0, 0, pair, &requests[slot]);
+            ORATORIO_HOST(MPI_Isend)
+            (buffers[slot].data(), bytes, MPI_BYTE, 0, 0, pair, &requests[slot]);
         } else {
-            MPI_Irecv(buffers[slot].data(), bytes, MPI_BYTE, 1, 0, pair, &requests[slot]);
+            ORATORIO_HOST(MPI_Irecv)
+            (buffers[slot].data(), bytes, MPI_BYTE, 1, 0, pair, &requests[slot]);
         }
     }
-    MPI_Waitall(under_way, requests.data(), MPI_STATUSES_IGNORE);
+    ORATORIO_HOST(MPI_Waitall)(under_way, requests.data(), MPI_STATUSES_IGNORE);
     return watch.elapsed();
 }
 
@@ -63,12 +66,12 @@ void tell_median(MPI_Comm pair, const char* name, int repeats, Run run) {
 void measure_message(MPI_Comm pair, const char* name, int repeats) {
     const int rank = rank_in(pair);
     char data[kSmall] = {};
-    const auto send = [&] { MPI_Send(data, kSmall, MPI_BYTE, 1 - rank, 0, pair); };
+    const auto send = [&] { ORATORIO_HOST(MPI_Send)(data, kSmall, MPI_BYTE, 1 - rank, 0, pair); };
     const auto receive = [&] {
-        MPI_Recv(data, kSmall, MPI_BYTE, 1 - rank, 0, pair, MPI_STATUS_IGNORE);
+        ORATORIO_HOST(MPI_Recv)(data, kSmall, MPI_BYTE, 1 - rank, 0, pair, MPI_STATUS_IGNORE);
     };
     tell_median(pair, name, repeats, [&] {
-        MPI_Barrier(pair);
+        ORATORIO_HOST(MPI_Barrier)(pair);
         const Stopwatch watch;
         for (int turn = 0; turn < kTurns; ++turn) {
             if (rank == 0) send();
@@ -98,16 +101,17 @@ bool on_one_machine(MPI_Comm pair) {
     mine.resize(kLength);
     std::string other(kLength, '\0');
     const int partner = 1 - rank_in(pair);
-    MPI_Sendrecv(mine.data(), kLength, MPI_CHAR, partner, 0, other.data(), kLength, MPI_CHAR,
-                 partner, 0, pair, MPI_STATUS_IGNORE);
+    ORATORIO_HOST(MPI_Sendrecv)
+    (mine.data(), kLength, MPI_CHAR, partner, 0, other.data(), kLength, MPI_CHAR, partner, 0, pair,
+     MPI_STATUS_IGNORE);
     return mine == other && mine.front() != '\0';
 }
 
 void wait_asleep(MPI_Comm comm) {
     MPI_Request request = MPI_REQUEST_NULL;
-    MPI_Ibarrier(comm, &request);
+    ORATORIO_HOST(MPI_Ibarrier)(comm, &request);
     for (int done = 0; done == 0;) {
-        MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+        ORATORIO_HOST(MPI_Test)(&request, &done, MPI_STATUS_IGNORE);
         if (done == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
 }

@@ -3,9 +3,8 @@
 // NAME NANOSECONDS" lines.
 #pragma once
 
-#include <mpi.h>
-
 #include "base/extent.hpp"
+#include "mpi/host.hpp"
 
 namespace oratorio::calibrate {
 

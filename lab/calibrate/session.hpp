@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Session: one calibration. Runs probes, reports progress, and prints the results to standard
 // output, one line each: "step SHARE WHAT", "measured NAME NANOSECONDS", "kept NAME REASON", with
-// tabs between the fields. lab/oratorio_lab/calibrate.py reads them.
+// tabs between the fields. cli/oratorio/calibrate/calibrate.py
+// reads them.
 #pragma once
 
 #include <functional>

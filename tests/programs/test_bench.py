@@ -14,8 +14,8 @@ from conftest import HERE, IS_BUILT, NOT_BUILT, compile_for, host_or_skip
 from netCDF4 import Dataset
 from test_run import oratorio
 
+from oratorio.calibrate import calibrate
 from oratorio.library.method_table import methods
-from oratorio_lab import calibrate
 from oratorio_lab.bench import e3sm
 from oratorio_lab.bench.arms import BEST, TUNINGS
 from oratorio_lab.bench.workloads import WORKLOADS
@@ -245,7 +245,7 @@ def test_a_pass_is_predicted_by_the_constants_in_force(tmp_path):
     host_or_skip("mpich5")
     costs, result = tmp_path / "costs", tmp_path / "result.json"
     costs.mkdir()
-    file = costs / calibrate.place_of(calibrate.build_program(), tmp_path).names[0]
+    file = costs / calibrate.place_of(tmp_path).names[0]
     for nanoseconds in (1e-3, 1e3):
         names = ("write_byte", "contended_byte", "copy_byte", "message_byte", "write_call", "message")
         file.write_text("".join(f"{name} {nanoseconds}\n" for name in names))

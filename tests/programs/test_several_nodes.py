@@ -172,7 +172,7 @@ def test_calibration_measures_what_goes_between_nodes(name, ranks_per_node, node
     host = host_or_skip(name)
     costs, job = tmp_path / "costs", nodes.host(host, ranks_per_node)
     launcher = mpiexec_command(job, 2 * ranks_per_node, preload=False)
-    words = ("--quick", "--dir", tmp_path, "--mpicxx", host.mpicxx, *launcher)
+    words = ("--quick", "--dir", tmp_path, "--mpi", host.name, *launcher)
     done = oratorio("calibrate", *words, env={"ORATORIO_COSTS": str(costs)})
     assert done.returncode == 0, done.stdout + done.stderr
     (file,) = costs.iterdir()

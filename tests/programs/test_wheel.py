@@ -115,6 +115,26 @@ def test_a_python_program_runs_with_it_and_nothing_is_written_there(name, enviro
     assert {file: file.stat().st_mtime_ns for file in environment.rglob("*")} == before
 
 
+@pytest.mark.parametrize("name", ["mpich5", "openmpi5"])
+def test_the_installed_command_calibrates_without_a_compiler(name, environment, tmp_path):
+    host = host_or_skip(name)
+    compiler = tmp_path / "bin/cc"
+    compiler.parent.mkdir()
+    compiler.write_text(f"#!/bin/sh\ntouch {tmp_path}/compiled\nexit 1\n")
+    compiler.chmod(0o755)
+    for other in ("c++", "gcc", "g++", "mpicc", "mpicxx"):
+        (compiler.parent / other).symlink_to(compiler)
+    env = {"PATH": f"{compiler.parent}:/usr/bin:/bin", "HOME": str(tmp_path), **host.env}
+    many = ["--oversubscribe", "--allow-run-as-root"] if host.launcher == "openmpi" else []
+    command = [environment / "bin/oratorio", "calibrate", "--dir", tmp_path]
+    done = call("timeout", "300", *command, "--quick", host.mpiexec, *many, "-n", "2", env=env, cwd=tmp_path)
+    (file,) = (tmp_path / ".cache/oratorio").iterdir()
+    measured = {line.split()[0] for line in file.read_text().splitlines()}
+    assert {"write_call", "wake", "message", "message_byte", "message_piece"} <= measured, done.stderr
+    assert str(file) in call(*command, "--show", env=env).stdout
+    assert not (tmp_path / "compiled").exists()
+
+
 # Shell -> what prints the completions of `oratorio expl` and of `oratorio run --method=data_s`. Outside of a
 # terminal zsh has no compdef and compadd, so functions replace them.
 COMPLETES = {

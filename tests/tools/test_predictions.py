@@ -42,9 +42,8 @@ def writes(estimated_ms, *seconds):
 @pytest.fixture(autouse=True)
 def place(monkeypatch, tmp_path):
     """Makes files of costs for this host, and for hosts without costs of their own."""
-    monkeypatch.setattr(bench_predict.calibrate, "build_program", lambda: NOWHERE)
     here = bench_predict.calibrate.Place("here", "tmpfs")
-    monkeypatch.setattr(bench_predict.calibrate, "place_of", lambda program, folder: here)
+    monkeypatch.setattr(bench_predict.calibrate, "place_of", lambda folder: here)
     monkeypatch.setenv("ORATORIO_COSTS", str(tmp_path))
     for name in here.names:
         (tmp_path / name).write_text("write_byte 0.5\n")

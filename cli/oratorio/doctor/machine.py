@@ -108,7 +108,7 @@ def folder(where: Path, environ: Mapping[str, str], listed: str | None = None) -
         found.append(Finding(OK, "costs", f"auto uses {source}"))
     else:
         found.append(Finding(NOTE, "costs", f"auto uses built-in costs for {name}",
-                             f"run once: ./oratorio calibrate --dir {where}, in a checkout"))  # fmt: skip
+                             f"run once: oratorio calibrate --dir {where}"))  # fmt: skip
     return found
 
 

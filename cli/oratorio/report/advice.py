@@ -292,7 +292,7 @@ def _not_calibrated(one: Limits) -> Advice:
     return Advice(
         "not_calibrated",
         f"auto uses built-in costs: none were measured for {one.file_system} here.",
-        "Run ./oratorio calibrate --dir FOLDER once, with a folder on it.",
+        "Run oratorio calibrate --dir FOLDER once, with a folder on it.",
         "user/calibrate.md",
     )
 

@@ -9,9 +9,9 @@ from statistics import median
 
 from rich.table import Table
 
+from oratorio.calibrate import calibrate
 from oratorio.errors import OratorioError
 from oratorio.machine.costs import in_force
-from oratorio_lab import calibrate
 from oratorio_lab.bench.arms import is_oratorios
 from oratorio_lab.bench.run import Run, Settings
 
@@ -70,7 +70,7 @@ def constants(settings: Settings) -> str:
     used there.
     """
     try:
-        place = calibrate.place_of(calibrate.build_program(), settings.folder)
+        place = calibrate.place_of(settings.folder)
     except OratorioError as error:
         return f"unknown: {error}"
     names = place.names[1:] if settings.nodes > 1 else place.names

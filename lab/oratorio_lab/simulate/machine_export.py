@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 
+from oratorio.calibrate import calibrate
 from oratorio.machine.costs import in_force, values_of
-from oratorio_lab import calibrate
 from oratorio_lab.simulate import machine as sim_machine
 
 TEMPLATE = "this-machine"  # supplies what is not measured: nodes, topology, targets
@@ -90,10 +90,9 @@ def write(file: Path, folder: Path) -> str:
 
     Raises CalibrateError.
     """
-    program = calibrate.build_program()
-    place = calibrate.place_of(program, folder)
+    place = calibrate.place_of(folder)
     text, source = in_force(os.environ, place.names)
-    constants, _ = calibrate.read_costs(program, place.file_system, text)
+    constants, _ = calibrate.read_costs(place.file_system, text)
     all_costs = {name: one.value for name, one in constants.items()}
     name = f"{place.machine}, {place.file_system}"
     try:

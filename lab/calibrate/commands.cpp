@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// oratorio_calibrate: measures the constants of the cost model, for lab/oratorio_lab/calibrate.py.
-//   measure FOLDER [--quick]  prints the lines of session.hpp
-//   place FOLDER              prints the machine and the file system, as the library names costs
-//   costs FILE_SYSTEM         reads a file of costs and prints all constants in force there
+// The commands that need no MPI.
+#include "commands.hpp"
+
 #include <unistd.h>
 
 #include <cstdio>
@@ -46,21 +45,16 @@ int tell_costs(const std::string& file_system) {
     return 0;
 }
 
-int run(const std::vector<std::string>& words) {
+}  // namespace
+
+int run_command(const std::vector<std::string>& words) {
     const std::string mode = words.empty() ? "" : words[0];
     if (mode == "costs" && words.size() == 2) return tell_costs(words[1]);
     if (mode == "place" && words.size() == 2) return tell_place(words[1]);
     const bool quick = words.size() == 3 && words[2] == "--quick";
     if (mode == "measure" && (words.size() == 2 || quick)) return measure(words[1], quick);
-    std::fputs(
-        "usage: oratorio_calibrate measure FOLDER [--quick] | place FOLDER | costs FILE_SYSTEM\n",
-        stderr);
+    std::fputs("usage: measure FOLDER [--quick] | place FOLDER | costs FILE_SYSTEM\n", stderr);
     return 2;
 }
 
-}  // namespace
 }  // namespace oratorio::calibrate
-
-int main(int argc, char** argv) {
-    return oratorio::calibrate::run({argv + 1, argv + argc});
-}

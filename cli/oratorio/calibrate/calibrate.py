@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`oratorio calibrate`: measures the constants of the cost model (src/plan/costs.def) for this machine and
+the file system of a folder, and writes them where the library looks for them (src/bind/process.cpp).
+
+The measurements are in Oratorio's libraries (lab/calibrate), which a process of its own calls (child.py).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from oratorio.calibrate.messages import CHILD, Sender
+from oratorio.errors import OratorioError
+from oratorio.launch.hosts import KILLED, TIMED_OUT
+from oratorio.launch.programs import FLAVOUR_NAMES
+from oratorio.machine.costs import names_of
+from oratorio.paths import LIBRARIES
+
+LONGEST_SECONDS = 600  # enough for a slow file system on a busy machine
+MESSAGE_NAMES = (
+    "message_byte", "message_piece", "message", "far_message", "far_byte", "beside_message", "beside_byte",
+    "endpoint_message",
+)  # fmt: skip
+BETWEEN_NODES = ("far_message", "far_byte", "beside_message", "beside_byte", "endpoint_message")
+SHARE_OF_MESSAGES = 0.1  # share of the whole time that measuring messages takes
+Tell = Callable[[float, str], None]  # share done, current step
+LINE = re.compile(r"(?P<name>\w+)\s+(?P<value>\S+)\s+# (?P<meaning>.*)")
+
+
+class CalibrateError(OratorioError):
+    """Raised if calibrating failed; the message is a sentence for the user."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """A machine and a file system, by the names that the library uses for the files of costs."""
+
+    machine: str
+    file_system: str
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """The files that the library reads, the more specific one first."""
+        return names_of(self.machine, self.file_system)
+
+
+@dataclass(frozen=True)
+class Constant:
+    """One row of costs.def, in nanoseconds."""
+
+    value: float
+    meaning: str
+
+
+@dataclass
+class Found:
+    """The measured constants, and the reasons for which others were not measured."""
+
+    values: dict[str, float] = field(default_factory=dict)
+    kept: dict[str, str] = field(default_factory=dict)
+
+    def take(self, words: list[str]) -> None:
+        """Adds the result in a line that one of the measuring programs printed."""
+        if len(words) == 3 and words[0] == "measured":
+            self.values[words[1]] = float(words[2])
+        elif len(words) == 3 and words[0] == "kept":
+            self.kept[words[1]] = words[2]
+
+
+def _command(*words: str | Path) -> list[str]:
+    """Returns the command that runs a command of the measurements that needs no MPI. Raises
+    CalibrateError."""
+    for flavour in FLAVOUR_NAMES:
+        library = LIBRARIES / f"liboratorio-{flavour}.so"
+        if library.exists():  # each flavour's has them
+            return [sys.executable, *map(str, (CHILD, library, *words))]
+    raise CalibrateError(f"{LIBRARIES} has no library for any MPI")
+
+
+def _ask(*words: str | Path, text: str = "") -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(_command(*words), input=text, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise CalibrateError(f"{words[0]} failed: {done.stderr.strip() or done.returncode}")
+    return done
+
+
+def place_of(folder: Path) -> Place:
+    return Place(*_ask("place", folder).stdout.rstrip("\n").split("\t"))
+
+
+def read_costs(file_system: str, text: str) -> tuple[dict[str, Constant], list[str]]:
+    """Returns the constants that the library would use on the file system with `text` as its file of costs,
+    and the library's warnings about that text."""
+    done = _ask("costs", file_system, text=text)
+    lines = filter(None, map(LINE.fullmatch, done.stdout.splitlines()))
+    constants = {line["name"]: Constant(float(line["value"]), line["meaning"]) for line in lines}
+    return constants, done.stderr.splitlines()
+
+
+def measure(folder: Path, quick: bool, told: Tell) -> Found:
+    """Measures all constants but those of messages."""
+    found = Found()
+    words = ("measure", folder, *(["--quick"] if quick else []))
+    command = ["timeout", "--foreground", str(LONGEST_SECONDS), *_command(*words)]
+    with subprocess.Popen(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as job:
+        for line in job.stdout:
+            words = line.rstrip("\n").split("\t")
+            if words[0] == "step":
+                told(float(words[1]), words[2])
+            found.take(words)
+        complaint = job.stderr.read().strip()
+    if job.returncode != 0:
+        raise CalibrateError(f"measuring failed: {complaint or f'exit code {job.returncode}'}")
+    return found
+
+
+def measure_messages(sender: Sender, quick: bool) -> Found:
+    """Measures messages between ranks of this MPI. If that fails, `kept` has the reason, and the constants
+    stay as they are."""
+    found = Found()
+    size = ("1048576", "1") if quick else ("67108864", "5")
+    command = ["timeout", "--kill-after=10", str(LONGEST_SECONDS), *sender.command("messages", *size)]
+    done = subprocess.run(
+        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", check=False
+    )
+    for line in done.stdout.splitlines():
+        found.take(line.split("\t"))
+    problem = done.stderr.strip()[-300:] or f"exit code {done.returncode}"
+    if done.returncode in (TIMED_OUT, KILLED):
+        problem = f"still running after {LONGEST_SECONDS} s"
+    for name in MESSAGE_NAMES:
+        if name not in found.values:
+            found.kept.setdefault(name, f"{sender.name}: {problem}")
+    return found
+
+
+def check_writable(folder: Path) -> None:
+    """Writes a temporary file to find missing permissions, a read-only file system or a full disk. Raises
+    CalibrateError."""
+    if not folder.is_dir():
+        raise CalibrateError(f"{folder} is not a folder")
+    try:
+        with tempfile.TemporaryFile(dir=folder) as file:
+            file.write(b"1")
+    except OSError as error:
+        raise CalibrateError(f"{folder} can't be written to: {error.strerror}") from None
+
+
+def make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise CalibrateError(
+            f"the folder for the costs, {folder}, can't be created: {error.strerror}"
+        ) from None
+    check_writable(folder)
+
+
+def write_costs(path: Path, found: Found, meanings: Mapping[str, Constant]) -> None:
+    """Writes the measured constants to a file of costs. Replaces the file atomically, because programs may be
+    reading it."""
+    lines = [
+        f"{name:<16} {found.values[name]:>12.4g}  # {constant.meaning}\n"
+        for name, constant in meanings.items()
+        if name in found.values
+    ]
+    head = (
+        "# Measured by `oratorio calibrate`; nanoseconds. Remove this file to get the built-in values back.\n"
+    )
+    part = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        part.write_text(head + "".join(lines))
+        part.replace(path)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise CalibrateError(f"{path} can't be written: {error.strerror}") from None
+
+
+def keep_those_between_nodes(found: Found, file: Path) -> None:
+    """Keeps what an earlier calibration measured between nodes, if this one ran on a single node."""
+    try:
+        lines = [line.partition("#")[0].split() for line in file.read_text().splitlines()]
+    except OSError:
+        return
+    for name, value in (words for words in lines if len(words) == 2):
+        if name in BETWEEN_NODES and name not in found.values:
+            with suppress(ValueError):  # a line without a number is skipped, as in the library
+                found.values[name] = float(value)
+
+
+def measure_all(folder: Path, sender: Sender | None, quick: bool, told: Tell) -> Found:
+    """Measures all constants. Calls `told` with the progress. Raises CalibrateError."""
+    own = 1 - SHARE_OF_MESSAGES
+    found = measure(folder, quick, lambda share, what: told(share * own, what))
+    if sender is None:
+        found.kept |= dict.fromkeys(MESSAGE_NAMES, "this machine has no MPI")
+        return found
+    told(own, f"messages of {sender.name}")
+    messages = measure_messages(sender, quick)
+    return Found({**found.values, **messages.values}, {**found.kept, **messages.kept})

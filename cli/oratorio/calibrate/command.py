@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The command line of `oratorio calibrate`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+from oratorio.calibrate import calibrate
+from oratorio.calibrate.messages import Sender, find_sender
+from oratorio.command_line import Parser, add_job
+from oratorio.errors import tell
+from oratorio.machine.costs import costs_folder, in_force
+from oratorio.quantity import left_text
+from oratorio.text_table import aligned
+
+QUIET_SECONDS = 20  # seconds between two lines of progress
+
+
+def add_options(parser: Parser) -> None:
+    """Adds the options of `calibrate`."""
+    parser.add_argument(
+        "--dir", type=Path, default=Path(), metavar="FOLDER", help="A folder on the file system to measure."
+    )
+    parser.add_argument(
+        "--mpi", metavar="NAME",
+        help="The MPI that sends messages: mpich, openmpi, a name that `oratorio info` prints, or a folder. With a "
+        "launcher: the MPI of its ranks, if its library is neither next to the launcher nor in "
+        "LD_LIBRARY_PATH.",
+    )  # fmt: skip
+    parser.add_argument(
+        "--show", action="store_true", help="Only print the costs in force and the file that they come from."
+    )
+    # Release 0.2 compiled the measurement of messages.
+    parser.add_argument("--mpicxx", help=argparse.SUPPRESS)
+    parser.add_argument("--quick", action="store_true", help=argparse.SUPPRESS)
+    add_job(
+        parser,
+        "A launcher that starts ranks to send messages, also between nodes: mpiexec -n 4",
+        "launcher",
+        False,
+    )
+    parser.set_defaults(does=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Runs `oratorio calibrate`."""
+    if options.mpicxx:
+        tell("--mpicxx has no effect: nothing is compiled any more")
+    if options.show:
+        show(options.dir)
+    else:
+        measure(options.dir, find_sender(options.mpi, options.launcher), options.quick)
+    return 0
+
+
+class _Progress:
+    """Prints a line from time to time about how far a long measurement is."""
+
+    def __init__(self) -> None:
+        self._start = self._last = time.monotonic()
+
+    def __call__(self, share: float, what: str) -> None:
+        now = time.monotonic()
+        if now - self._last >= QUIET_SECONDS:
+            self._last = now
+            tell(f"{share:.0%}, {what}{left_text(share, now - self._start)}")
+
+
+def table(built_in: Mapping[str, calibrate.Constant], values: Mapping[str, float], column: str) -> list[str]:
+    """Returns the lines of a table with a row for each constant."""
+    rows = [("constant", "built-in", column, "ns for ...")]
+    for name, constant in built_in.items():
+        value = f"{values[name]:.4g}" if name in values else "-"
+        rows.append((name, f"{constant.value:.4g}", value, constant.meaning))
+    return aligned(rows, left=(0, 3))
+
+
+def show(folder: Path) -> None:
+    """Prints the costs in force for files in `folder`."""
+    if not folder.is_dir():
+        raise calibrate.CalibrateError(f"{folder} is not a folder")
+    place = calibrate.place_of(folder)
+    built_in, _ = calibrate.read_costs(place.file_system, "")
+    text, source = in_force(os.environ, place.names)
+    constants, warnings = calibrate.read_costs(place.file_system, text)
+    print(*table(built_in, {name: c.value for name, c in constants.items()}, "in force"), sep="\n")
+    origin = source or "built in: `oratorio calibrate` has not been run for this file system"
+    print(f"{place.machine}, {place.file_system}: {origin}")
+    for warning in warnings:
+        tell(warning)
+
+
+def measure(folder: Path, sender: Sender | None, quick: bool) -> None:
+    """Measures, writes the file of costs, and prints what has changed."""
+    folder = folder.resolve()
+    calibrate.check_writable(folder)
+    costs = costs_folder(os.environ)
+    calibrate.make_folder(costs)
+    place = calibrate.place_of(folder)
+    built_in, _ = calibrate.read_costs(place.file_system, "")
+    tell("measuring, about 10 s, minutes where storage is slow ...")
+    found = calibrate.measure_all(folder, sender, quick, _Progress())
+    file = costs / place.names[0]
+    calibrate.keep_those_between_nodes(found, file)
+    calibrate.write_costs(file, found, built_in)
+    print(*table(built_in, found.values, "measured"), sep="\n")
+    for name in built_in:
+        if name not in found.values:
+            reason = found.kept.get(name, "not measured")
+            print(f"{name} keeps its built-in value: {reason}", file=sys.stderr)
+    print(f"{place.machine}, {place.file_system}: written to {file}")
