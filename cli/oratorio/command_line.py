@@ -53,6 +53,11 @@ COMMANDS = {
         'Print export lines for a batch script: eval "$(oratorio env)".',
         "oratorio.launch.command:add_env",
     ),
+    "demo": Command(
+        "use",
+        "Write checkpoints with mpi4py, without and with Oratorio, and compare times and files.",
+        "oratorio.demo.command:add_options",
+    ),
     "completion": Command(
         "use",
         "Print a script that completes commands and options in a shell: completion bash.",
@@ -117,12 +122,10 @@ Oratorio: the MPI I/O chapter as a library of its own, over any MPI.
 {commands}
 `oratorio COMMAND --help` shows the options of a command, `oratorio --version` the version.
 """
-NEEDS_CHECKOUT = "A checkout has more commands: bench, demo, simulate, and those that test Oratorio.\n"
+NEEDS_CHECKOUT = "A checkout has more commands: bench, simulate, and those that test Oratorio.\n"
 # Commands that an installation lacks although pages and messages name them -> why, and what to do.
 ONLY_IN_CHECKOUT = {
     "bench": "it builds a C++ program for each MPI; `oratorio compare` measures your own program",
-    "demo": "it builds a C program with parallel HDF5; `oratorio compare` runs your own program with and "
-    "without Oratorio",
     "simulate": "it builds a C++ program that makes the plans",
 }
 

@@ -24,7 +24,7 @@ oratorio \- the MPI I/O chapter as a library of its own, over any MPI
 Programs linked to MPICH, Open MPI or an MPI of the MPI-5 ABI run unchanged; their calls of MPI_File_* go to Oratorio.
 """
 OTHERS = r""".SH OTHER COMMANDS
-All others (bench, demo, test, ...) need a checkout.
+All others (bench, simulate, test, ...) need a checkout.
 """
 TAIL = r""".SH ENVIRONMENT
 .TP

@@ -5,7 +5,9 @@ installed."""
 import ctypes
 import errno
 import os
+import re
 import shutil
+import subprocess
 import sys
 import tarfile
 from pathlib import Path
@@ -133,6 +135,25 @@ def test_the_installed_command_calibrates_without_a_compiler(name, environment, 
     assert {"write_call", "wake", "message", "message_byte", "message_piece"} <= measured, done.stderr
     assert str(file) in call(*command, "--show", env=env).stdout
     assert not (tmp_path / "compiled").exists()
+
+
+@pytest.mark.parametrize("name", ["mpich5", "openmpi5"])
+def test_the_installed_demo_writes_the_same_files_with_and_without_oratorio(name, environment, tmp_path):
+    host = host_or_skip(name)
+    many = ["--oversubscribe", "--allow-run-as-root"] if host.launcher == "openmpi" else []
+    command = [environment / "bin/oratorio", "demo", "--dir", tmp_path, "--cells", "8", "--steps", "2"]
+    words = ["--python", host.python, host.mpiexec, *many, "-n", "4"]
+    done = call("timeout", "200", *command, *words, env={**os.environ, **host.env}, cwd=tmp_path)
+    assert "2 output files equal byte for byte after all runs." in done.stdout, done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_installed_demo_says_that_it_needs_mpi4py(environment, tmp_path):
+    bare = subprocess.run(
+        [environment / "bin/oratorio", "demo", "true"], capture_output=True, text=True, cwd=tmp_path
+    )
+    assert bare.returncode == 2
+    assert re.fullmatch(r"oratorio: the demo is a Python program with mpi4py, .*\n", bare.stderr)
 
 
 # Shell -> what prints the completions of `oratorio expl` and of `oratorio run --method=data_s`. Outside of a

@@ -28,8 +28,8 @@ def add_options(parser: Parser) -> None:
     )
     parser.add_argument(
         "--mpi", metavar="NAME",
-        help="The MPI that sends messages: mpich, openmpi, a name that `oratorio info` prints, or a folder. With a "
-        "launcher: the MPI of its ranks, if its library is neither next to the launcher nor in "
+        help="The MPI that sends messages: mpich, openmpi, a name that `oratorio info` prints, or a folder. "
+        "With a launcher: the MPI of its ranks, if its library is neither next to the launcher nor in "
         "LD_LIBRARY_PATH.",
     )  # fmt: skip
     parser.add_argument(

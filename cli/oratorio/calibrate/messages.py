@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from oratorio.errors import OratorioError
-from oratorio.launch.hosts import OPENMPI_OPTIONS, Host, find_hosts, find_mpi, mpiexec_command
+from oratorio.launch.hosts import Host, find_hosts, find_mpi, launcher_in_path, mpiexec_command
 from oratorio.launch.launchers import launcher_of
 from oratorio.launch.programs import FLAVOUR_NAMES
 from oratorio.paths import LIBRARIES
@@ -80,8 +80,5 @@ def find_sender(mpi: str | None, launcher: Sequence[str]) -> Sender | None:
     host = host or next(iter(find_hosts()), None)
     if host:
         return _sender_by(mpiexec_command(host, 2, preload=False), host)
-    if not shutil.which("mpiexec"):
-        return None
-    known = launcher_of(["mpiexec"])
-    options = OPENMPI_OPTIONS if known and known.name == "openmpi" else ()
-    return _sender_by(["mpiexec", *options, "-n", "2"], None)
+    own = launcher_in_path(2)
+    return _sender_by(own, None) if own else None

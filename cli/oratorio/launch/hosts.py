@@ -158,6 +158,15 @@ def find_mpi(name: str) -> Host:
     return found[0]
 
 
+def launcher_in_path(ranks: int) -> list[str]:
+    """Returns the command that starts `ranks` ranks by the mpiexec in PATH, up to the program; empty if there
+    is none."""
+    if not shutil.which("mpiexec"):
+        return []
+    options = OPENMPI_OPTIONS if launcher_kind("mpiexec") == "openmpi" else ()
+    return ["mpiexec", *options, "-n", str(ranks)]
+
+
 @cache
 def yielding_library() -> Path | None:
     """Returns the library compiled from yielding.c, which makes ranks of the hosts in NEVER_YIELD yield;
