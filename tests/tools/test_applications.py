@@ -87,3 +87,21 @@ def test_a_row_states_the_times_or_why_there_are_none(monkeypatch, tmp_path):
     table = application_page.table_of([good, missing, wrong])
     assert "| 3 equal | 12 | 2.0 ms (ROMIO) | 8.0 ms | 0.25 |" in table
     assert "| skipped: no package |" in table and "| wrong: other bytes |" in table
+
+
+def test_a_missing_package_that_only_the_checker_needs_skips_the_row_and_is_named(
+    monkeypatch, tmp_path, capsys
+):
+    def version(package):
+        if package == "checker":
+            raise MissingError("package checker isn't installed")
+        return "1.2"
+
+    row = Application("it", "package", "", "", (Step(("it",)),), needs=("checker",))
+    monkeypatch.setattr(application_page.releases, "HOME", tmp_path)
+    monkeypatch.setattr(application_page, "system_version", version)
+    monkeypatch.setattr(application_page, "APPLICATIONS", (row,))
+    assert application_page.run(None, 0, False)
+    printed = capsys.readouterr().out
+    assert "package checker isn't installed" in printed
+    assert printed.endswith("apt-get install --no-install-recommends package checker\n")

@@ -48,6 +48,8 @@ def look(application: Application, repeat: int) -> Outcome:
     with releases.scratch(f"{os.getpid()}-{application.package}") as folder:
         try:
             version = system_version(application.package)
+            for package in application.needs:
+                system_version(package)
             return Outcome(application, OK, version, measured=measure(application, folder, repeat))
         except MissingError as missing:
             return Outcome(application, SKIPPED, version, str(missing))
@@ -123,7 +125,8 @@ def run(match: str | None, repeat: int, with_write: bool) -> bool:
         place = f"{application.name} {one.version} on {application.mpi}"
         line = f"[{colors[one.state]}]{one.state:<7}[/] {escape(place)}: {escape(_text_of(one))}"
         console.print(line, soft_wrap=True)
-    missing = [one.application.package for one in outcomes if one.state == SKIPPED]
+    skipped = [one.application for one in outcomes if one.state == SKIPPED]
+    missing = dict.fromkeys(package for one in skipped for package in (one.package, *one.needs))
     if missing:
         console.print(f"Install as root: apt-get install --no-install-recommends {' '.join(missing)}")
     if with_write:

@@ -12,6 +12,10 @@ SYSTEM_PYTHON = "/usr/bin/python3"
 ESCRIPT = "/usr/lib/python3-escript-mpi"
 PETSC = f"/usr/lib/petscdir/petsc3.18/{os.uname().machine}-linux-gnu-real/lib/python3/dist-packages"
 SATURNE = "/usr/lib/code_saturne"
+# These files contain times, so their contents are compared.
+IN_HDF5 = {"checker": ("h5diff",), "needs": ("hdf5-tools",)}
+BPLS = "bpls.openmpi -d -f %.17g"
+SAME_FIELD = f'mine=$({BPLS} "$0" field) && test -n "$mine" && test "$mine" = "$({BPLS} "$1" field)"'
 
 APPLICATIONS = (
     Application(
@@ -54,8 +58,39 @@ APPLICATIONS = (
         inputs=("petsc_vector.py",), env={"PYTHONPATH": PETSC}, unlike=("*.info",),
     ),
     Application(
-        "mpi4py-fft", "python3-mpi4py-fft", "0.1 / 0.5", "a field and a slice of it, HDF5 by h5py",
+        "mpi4py-fft", "python3-mpi4py-fft", "1 / 4", "a field and a slice of it, HDF5 by h5py",
         (Step((SYSTEM_PYTHON, "mpi4py_fft_fields.py")),),
         inputs=("mpi4py_fft_fields.py",),
+    ),
+    Application(
+        "Meep", "meep-openmpi", "8 / 61", "fields of a cavity, HDF5",
+        (Step(("meep", "meep_cavity.ctl")),),
+        inputs=("meep_cavity.ctl",), **IN_HDF5,
+    ),
+    Application(
+        "MPB", "mpb-mpi", "9 / 63", "the dielectric function of a lattice of rods, HDF5",
+        (Step(("mpb-mpi", "mpb_rods.ctl")),),
+        inputs=("mpb_rods.ctl",), **IN_HDF5,
+    ),
+    Application(
+        "CP2K", "cp2k", "44 / 295", "cubes of hydrogen's density and potential (Fortran)",
+        (Step(("cp2k", "-i", "cp2k_h2.inp", "-o", "h2.log")),),
+        inputs=("cp2k_h2.inp",), unlike=("*.log", "*.wfn*"),
+    ),
+    Application(
+        "DOLFINx", "python3-dolfinx", "93 / 454", "a mesh and a function, XDMF with HDF5",
+        (Step((SYSTEM_PYTHON, "dolfinx_field.py")),),
+        inputs=("dolfinx_field.py",), **IN_HDF5,
+    ),
+    Application(
+        "DOLFIN", "python3-dolfin", "78 / 386", "vectors, HDF5, written and read again",
+        (Step((SYSTEM_PYTHON, "dolfin_vectors.py")),),
+        inputs=("dolfin_vectors.py",), **IN_HDF5,
+    ),
+    Application(
+        "ADIOS 1", "python3-adios", "2 / 13", "steps of a field, by the methods MPI and MPI_AGGREGATE",
+        (Step((SYSTEM_PYTHON, "adios_field.py")),),
+        inputs=("adios_field.py",), needs=("libadios-bin",),
+        unlike=("*.bp.dir/*",), checker=("sh", "-c", SAME_FIELD),
     ),
 )  # fmt: skip

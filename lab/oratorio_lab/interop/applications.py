@@ -50,6 +50,7 @@ class Application:
     before: tuple[tuple[str, ...], ...] = ()  # commands that prepare the inputs, without MPI and not timed
     unlike: tuple[str, ...] = ()  # patterns of the names of files that contain times, such as logs
     checker: tuple[str, ...] = ()  # compares two files by their values, where bytes contain times
+    needs: tuple[str, ...] = ()  # Debian packages that `package` does not depend on
     env: Mapping[str, str] = field(default_factory=dict)
     mpi: str = "openmpi4"
     is_quick: bool = False  # whether the tests include it
