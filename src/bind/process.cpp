@@ -210,6 +210,9 @@ Settings read_environment() {
     settings.learned_path =
         learned_path(user_folder("XDG_STATE_HOME", "/.local/state"), host_name());
     settings.ranks_per_node = std::atoi(environment("ORATORIO_RANKS_PER_NODE").c_str());
+    settings.switches.address = environment("SLURM_TOPOLOGY_ADDR");
+    if (const std::string table = environment("ORATORIO_TOPOLOGY"); !table.empty())
+        settings.switches.table = contents_of(table, "ORATORIO_TOPOLOGY", settings.troubles);
     if (const std::string wait = environment("ORATORIO_WAIT_NOTICE"); !wait.empty())
         settings.wait_notice = std::atoi(wait.c_str());
     settings.hints.mpich_mpiio_hints = environment("MPICH_MPIIO_HINTS");

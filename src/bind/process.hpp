@@ -15,6 +15,7 @@
 #include "bind/requests.hpp"
 #include "bind/waiting.hpp"
 #include "bind/workspaces.hpp"
+#include "comm/switch_names.hpp"
 #include "data_shipping/host.hpp"
 #include "device/devices.hpp"
 #include "file/explain_lines.hpp"
@@ -40,6 +41,7 @@ struct Settings {
     bool summary = false;       ///< MPICH_MPIIO_STATS=1: each close prints a summary
     std::string costs_folder;   ///< ORATORIO_COSTS, else the user's cache: measured costs
     int ranks_per_node = 0;     ///< ORATORIO_RANKS_PER_NODE: pretended node size; 0 = the true one
+    SwitchNames switches;       ///< from ORATORIO_TOPOLOGY and SLURM_TOPOLOGY_ADDR
     int wait_notice = 10;  ///< ORATORIO_WAIT_NOTICE: seconds that rank 0 waits silently; 0: for
                            ///< ever
     HintSources hints;     ///< from ROMIO_HINTS, MPICH_MPIIO_HINTS, ORATORIO_HINTS,
@@ -77,7 +79,7 @@ struct Process {
     ErrorHandlers handlers;
     Requests requests;
     Engine engine;
-    Workspaces workspaces{while_waiting};
+    Workspaces workspaces{while_waiting, settings.switches};
     /// The lock service that this process may offer lasts until the process ends, because other
     /// ranks may still use it while this rank is in MPI_Finalize. Its thread never calls MPI.
     TcpLocks lock_services{while_locked};

@@ -127,8 +127,9 @@ bool covers_job(MPI_Comm program) {
     return difference == MPI_IDENT || difference == MPI_CONGRUENT || difference == MPI_SIMILAR;
 }
 
-Workspaces::Workspaces(MpiTransport::Chores chores)
+Workspaces::Workspaces(MpiTransport::Chores chores, SwitchNames switches)
     : chores_(chores),
+      switches_(std::move(switches)),
       last_number_(first_number()),
       of_world_(std::make_shared<CacheSlot>()),
       of_self_(std::make_shared<CacheSlot>()),
@@ -257,7 +258,7 @@ void Workspaces::put(LentWorkspace kept) {
 Result<Lending> Workspaces::make(Comm own, const Agreed<int>& nodes, int ranks_per_node,
                                  std::weak_ptr<CacheSlot> home) {
     auto opened = open_transport(std::move(own), counters_, nodes,
-                                 NodeBoards::usually_listed_from(), chores_);
+                                 NodeBoards::usually_listed_from(), chores_, switches_);
     if (!opened) return opened.error();
     Transport& ranks = *opened->transport;
     const bool names_it = ranks.topology().rank == 0;

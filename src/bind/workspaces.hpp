@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "comm/switch_names.hpp"
 #include "file/workspace.hpp"
 #include "mpi/library_check.hpp"
 #include "mpi/mpi_transport.hpp"
@@ -51,8 +52,8 @@ struct Lending {
 
 class Workspaces {
   public:
-    /// `chores` is what a rank does while it waits (MpiTransport).
-    explicit Workspaces(MpiTransport::Chores chores = nullptr);
+    /// `chores` is what a rank does while it waits (MpiTransport). `switches`: see discover().
+    explicit Workspaces(MpiTransport::Chores chores = nullptr, SwitchNames switches = {});
     /// Collective over `program`. Returns a kept workspace if all ranks have it, else a new one;
     /// its transport's counter is 0. Uses rank 0's `ranks_per_node`, see discover(). All ranks
     /// return the same error.
@@ -88,6 +89,7 @@ class Workspaces {
     std::shared_ptr<CacheSlot> slot_on(MPI_Comm program);
 
     MpiTransport::Chores chores_;
+    SwitchNames switches_;
     std::atomic<std::uint64_t> last_number_;  ///< only makes numbers; publishes nothing
     CounterService counters_;
     std::mutex mutex_;  ///< guards all below and all cache slots

@@ -18,6 +18,9 @@ struct Nodes {
     int nodes_of_machine = 1;
     RankMap node_of;  ///< node of each rank; nodes are numbered by first appearance
     std::vector<std::string> node_names;  ///< host name of each node, for cb_config_list
+    /// Network switch of each node. Switches are numbered by first appearance. Empty: one switch,
+    /// or the switches aren't known.
+    std::vector<int> switch_of;
 
     [[nodiscard]] int nodes() const { return std::max(1, node_of.nodes()); }
     [[nodiscard]] bool one_node() const { return nodes() == 1; }
@@ -27,6 +30,12 @@ struct Nodes {
         return node_of.empty() ? NodeSlot{0, rank} : node_of.slot(rank);
     }
     [[nodiscard]] int node(Rank rank) const { return slot(rank).node; }
+    [[nodiscard]] int switches() const {
+        return switch_of.empty() ? 1 : 1 + *std::ranges::max_element(switch_of);
+    }
+    [[nodiscard]] int switch_at(Rank rank) const {
+        return switch_of.empty() ? 0 : switch_of[static_cast<std::size_t>(node(rank))];
+    }
     /// Returns the rank at that node and index, or -1 if there is none.
     [[nodiscard]] Rank rank_at(NodeSlot at) const {
         return node_of.empty() ? at.place : node_of.rank_at(at);
@@ -54,6 +63,10 @@ struct Topology : Nodes {
 
     /// Returns true if this rank's node has more ranks than cores.
     [[nodiscard]] bool crowded() const { return ranks_of(node(rank)) > cores_of_node(); }
+    /// Returns true if messages between this rank and `other` go from one switch to another.
+    [[nodiscard]] bool on_other_switch(Rank other) const {
+        return !switch_of.empty() && switch_at(other) != switch_at(rank);
+    }
 };
 
 }  // namespace oratorio

@@ -124,7 +124,7 @@ void ReportedCompletion::begin(const Error& mine, Remark, const StoredReport& st
     if (mine_.failed == 0) message = message.first(sizeof mine_.failed);
     for (const Rank to : ranks_of_edges(plan_, own_)) {
         start(transport_.send(to, tag_, message));
-        stats_.count_message(message.size());
+        stats_.count_message(message.size(), transport_.topology().on_other_switch(to));
     }
 }
 

@@ -42,7 +42,7 @@ Result<Step> Token::pass(Transport& transport, unsigned sequence, int at_once, S
             transport.send(topology.rank + at_once, tag_of_go(sequence), std::span(&go_, 1));
         if (!started) return started.error();
         ticket_ = *started;
-        stats.count_message(sizeof go_);
+        stats.count_message(sizeof go_, topology.on_other_switch(topology.rank + at_once));
     }
     return is_done(transport, ticket_);
 }

@@ -14,10 +14,10 @@ namespace oratorio {
 
 namespace {
 
-constexpr std::array<std::string_view, 11> kVariables{
-    "oratorio_costs", "oratorio_disable",     "oratorio_explain",       "oratorio_hints",
-    "oratorio_learn", "oratorio_method",      "oratorio_preload",       "oratorio_quiet",
-    "oratorio_trace", "oratorio_wait_notice", "oratorio_ranks_per_node"};
+constexpr std::array<std::string_view, 12> kVariables{
+    "oratorio_costs", "oratorio_disable",     "oratorio_explain",        "oratorio_hints",
+    "oratorio_learn", "oratorio_method",      "oratorio_preload",        "oratorio_quiet",
+    "oratorio_trace", "oratorio_wait_notice", "oratorio_ranks_per_node", "oratorio_topology"};
 
 /// Returns how many letters to insert, remove or change to get from one word to the other
 /// (Levenshtein distance).

@@ -58,10 +58,18 @@ RankMap number_nodes(const std::vector<Rank>& leaders) {
 
 /// A node's name, and the name of its machine, which is the same for all nodes that one kernel
 /// runs, so that containers are recognized. An empty machine name means that no other node shares
-/// the machine.
+/// the machine. The name of the node's switch is empty if it isn't known.
 struct NodeName {
     char name[MPI_MAX_PROCESSOR_NAME + 1] = {};
     char machine[40] = {};
+    char network_switch[64] = {};
+
+    /// Sets the name of the switch. Keeps the end of a longer one, where names differ.
+    void set_switch(std::string_view text) {
+        constexpr std::size_t kMost = sizeof network_switch - 1;
+        text.remove_prefix(text.size() - std::min(text.size(), kMost));
+        text.copy(network_switch, kMost);
+    }
 };
 
 NodeName name_here() {
@@ -98,6 +106,18 @@ Result<std::vector<NodeName>> gather_names(const Comm& comm, int nodes, int mine
     return all;
 }
 
+/// Returns the number of each node's switch, as in Nodes::switch_of.
+std::vector<int> number_switches(const std::vector<NodeName>& names) {
+    std::map<std::string, int> numbers;
+    std::vector<int> switch_of;
+    for (const NodeName& one : names) {
+        if (one.network_switch[0] == '\0') return {};
+        const int next = static_cast<int>(numbers.size());
+        switch_of.push_back(numbers.emplace(one.network_switch, next).first->second);
+    }
+    return numbers.size() > 1 ? switch_of : std::vector<int>();
+}
+
 int most_of_one_machine(const std::vector<NodeName>& names) {
     std::map<std::string, int> nodes_of;
     int most = 1;
@@ -118,7 +138,8 @@ Result<int> fewest_cores(const Comm& comm) {
 
 }  // namespace
 
-Result<Topology> discover(const Comm& comm, const Agreed<int>& agreed) {
+Result<Topology> discover(const Comm& comm, const Agreed<int>& agreed,
+                          const SwitchNames& switches) {
     const int ranks_per_node = *agreed;
     std::vector<Rank> leaders(static_cast<std::size_t>(comm.size()));
     if (ranks_per_node > 0) {
@@ -135,10 +156,13 @@ Result<Topology> discover(const Comm& comm, const Agreed<int>& agreed) {
     topology.node_of = number_nodes(leaders);
     const auto me = static_cast<std::size_t>(comm.rank());
     const int node = topology.node_of[me];
-    const NodeName mine = ranks_per_node > 0 ? pretended_name(node) : name_here();
-    auto names = gather_names(comm, topology.nodes(), node, leaders[me] == comm.rank(), mine);
+    const bool leads = leaders[me] == comm.rank();
+    NodeName mine = ranks_per_node > 0 ? pretended_name(node) : name_here();
+    if (leads) mine.set_switch(switches.switch_of(mine.name));
+    auto names = gather_names(comm, topology.nodes(), node, leads, mine);
     if (!names) return names.error();
     for (const NodeName& one : *names) topology.node_names.emplace_back(one.name);
+    topology.switch_of = number_switches(*names);
     topology.nodes_of_machine = most_of_one_machine(*names);
     const auto cores = fewest_cores(comm);
     if (!cores) return cores.error();

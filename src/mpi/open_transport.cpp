@@ -43,8 +43,8 @@ Result<OpenedTransport> open_transport(MPI_Comm program, CounterService& counter
 Result<OpenedTransport> open_transport(Comm own, CounterService& counters,
                                        const Agreed<int>& ranks_per_node,
                                        const Agreed<std::size_t>& listed_from,
-                                       MpiTransport::Chores chores) {
-    auto topology = discover(own, ranks_per_node);
+                                       MpiTransport::Chores chores, const SwitchNames& switches) {
+    auto topology = discover(own, ranks_per_node, switches);
     if (!topology) return topology.error();
     auto opened = std::make_unique<MpiTransport>(std::move(own), std::move(*topology), chores);
     MpiTransport& messages = *opened;

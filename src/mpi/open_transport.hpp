@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "comm/node_boards.hpp"
+#include "comm/switch_names.hpp"
 #include "mpi/mpi_transport.hpp"
 
 namespace oratorio {
@@ -16,8 +17,8 @@ struct OpenedTransport {
 
 /// Collective over `program`. Opens a transport in which the ranks of a node share memory for
 /// collectives, and on one node for the counter; between nodes rank 0 serves the counter by
-/// `counters`. Everything else goes through the host. See discover() for ranks_per_node,
-/// NodeTransport::over for listed_from, MpiTransport for chores.
+/// `counters`. Everything else goes through the host. See discover() for ranks_per_node and
+/// `switches`, NodeTransport::over for listed_from, MpiTransport for chores.
 [[nodiscard]] Result<OpenedTransport> open_transport(
     MPI_Comm program, CounterService& counters, const Agreed<int>& ranks_per_node,
     const Agreed<std::size_t>& listed_from = NodeBoards::usually_listed_from(),
@@ -26,6 +27,6 @@ struct OpenedTransport {
 [[nodiscard]] Result<OpenedTransport> open_transport(
     Comm own, CounterService& counters, const Agreed<int>& ranks_per_node,
     const Agreed<std::size_t>& listed_from = NodeBoards::usually_listed_from(),
-    MpiTransport::Chores chores = nullptr);
+    MpiTransport::Chores chores = nullptr, const SwitchNames& switches = {});
 
 }  // namespace oratorio

@@ -105,6 +105,16 @@ std::vector<std::size_t> count_turns(const Turns& turns, int nodes) {
     return counts;
 }
 
+/// Keeps `count` of the ranks, as many of each switch in proportion. The ranks stay in rank order.
+std::vector<Rank> spread_over_switches(std::vector<Rank> ranks, std::size_t count,
+                                       const Nodes& topology) {
+    std::ranges::stable_sort(ranks, {}, [&](Rank rank) { return topology.switch_at(rank); });
+    std::vector<Rank> kept;
+    for (std::size_t i = 0; i < count; ++i) kept.push_back(ranks[i * ranks.size() / count]);
+    std::ranges::sort(kept);
+    return kept;
+}
+
 /// Returns the aggregators that a hint names.
 std::vector<Rank> named_aggregators(const Nodes& topology, const AbleRanks& able,
                                     const PlanOptions& options) {
@@ -174,11 +184,21 @@ std::vector<Rank> choose_aggregators(const Nodes& topology, const AbleRanks& abl
     // A list that names no host of this job must not make the access fail.
     if (count == 0) return first_able(topology, able);
     std::exclusive_scan(next.begin(), next.end(), next.begin(), std::size_t{0});
+    const auto last_turn = std::ranges::lower_bound(next, count) - next.begin() - 1;
+    const std::size_t before_last = next[static_cast<std::size_t>(last_turn)];
+    const bool spread = topology.switches() > 1;
     std::vector<Rank> aggregators(count);
+    std::vector<Rank> in_last;
     turns.each([&](Rank rank, int turn) {
         const std::size_t at = next[static_cast<std::size_t>(turn)]++;
         if (at < count) aggregators[at] = rank;
+        if (spread && turn == last_turn) in_last.push_back(rank);
     });
+    if (spread) {
+        aggregators.resize(before_last);
+        for (const Rank rank : spread_over_switches(in_last, count - before_last, topology))
+            aggregators.push_back(rank);
+    }
     return aggregators;
 }
 

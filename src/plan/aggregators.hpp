@@ -40,10 +40,12 @@ using AbleRanks = std::function<bool(Rank rank)>;
 /// Chooses aggregators among the `able` ranks: at most `cb_nodes` if that is set, else at most one
 /// per MiB of the hull (not for kEveryRank or a config list). Aggregators are spread evenly over
 /// the ranks of a node. The nodes take turns, in rank order, so that the first k aggregators are on
-/// as many nodes as possible. Returns no ranks only if none is able. Pure. Takes O(ranks) time, and
-/// memory for the result and, with unable ranks or a config list, for a number per node. If a hint
-/// names the aggregators, they are those of its ranks that exist and are able, in its order; at
-/// most cb_nodes.
+/// as many nodes as possible. If nodes are on several switches and not all nodes of the last turn
+/// are needed, that turn has as many of each switch's nodes in proportion. Returns no ranks only if
+/// none is able. Pure. Takes O(ranks) time, and memory for the result, for a rank per node with
+/// several switches, and for a number per node with unable ranks or a config list. If a hint names
+/// the aggregators, they are those of its ranks that exist and are able, in its order; at most
+/// cb_nodes.
 [[nodiscard]] std::vector<Rank> choose_aggregators(const Nodes& topology, const AbleRanks& able,
                                                    const PlanOptions& options, Bytes hull_bytes,
                                                    int per_node = kAggregatorsPerNode);

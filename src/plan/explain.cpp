@@ -167,12 +167,14 @@ void add_storage(std::vector<PlanFact>& facts, const Plan& plan) {
     facts.push_back({combines(plan) ? "agents" : "aggregators",
                      list_of(plan.aggregators, plan.aggregators.size()) +
                          (plan.any_rank_loads() ? "; any idle rank loads data for them" : "")});
+    const auto* const two_phase = std::get_if<TwoPhase>(&plan.route);
+    if (two_phase != nullptr && two_phase->switches > 1)
+        facts.push_back({"switches", number(two_phase->switches) + " that link the ranks' nodes"});
     facts.push_back(
         {"buffers", number(plan.slots) + " x " + number(plan.slot_bytes) +
                         (combines(plan) ? " bytes per agent, " : " bytes per aggregator, ") +
                         number(plan.rounds) + " rounds"});
-    if (const auto* const two_phase = std::get_if<TwoPhase>(&plan.route))
-        add_ahead(facts, two_phase->ahead);
+    if (two_phase != nullptr) add_ahead(facts, two_phase->ahead);
     if (plan.slots > 1) facts.push_back({"overlap", std::string(overlap_text(plan.overlap))});
 }
 

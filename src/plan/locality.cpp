@@ -2,6 +2,8 @@
 #include "plan/locality.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <utility>
 
 namespace oratorio {
 
@@ -28,6 +30,7 @@ Locality share_of(Rank rank, Extent mine, Extent hull, const Nodes& nodes,
     const auto last = std::min(aggregators.size(), static_cast<std::size_t>(end / domain) + 1);
     const std::size_t step = step_of(last - std::min(first, last), kDomainsMost);
     const int node = nodes.node(rank);
+    const int at_switch = nodes.switch_at(rank);
     double all = 0;
     Locality met;
     for (std::size_t i = first; i < last; i += step) {
@@ -35,10 +38,114 @@ Locality share_of(Rank rank, Extent mine, Extent hull, const Nodes& nodes,
         const double bytes = std::max(0.0, std::min(end, at + domain) - std::max(begin, at));
         all += bytes;
         if (nodes.node(aggregators[i]) == node) met.node += bytes;
+        if (nodes.switch_at(aggregators[i]) == at_switch) met.on_switch += bytes;
         if (aggregators[i] == rank) met.own += bytes;
     }
     if (all <= 0) return {};
-    return {met.own / all, met.node / all};
+    return {met.own / all, met.node / all, met.on_switch / all};
+}
+
+/// Adds up data by parts of equal length.
+class PartBytes {
+  public:
+    PartBytes(Extent hull, std::size_t parts)
+        : begin_(static_cast<double>(hull.begin)),
+          length_(static_cast<double>(hull.length()) / static_cast<double>(parts)),
+          bytes_(parts),
+          steps_(parts + 1) {}
+
+    /// Adds data that is spread evenly over its hull.
+    void add(const AccessSummary& one) {
+        const double begin = (static_cast<double>(one.hull.begin) - begin_) / length_;
+        const double end = (static_cast<double>(one.hull.end) - begin_) / length_;
+        const auto first = std::min(static_cast<std::size_t>(begin), bytes_.size() - 1);
+        const auto last = std::min(static_cast<std::size_t>(end), bytes_.size() - 1);
+        const double each = static_cast<double>(one.bytes) / (end - begin);
+        if (first == last) {
+            bytes_[first] += static_cast<double>(one.bytes);
+            return;
+        }
+        bytes_[first] += each * (static_cast<double>(first + 1) - begin);
+        bytes_[last] += each * (end - static_cast<double>(last));
+        steps_[first + 1] += each;
+        steps_[last] -= each;
+    }
+    /// Returns the bytes of each part.
+    [[nodiscard]] std::vector<double> take() {
+        double whole = 0;  // bytes of each rank that has data in all of the part
+        for (std::size_t part = 0; part < bytes_.size(); ++part) {
+            whole += steps_[part];
+            bytes_[part] += whole;
+        }
+        return std::move(bytes_);
+    }
+
+  private:
+    double begin_;
+    double length_;
+    std::vector<double> bytes_;
+    std::vector<double> steps_;  ///< change of the bytes from one part to the next
+};
+
+/// The switch whose ranks have most of the data of a part, and its bytes of them.
+struct PartOwner {
+    std::size_t part = 0;
+    int of = 0;
+    double bytes = 0;
+};
+
+/// Returns the owners of the even parts of `hull`, those with most data first.
+std::vector<PartOwner> owners_of(AllSummaries summaries, const Nodes& nodes, Extent hull,
+                                 std::size_t parts) {
+    std::vector<std::vector<std::size_t>> ranks_of(static_cast<std::size_t>(nodes.switches()));
+    const std::size_t step = step_of(summaries.size(), kRanksMost);
+    for (std::size_t rank = 0; rank < summaries.size(); rank += step) {
+        const auto at = static_cast<std::size_t>(nodes.switch_at(static_cast<Rank>(rank)));
+        if (summaries[rank].bytes > 0) ranks_of[at].push_back(rank);
+    }
+    std::vector<PartOwner> owners(parts);
+    for (std::size_t part = 0; part < parts; ++part) owners[part].part = part;
+    for (std::size_t at = 0; at < ranks_of.size(); ++at) {
+        PartBytes sums(hull, parts);
+        for (const std::size_t rank : ranks_of[at]) sums.add(summaries[rank]);
+        const std::vector<double> bytes = sums.take();
+        for (PartOwner& owner : owners)
+            if (bytes[owner.part] > owner.bytes)
+                owner = {owner.part, static_cast<int>(at), bytes[owner.part]};
+    }
+    std::ranges::stable_sort(owners, std::ranges::greater(), &PartOwner::bytes);
+    return owners;
+}
+
+/// Returns the aggregators, given in rank order, in the order of the parts that they own: each part
+/// goes to its owner's next aggregator, or if there is none to the next one left.
+std::vector<Rank> dealt_to(const std::vector<PartOwner>& owners, const Nodes& nodes,
+                           const std::vector<Rank>& aggregators) {
+    std::vector<int> left(static_cast<std::size_t>(nodes.switches()));
+    for (const Rank rank : aggregators) ++left[static_cast<std::size_t>(nodes.switch_at(rank))];
+    constexpr int kNone = -1;
+    std::vector<int> switch_of(owners.size(), kNone);
+    for (const PartOwner& owner : owners) {
+        int& free = left[static_cast<std::size_t>(owner.of)];
+        if (owner.bytes > 0 && free > 0) {
+            switch_of[owner.part] = owner.of;
+            --free;
+        }
+    }
+    // The last aggregators of a switch are those left.
+    std::vector<std::vector<Rank>> of_switch(left.size());
+    std::vector<Rank> others;
+    for (std::size_t i = aggregators.size(); i-- > 0;) {
+        const auto at = static_cast<std::size_t>(nodes.switch_at(aggregators[i]));
+        (left[at]-- > 0 ? others : of_switch[at]).push_back(aggregators[i]);
+    }
+    std::vector<Rank> dealt;
+    for (const int at : switch_of) {
+        auto& from = at == kNone ? others : of_switch[static_cast<std::size_t>(at)];
+        dealt.push_back(from.back());
+        from.pop_back();
+    }
+    return dealt;
 }
 
 }  // namespace
@@ -58,9 +165,24 @@ Locality locality_of(AllSummaries summaries, const Nodes& nodes, Extent hull,
         all += data;
         bytes.own += data * share.own;
         bytes.node += data * share.node;
+        bytes.on_switch += data * share.on_switch;
     }
     if (all == 0) return {};
-    return {bytes.own / all, bytes.node / all};
+    return {bytes.own / all, bytes.node / all, bytes.on_switch / all};
+}
+
+void put_near_data(std::vector<Rank>& aggregators, AllSummaries summaries, const Nodes& nodes,
+                   Extent hull) {
+    constexpr double kGain = 0.01;  // share of all data; less is noise of the estimate
+    std::ranges::sort(aggregators);
+    if (nodes.switches() == 1 || aggregators.size() < 2 || hull.length() == 0) return;
+    const auto kept = [&](const std::vector<Rank>& order) {
+        const Locality share = locality_of(summaries, nodes, hull, order);
+        return share.node + share.on_switch;
+    };
+    const auto owners = owners_of(summaries, nodes, hull, aggregators.size());
+    std::vector<Rank> dealt = dealt_to(owners, nodes, aggregators);
+    if (kept(dealt) > kept(aggregators) + kGain) aggregators = std::move(dealt);
 }
 
 }  // namespace oratorio

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Locality: how much of an access's data need not leave the rank or the node that has it, if file
-// domains are cut evenly. The cost model uses it.
+// Locality: how much of an access's data need not leave the rank, the node or the switch that has
+// it, if file domains are cut evenly. The cost model uses it, and the choice of which aggregator
+// owns which domain.
 #pragma once
 
 #include <vector>
@@ -11,8 +12,9 @@ namespace oratorio {
 
 /// Shares of all bytes, from 0 to 1.
 struct Locality {
-    double own = 0;   ///< data whose rank is itself the aggregator of the data
-    double node = 0;  ///< data with its aggregator on the same node, including `own`
+    double own = 0;        ///< data whose rank is itself the aggregator of the data
+    double node = 0;       ///< data with its aggregator on the same node, including `own`
+    double on_switch = 0;  ///< data with its aggregator on the same switch, including `node`
 };
 
 /// Estimates the locality. Each rank's data is assumed to be spread evenly over its hull.
@@ -21,5 +23,14 @@ struct Locality {
 /// samples at even distances, so that it takes milliseconds and no memory.
 [[nodiscard]] Locality locality_of(AllSummaries summaries, const Nodes& nodes, Extent hull,
                                    const std::vector<Rank>& aggregators);
+
+/// Puts the aggregators in the order of the even parts of `hull` that they will own: in rank order,
+/// because consecutive ranks often have consecutive data. With several switches, each part goes
+/// instead to an aggregator on the switch whose ranks have most of its data, while that switch has
+/// aggregators left, unless more data would then leave its node than stay on its switch. Makes the
+/// assumptions of locality_of(), and samples ranks as it does. Pure. Takes O(switches *
+/// aggregators) time.
+void put_near_data(std::vector<Rank>& aggregators, AllSummaries summaries, const Nodes& nodes,
+                   Extent hull);
 
 }  // namespace oratorio

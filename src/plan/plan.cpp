@@ -303,7 +303,7 @@ void expect_aggregators(PlanInputs& s, AllSummaries summaries, const Nodes& node
     s.aggregators = std::max(1, static_cast<int>(aggregators.size()));
     s.slot_most = slot_by_messages(s);
     if (s.one_node()) return;
-    std::ranges::sort(aggregators);  // even domains are assigned in rank order
+    put_near_data(aggregators, summaries, nodes, s.hull);
     s.locality = locality_of(summaries, nodes, s.hull, aggregators);
 }
 
@@ -375,11 +375,11 @@ Plan plan_without_ranks(Direction direction, AllSummaries summaries, const Nodes
     const Schedule& schedule = plan.method->schedule;
     if (schedule.aggregators_max > 0) aggregators.resize(schedule.aggregators_max);
     plan.domains = domains.make(s, static_cast<int>(aggregators.size()));
-    // Consecutive ranks often have consecutive data: aggregators in rank order keep more of it on
-    // its node. Blocks dealt in turn keep the chosen order, which goes from node to node.
-    if (!plan.domains.is_cyclic()) std::ranges::sort(aggregators);
+    // Blocks dealt in turn keep the chosen order, which goes from node to node.
+    if (!plan.domains.is_cyclic()) put_near_data(aggregators, summaries, nodes, s.hull);
     plan.aggregators = std::move(aggregators);
     auto& route = std::get<TwoPhase>(plan.route);
+    route.switches = nodes.switches();
     route.shiftable =
         std::ranges::none_of(plan.aggregators, [&](Rank one) { return has_none(summaries, one); });
     if (domains.by_agent && s.reads()) route.ahead = {options.max_acc, s.facts->agents.block};

@@ -126,6 +126,7 @@ struct TwoPhase {
     Layers layers;
     Partners partners = Partners::by_hull;
     Ending ending = Ending::agreed;
+    int switches = 1;  ///< number of network switches that the ranks' nodes are on
     /// Agents that combine reads announce the next blocks to the storage.
     Ahead ahead;
     /// False if the plan can't be used again at another offset: an aggregator or local aggregator

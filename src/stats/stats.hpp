@@ -24,10 +24,12 @@ struct Stats {
         bytes_moved += static_cast<std::uint64_t>(bytes);
     }
 
-    /// Counts a message to another rank.
-    void count_message(std::size_t bytes) {
+    /// Counts a message to another rank. `on_other_switch`: that rank's node is on another switch.
+    void count_message(std::size_t bytes, bool on_other_switch) {
         messages_sent += 1;
         message_bytes += bytes;
+        messages_between_switches += on_other_switch ? 1 : 0;
+        bytes_between_switches += on_other_switch ? bytes : 0;
         if (recorder != nullptr) record_message(bytes);
     }
 

@@ -246,6 +246,27 @@ void nodes_are_found() {
           real->node_names.front() + "-" + std::to_string(pretended->node_names.size() - 1));
 }
 
+/// The nodes are pretended: each has one rank, and is named after the machine and the rank.
+void switches_are_found() {
+    const auto comm = Comm::duplicate(MPI_COMM_WORLD);
+    const auto alone = Agreed<int>::vouch(1);
+    const auto unknown = discover(*comm, alone, {});
+    CHECK(unknown.ok() && unknown->switch_of.empty());
+    const std::string name = unknown->node_names[0].substr(0, unknown->node_names[0].rfind('-'));
+    const std::string others = "SwitchName=others Nodes=" + name + "-[1-9999]\n";
+    const std::string first = "SwitchName=first Nodes=" + name + "-0\n";
+    const auto found = discover(*comm, alone, {"", others + first});
+    CHECK(found.ok() && found->switches() == std::min(comm->size(), 2));
+    for (Rank rank = 0; rank < comm->size(); ++rank)
+        CHECK(found->switch_at(rank) == (rank == 0 ? 0 : 1));
+    const auto partly = discover(*comm, alone, {"", others});
+    CHECK(partly.ok() && partly->switch_of.empty());
+    // Each process has its own address. The switches above the node tell them apart.
+    const std::string mine = comm->rank() % 2 == 0 ? "s0.s1.n" : "s0.s2.n";
+    const auto addressed = discover(*comm, alone, {mine + std::to_string(comm->rank()), ""});
+    CHECK(addressed.ok() && addressed->switch_at(comm->rank()) == comm->rank() % 2);
+}
+
 void the_counter_gives_each_rank_numbers_of_its_own(Transport& transport) {
     constexpr std::size_t kTimes = 1000;
     const auto size = static_cast<std::size_t>(transport.topology().size);
@@ -358,6 +379,7 @@ int main(int argc, char** argv) {
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
     nodes_are_found();
+    switches_are_found();
     wrong_communicators_are_errors();
     {
         auto transport = open_messages();

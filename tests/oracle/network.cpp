@@ -25,6 +25,9 @@ class NetworkTransport final : public Transport {
           me_(rank),
           topology_{test::pretended_nodes(network_->node_of_), rank} {
         topology_.cores = network_->cores_;
+        // With an even number of cores the nodes are on two switches in turn.
+        for (int node = 0; node < topology_.nodes() && topology_.cores % 2 == 0; ++node)
+            topology_.switch_of.push_back(node % 2);
     }
     const Topology& topology() const override { return topology_; }
     Result<Ticket> send(Rank to, Tag tag, const SendMemory& data) override {

@@ -19,12 +19,19 @@
 namespace oratorio::test {
 namespace {
 
+Nodes nodes_of(const SimOptions& options, bool switches_known) {
+    Nodes nodes = pretended_nodes(options.ranks, options.ranks_per_node, options.node_of);
+    if (switches_known) nodes.switch_of = options.switch_of;
+    return nodes;
+}
+
 struct SimAbort {};  // thrown in each rank to unwind its stack after a failure
 
 class Network {
   public:
     explicit Network(const SimOptions& options)
         : options_(options),
+          nodes_(nodes_of(options, true)),
           random_(options.seed),
           baton_(options.ranks, random_),
           ranks_(options.ranks) {
@@ -58,6 +65,7 @@ class Network {
     void take_result(Operation& operation);
 
     SimOptions options_;
+    Nodes nodes_;
     Random random_;
     Baton baton_;
     std::vector<RankState> ranks_;
@@ -87,7 +95,7 @@ class SimTransport final : public Transport {
         : network_(network),
           me_(me),
           counter_(network, me),
-          topology_{nodes_of(network.options()), me} {}
+          topology_{nodes_of(network.options(), network.options().switches_known), me} {}
     const Topology& topology() const override { return topology_; }
     Result<Ticket> send(Rank to, Tag tag, const SendMemory& data) override {
         return network_.start(me_, {.kind = OpKind::send,
@@ -127,9 +135,6 @@ class SimTransport final : public Transport {
     void idle(const WaitHint&) override { network_.idle(me_); }
 
   private:
-    static Nodes nodes_of(const SimOptions& options) {
-        return pretended_nodes(options.ranks, options.ranks_per_node, options.node_of);
-    }
     Network& network_;
     Rank me_;
     SimCounter counter_;
@@ -237,6 +242,10 @@ Result<Ticket> Network::start(Rank me, Operation operation) {
         return failure;
     }
     counters.bytes += operation.size;
+    if (nodes_.switch_at(me) != nodes_.switch_at(operation.peer)) {
+        ++counters.messages_between_switches;
+        counters.bytes_between_switches += operation.size;
+    }
     const Ticket ticket = post(me, std::move(operation));
     match_send(me, ranks_[me].operations.at(ticket.id));
     return ticket;

@@ -25,7 +25,9 @@ struct SimOptions {
     /// If not empty, replaces ranks_per_node: the node of each rank. Nodes are numbered by first
     /// appearance.
     std::vector<int> node_of = {};
-    int switch_percent = 20;  ///< chance that a call other than idle lets another rank run
+    std::vector<int> switch_of = {};  ///< the switch of each node, as in Nodes; empty: one switch
+    bool switches_known = true;       ///< the ranks' topology has `switch_of`
+    int switch_percent = 20;          ///< chance that a call other than idle lets another rank run
     /// Chance that `test` reports a finished operation as unfinished.
     int late_percent = 30;
     /// Number of idle calls of all ranks without progress that counts as a deadlock.
@@ -38,8 +40,10 @@ struct SimOptions {
 };
 
 struct SimCounters {
-    std::uint64_t messages = 0;  ///< number of sends started
-    std::uint64_t bytes = 0;     ///< total length of those sends
+    std::uint64_t messages = 0;                   ///< number of sends started
+    std::uint64_t bytes = 0;                      ///< total length of those sends
+    std::uint64_t messages_between_switches = 0;  ///< those to another switch, known or not
+    std::uint64_t bytes_between_switches = 0;     ///< total length of those
     std::uint64_t collectives = 0;
     std::uint64_t idles = 0;
 };

@@ -173,7 +173,7 @@ class ParticipantSide {
     Result<void> send_straight(Rank to, Outgoing& outgoing);
     Result<Step> finish_straight(Outgoing& outgoing);
     [[nodiscard]] bool goes_straight() const { return !context_.lists.empty(); }
-    void count_sent(std::size_t bytes);
+    void count_sent(std::size_t bytes, Rank to);
     /// Returns the rank that serves this rank's data of a region.
     [[nodiscard]] Rank partner(const RankRegions& regions) const {
         if (local_ >= 0) return local_;

@@ -211,7 +211,7 @@ Result<void> AggregatorSide::reply(std::int64_t number, Rank to, const MessageHe
         context_.transport.send(to, context_.tag(number, MessageKind::reply), buffer.first(bytes));
     if (!ticket) return ticket.error();
     replies_.push_back({*ticket, buffer});
-    context_.stats.count_message(bytes);
+    context_.stats.count_message(bytes, context_.transport.topology().on_other_switch(to));
     return {};
 }
 

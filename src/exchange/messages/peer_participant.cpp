@@ -72,7 +72,7 @@ Result<Step> ParticipantSide::announce() {
                                         message.first(sizeof *contents));
             if (!ticket) return ticket.error();
             announcements_.push_back({*ticket, message});
-            count_sent(sizeof *contents);
+            count_sent(sizeof *contents, to);
         }
         announced_.advance();
         moved = true;
@@ -204,7 +204,7 @@ Result<void> ParticipantSide::send_straight(Rank to, Outgoing& outgoing) {
         context_.transport.send(to, tag(outgoing.round, MessageKind::reply), chunk_.pieces);
     if (!ticket) return ticket.error();
     outgoing.zero_copy = *ticket;
-    count_sent(static_cast<std::size_t>(chunk_.pieces.bytes));
+    count_sent(static_cast<std::size_t>(chunk_.pieces.bytes), to);
     return {};
 }
 
@@ -230,7 +230,7 @@ Result<void> ParticipantSide::send_chunk(std::span<std::byte> message) {
     } else {
         outgoing.message = message;
     }
-    count_sent(bytes);
+    count_sent(bytes, to);
     if (goes_straight()) {
         if (auto moved = send_straight(to, outgoing); !moved) return moved;
     }
@@ -239,8 +239,8 @@ Result<void> ParticipantSide::send_chunk(std::span<std::byte> message) {
     return {};
 }
 
-void ParticipantSide::count_sent(std::size_t bytes) {
-    context_.stats.count_message(bytes);
+void ParticipantSide::count_sent(std::size_t bytes, Rank to) {
+    context_.stats.count_message(bytes, context_.transport.topology().on_other_switch(to));
     if (local_ >= 0) context_.stats.local_messages += 1;
 }
 

@@ -13,7 +13,8 @@ bool ZeroCopyMessages::moves_in(std::int64_t round) const {
 
 Result<Ticket> ZeroCopyMessages::send(const ZeroCopyRound& round, Rank other,
                                       const PieceList& pieces) {
-    stats_.count_message(static_cast<std::size_t>(pieces.bytes));
+    stats_.count_message(static_cast<std::size_t>(pieces.bytes),
+                         transport_.topology().on_other_switch(other));
     stats_.bytes_straight += static_cast<std::uint64_t>(pieces.bytes);
     return transport_.send(other, round.tag, pieces);
 }

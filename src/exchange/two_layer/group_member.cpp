@@ -249,7 +249,7 @@ Result<void> GroupMember::send_answer(Message& message) {
     if (!ticket) return ticket.error();
     message.ticket = *ticket;
     message.state = State::leaving;
-    context_.stats.count_message(bytes);
+    context_.stats.count_message(bytes, context_.transport.topology().on_other_switch(rank_));
     context_.stats.local_messages += 1;
     return {};
 }

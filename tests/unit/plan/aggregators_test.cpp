@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <climits>
 
 namespace oratorio {
@@ -53,6 +54,25 @@ TEST(ConfigList, MalformedTextGivesNothing) {
 
 TEST(Aggregators, NodesTakeTurnsAndRanksAreSpreadWithinANode) {
     EXPECT_EQ(choose(2, 4, {}), (std::vector<Rank>{0, 4, 2, 6}));
+}
+
+TEST(Aggregators, SwitchesHaveThemInProportionToTheirNodes) {
+    Nodes topology = topology_of(8, 2);
+    const Summaries all(16);
+    PlanOptions options;
+    const auto on_switch_0 = [&](int count, std::vector<int> switch_of) {
+        topology.switch_of = std::move(switch_of);
+        options.cb_nodes = count;
+        const auto chosen = choose_aggregators(topology, able_ranks(all), options, 1 << 30);
+        EXPECT_EQ(std::ssize(chosen), count);
+        return std::ranges::count(chosen, 0, [&](Rank rank) { return topology.switch_at(rank); });
+    };
+    EXPECT_EQ(on_switch_0(2, {}), 2);
+    EXPECT_EQ(on_switch_0(2, {0, 0, 0, 0, 1, 1, 1, 1}), 1);
+    EXPECT_EQ(on_switch_0(4, {0, 0, 0, 0, 0, 0, 1, 1}), 3);
+    EXPECT_EQ(on_switch_0(4, {0, 1, 1, 0, 1, 1, 1, 1}), 1);
+    EXPECT_EQ(on_switch_0(12, {0, 0, 0, 0, 1, 1, 1, 1}), 6) << "one of each node, four more";
+    EXPECT_EQ(on_switch_0(16, {0, 0, 0, 0, 1, 1, 1, 1}), 8);
 }
 
 TEST(Aggregators, CbNodesIsExactWhereRanksSuffice) {

@@ -50,6 +50,37 @@ TEST(Locality, ConsecutiveDataStaysOnItsNode) {
     EXPECT_DOUBLE_EQ(two_each.node, 1);
 }
 
+/// Returns the aggregators in the order of their domains, and the share of data on its switch.
+std::pair<std::vector<Rank>, double> near_data(const std::vector<Extent>& hulls,
+                                               std::vector<int> switch_of,
+                                               std::vector<Rank> aggregators) {
+    Nodes nodes = nodes_of(kRanks, 4);
+    nodes.switch_of = std::move(switch_of);
+    const Summaries summaries = with_hulls(hulls);
+    const Extent all{0, kRanks << 20};
+    put_near_data(aggregators, summaries, nodes, all);
+    return {aggregators, locality_of(summaries, nodes, all, aggregators).on_switch};
+}
+
+TEST(Locality, ADomainGoesToTheSwitchWithMostOfItsData) {
+    using Near = std::pair<std::vector<Rank>, double>;
+    std::vector<Extent> hulls = one_after_another(1 << 20);
+    const std::vector<Rank> any_order{4, 2, 6, 0};
+    EXPECT_EQ(near_data(hulls, {}, any_order), (Near{{0, 2, 4, 6}, 1}));
+    EXPECT_EQ(near_data(hulls, {0, 0, 1, 1}, any_order), (Near{{0, 2, 4, 6}, 1}));
+    std::ranges::reverse(hulls);
+    EXPECT_EQ(near_data(hulls, {0, 0, 1, 1}, any_order), (Near{{4, 6, 0, 2}, 1}));
+    EXPECT_DOUBLE_EQ(near_data(hulls, {0, 1, 0, 1}, {0, 2, 6}).second, 2.0 / 3)
+        << "switch 1 has two of three domains, but half of the data";
+}
+
+TEST(Locality, InterleavedDataKeepsAggregatorsInRankOrder) {
+    const std::vector<Extent> hulls(kRanks, {0, kRanks << 20});
+    const auto [order, share] = near_data(hulls, {0, 0, 1, 1}, {6, 0, 4, 2});
+    EXPECT_EQ(order, (std::vector<Rank>{0, 2, 4, 6}));
+    EXPECT_DOUBLE_EQ(share, 0.5);
+}
+
 TEST(Locality, AHalfOfTheFileOfEachNodeStaysOnIt) {
     std::vector<Extent> hulls(4, {100, 100 + 4096});
     hulls.resize(8, {100 + 4096, 100 + 8192});

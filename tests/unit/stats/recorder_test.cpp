@@ -173,7 +173,7 @@ TEST(Recorder, TimesAndMessagesAreRecordedWhereTheyAreCounted) {
     const int number = all.begin();
     { const Timing timing(&all.stats, &Stats::storage_time); }
     { const Timing timing(&all.stats, &Stats::access_time); }
-    all.stats.count_message(77);
+    all.stats.count_message(77, false);
     { const Timing timing(&all.stats, &Stats::copy_time); }
     { const Timing timing(&all.stats, &Stats::wait_time); }
     all.end(number);
