@@ -29,6 +29,7 @@ constexpr std::array kTopics{
     Topic{"lattice", "users", "bytes between nodes, compared with two phases by hand",
           count_lattice},
     Topic{"transposed", "users", "the same of pieces of all ranks in turn", count_transposed},
+    Topic{"switches", "2019", "bytes between switches, placed by switch and not", count_switches},
     Topic{"planning", "users", "what a rank needs to plan, and what it keeps of the plan",
           count_planning},
 };

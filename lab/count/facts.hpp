@@ -44,6 +44,7 @@ struct Topic {
 [[nodiscard]] Facts count_disk(int ranks);
 [[nodiscard]] Facts count_lattice(int ranks);
 [[nodiscard]] Facts count_transposed(int ranks);
+[[nodiscard]] Facts count_switches(int ranks);
 [[nodiscard]] Facts count_planning(int ranks);
 
 }  // namespace oratorio::count

@@ -94,6 +94,8 @@ Sent count_sent(const Job& job, const Plan& plan) {
             flow.add(cutter.cut(at.region()), false);
             const OnWire wire = on_wire(flow, plan);
             add(sent, on_one_node(job.nodes, rank, to), wire.messages, flow.bytes);
+            if (job.nodes.switch_at(rank) != job.nodes.switch_at(to))
+                sent.bytes_between_switches += flow.bytes;
             sent.description_bytes += wire.bytes - flow.bytes;
         }
     }

@@ -42,6 +42,7 @@ struct Sent {
     std::int64_t far_messages = 0;   ///< messages between nodes
     Bytes near_bytes = 0;
     Bytes far_bytes = 0;
+    Bytes bytes_between_switches = 0;  ///< the part of far_bytes between nodes of two switches
     /// Heads and tables of runs of all messages, and the outcomes.
     Bytes description_bytes = 0;
 

@@ -103,6 +103,10 @@ TEST(Facts, AutoSendsNoMoreBetweenNodesThanTwoPhasesByHand) {
     for (const int ranks : {64, 256, 1024}) expect_all_hold(count_transposed(ranks));
 }
 
+TEST(Facts, PlacedBySwitchNoMoreGoesBetweenSwitches) {
+    for (const int ranks : {1024, 4096}) expect_all_hold(count_switches(ranks));
+}
+
 TEST(Facts, ComparesReportedFacts) {
     EXPECT_TRUE((Fact{"", 3, Relation::equal, 3}).holds());
     EXPECT_FALSE((Fact{"", 3, Relation::equal, 4}).holds());
