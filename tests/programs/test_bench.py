@@ -272,6 +272,8 @@ def test_the_figures_of_a_paper_are_drawn(year, tmp_path):
     assert there and {file.name for file in tmp_path.glob("*.png")} == {f"paper-{name}.png" for name in there}
     said = page.read_text()
     assert f"./oratorio bench paper {year} --ranks 2,4" in said
+    assert all(f"- {line}" in said and line in done.stdout for line in PAPERS[year].absent)
+    assert all(fact.counted in said for fact in PAPERS[year].counted)
     assert all(f"](paper-{name}.png)" in said for name in there)
     for claim in PAPERS[year].claims:
         assert (claim.said in said) == (claim.figure in there)
@@ -282,7 +284,8 @@ def test_the_figures_of_a_paper_are_drawn(year, tmp_path):
 
 def test_a_figure_of_a_paper_has_a_row_for_each_point(tmp_path):
     host_or_skip("mpich5")
-    words = ("paper", "2006", "--ranks", "2,4", "--method", "host,two_phase,auto,raw")
+    figures = ("--figures", "1-coll_perf,2-tile,3-flash")
+    words = ("paper", "2006", *figures, "--ranks", "2,4", "--method", "host,two_phase,auto,raw")
     words = (*words, "--modes", "buffered,direct")
     done = bench(tmp_path, *words)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -316,7 +319,10 @@ def test_a_figure_is_not_drawn_past_the_page_cache_of_a_folder_in_memory():
         (("tile", "--mpi", "nompi"), "there is no MPI named nompi on this machine"),
         (("suite", "--workloads", "tiles"), "no workload tiles; the workloads are coll_perf, "),
         (("paper", "1999"), "no paper 1999; the papers are 1995, 2001, 2006, 2014, 2019"),
-        (("paper", "2006", "--figures", "tiles"), "--figures names 1-coll_perf, 2-tile, 3-flash, not tiles"),
+        (
+            ("paper", "2006", "--figures", "tiles"),
+            "--figures names 1-coll_perf, 2-tile, 3-flash, sub-buffers, aggregators, not tiles",
+        ),
         (("paper", "2006", "--modes", "fast"), "--modes names buffered, direct, not fast"),
         (("paper", "2006", "--param", "n"), "a parameter must be NAME=VALUE[,VALUE], not n"),
         (("paper", "2006", "--param", "edge=3"), "no workload of the 2006 paper has a parameter edge"),

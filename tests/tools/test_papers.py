@@ -9,10 +9,10 @@ from oratorio.launch.hosts import Host
 from oratorio_lab.bench.arms import is_oratorios, method_of
 from oratorio_lab.bench.run import Settings
 from oratorio_lab.bench.workloads import WORKLOADS, BenchError
-from oratorio_lab.papers import claims
+from oratorio_lab.papers import arithmetic, claims
 from oratorio_lab.papers import measure as bench_paper
 from oratorio_lab.papers.claims import Claim, Verdict
-from oratorio_lab.papers.figures import PAPER_2001, PAPERS, RANKS, RANKS_OF_NODE, SLOTS
+from oratorio_lab.papers.figures import AGGREGATORS, CYCLES, PAPER_2001, PAPERS, PREFETCH, RANKS, SLOTS
 
 NOWHERE = Path("/nowhere")
 HOST = Host("mpich5", "mpich", NOWHERE, NOWHERE, NOWHERE, "5.0.2", "hydra")
@@ -36,6 +36,10 @@ CURVES = [
         (claims.first_to_last("b"), (5 / 9 + 10 / 60) / 2),
         (claims.between_curves("a"), 3.0),
         (claims.rising("b", "a"), 0.4),
+        (claims.first_panel_to_last("b"), 9 / 60),
+        (claims.first_to_best("b"), 10 / 60),
+        (claims.best_of(("b", "c"), "a"), 2.0),
+        (claims.lowest_to_peak("a", "b"), 10 / 80),
     ],
 )
 def test_a_measure_is_of_all_points_that_there_are(measure, value):
@@ -46,7 +50,8 @@ def test_a_measure_is_of_all_points_that_there_are(measure, value):
     "measure",
     [claims.times("c", "a"), claims.typically("a", "c"), claims.of_raw("c"),
      claims.spread("c"), claims.first_to_last("c"), claims.between_curves("c"),
-     claims.rising("c", "d")],
+     claims.rising("c", "d"), claims.first_panel_to_last("c"), claims.first_to_best("c"),
+     claims.best_of(("c",), "a"), claims.lowest_to_peak("c", "a")],
 )  # fmt: skip
 def test_unmeasured_constants_have_no_value(measure):
     assert measure(CURVES) is None
@@ -87,10 +92,11 @@ def test_sweeps_and_claims_of_a_paper_exist(paper):
             continue
         own = {p.name for p in WORKLOADS[sweep.workload].parameters}
         assert set(sweep.given) | set(sweep.full_given) <= own
-        assert sweep.over in own | {RANKS, RANKS_OF_NODE} or "_" in sweep.over
+        assert sweep.over in own | {RANKS, CYCLES} or "_" in sweep.over
     for claim in paper.claims:
         sweeps = [sweep for sweep in paper.sweeps if sweep.figure == claim.figure]
         assert sweeps and all(claim.direction in sweep.directions for sweep in sweeps)
+        assert claim.panel in ("", *(sweep.title for sweep in sweeps))
         made_up = [{arm: [1.0, 2.0] for sweep in sweeps for arm in sweep.arms}] * 2
         assert claim.measure(made_up) is not None, claim.said
 
@@ -113,25 +119,92 @@ def points_of(paper, figure, scale):
     return bench_paper.jobs(measured)
 
 
-def test_an_info_key_is_swept_as_a_hint_of_each_arm_that_knows_it():
-    jobs = points_of(PAPERS["2014"], "5-slots", bench_paper.Scale((4,)))
-    sizes = [{arm: value for arm, key, value in s.hints if key == "cb_buffer_size"} for _, s in jobs]
-    assert [size["two_phase"] for size in sizes] == [str(16 << 20), str(4 << 20), str(1 << 20)]
-    assert all(size["host"] == size["two_phase"] for size in sizes)
+def hint_of(settings, arm, key):
+    return next((value for name, known, value in settings.hints if (name, known) == (arm, key)), None)
+
+
+def test_cycles_are_swept_by_the_collective_buffer():
+    jobs = points_of(PAPERS["2014"], "5-slots", bench_paper.Scale((4, 8)))
+    assert [run.ranks for run, _ in jobs] == [4] * 4 + [8] * 4
+    for run, settings in jobs:
+        wanted = int(run.label.split()[-1])
+        size = arithmetic.file_bytes("hpio", run.parameters, run.ranks)
+        chunk = int(hint_of(settings, "host", "cb_buffer_size"))
+        assert arithmetic.cycles(size, AGGREGATORS, chunk) == (wanted, AGGREGATORS)
+        # Half of Oratorio's buffer is the write mask.
+        assert int(hint_of(settings, "two_phase", "cb_buffer_size")) == 2 * chunk
     slots = {arm: value for arm, key, value in jobs[0][1].hints if key == "oratorio_slots"}
     assert slots == {arm: arm[-1] for arm in SLOTS} and method_of(SLOTS[0]) == "multithreaded"
 
 
-def test_ranks_of_a_pretended_node_are_swept_up_to_all():
+def test_an_info_key_is_swept_as_a_hint_of_its_arms():
+    jobs = points_of(PAPERS["1995"], "target-nodes", bench_paper.Scale((4,)))
+    assert [hint_of(settings, "cb_cyclic", "cb_nodes") for _, settings in jobs] == ["1", "2", "4", "8"]
+    assert {hint_of(settings, "cb_block", "cb_nodes") for _, settings in jobs} == {None}
+    _, settings = points_of(PAPER_2001, "4-prefetch", bench_paper.Scale((4,)))[0]
+    assert [hint_of(settings, arm, "oratorio_max_acc") for arm in PREFETCH] == ["0", "1", "2", "4", "6", "8"]
+
+
+def test_a_node_has_at_most_all_ranks():
     jobs = points_of(PAPER_2001, "10-ranks-of-a-node", bench_paper.Scale((2, 4)))
-    assert [settings.ranks_of_node for _, settings in jobs] == [1, 2, 4]
-    assert {run.ranks for run, _ in jobs} == {4}
+    assert [(settings.ranks_of_node, run.ranks) for run, settings in jobs] == [
+        (1, 2), (1, 4), (2, 2), (2, 4), (4, 4)
+    ]  # fmt: skip
+
+
+def test_a_sparse_task_has_blocks_in_proportion_to_sparsity_and_tasks():
+    jobs = points_of(PAPER_2001, "6-sparse", bench_paper.Scale((2, 16), full=True))
+    found = {(run.parameters["sparsity"], run.ranks): run.parameters["count"] for run, _ in jobs}
+    assert found == {(sf, n): sf * n for sf in (100, 50, 25, 10, 1) for n in (2, 16)}
+
+
+def test_full_sizes_are_halved_until_they_fit():
+    def sizes(room):
+        scale = bench_paper.Scale((16,), full=True, room=room)
+        measured = bench_paper.plan(PAPERS["2019"], ("6-btio",), ("buffered",), scale, SETTINGS)
+        run, _ = bench_paper.jobs(measured)[0]
+        return run.parameters["n"], run.parameters["variables"], measured.reduced
+
+    n, variables, reduced = sizes(0)
+    assert (n, variables) == (512, 40) and reduced == (
+        "ranks: 16; in the paper 256 to 16 384, on nodes of 64",
+    )
+    n, variables, reduced = sizes(4 << 30)
+    assert (n, variables) == (128, 40)
+    assert reduced[0].startswith("6-btio, BTIO: n 128, in the paper 512 (200.0 GiB; there is room for 4.0)")
+
+
+def test_numbers_of_the_papers_are_counted():
+    assert arithmetic.cycles(274 << 30, 30, 2 << 30) == (5, 17)
+    assert arithmetic.cycles(274 << 30, 30, 1 << 30) == (10, 4)
+    assert arithmetic.cycles(60 << 30, 30, 1 << 30) == (2, 30)
+    entries, lines = (fact.counted for fact in PAPERS["2006"].counted)
+    assert "1,970,749,440 entries; of 16 bytes each they take 29.4 GiB, the data 14.7 GiB" in entries
+    assert "are 62 % fewer" in lines
+
+
+def test_rates_are_drawn_relative_to_an_arm():
+    rates = {"two_phase": [10.0, None], "multithreaded@2": [15.0, 9.0], "raw": [99.0, 99.0]}
+    assert bench_paper._relative(rates, "two_phase") == {
+        "two_phase": [1.0, None], "multithreaded@2": [1.5, None]
+    }  # fmt: skip
+
+
+def test_a_claim_may_be_about_one_panel():
+    scale = bench_paper.Scale((4, 16))
+    measured = bench_paper.plan(PAPER_2001, ("6-sparse",), ("buffered",), scale, SETTINGS)
+    claim = next(claim for claim in PAPER_2001.claims if claim.panel == "1 % of the stripes")
+    about = [curve for curve in measured.curves if bench_paper._is_about(claim, curve, "buffered")]
+    assert [(curve.sweep.title, curve.direction) for curve in about] == [(claim.panel, claim.direction)]
 
 
 def test_a_parameter_replaces_what_is_swept_or_given():
-    given = bench_paper.parse_parameters(["sparsity=75,5", "count=9"], PAPER_2001)
+    given = bench_paper.parse_parameters(["block=2KiB,8KiB", "bytes=64KiB"], PAPERS["1995"])
+    jobs = points_of(PAPERS["1995"], "disk-directed", bench_paper.Scale((4,), given=given))
+    assert [run.parameters["block"] for run, _ in jobs] == [2 << 10, 8 << 10]
+    assert {run.parameters["bytes"] for run, _ in jobs} == {64 << 10}
+    given = bench_paper.parse_parameters(["count=9"], PAPER_2001)
     jobs = points_of(PAPER_2001, "6-sparse", bench_paper.Scale((4,), given=given))
-    assert [run.parameters["sparsity"] for run, _ in jobs] == [75, 5]
     assert {run.parameters["count"] for run, _ in jobs} == {9}
     with pytest.raises(BenchError, match="has a parameter edge"):
         bench_paper.parse_parameters(["edge=1"], PAPER_2001)

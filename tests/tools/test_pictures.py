@@ -15,7 +15,7 @@ from oratorio_lab.bench.arms import TUNINGS
 from oratorio_lab.bench.run import Run, Settings
 from oratorio_lab.bench.workloads import SUITE as FIGURES
 from oratorio_lab.papers import measure
-from oratorio_lab.papers.figures import PAPERS, SLOTS
+from oratorio_lab.papers.figures import PAPERS, PREFETCH, SLOTS, SUB_BUFFERS
 
 NOWHERE = Path("/nowhere")
 HOST = Host("mpich5", "mpich", NOWHERE, NOWHERE, NOWHERE, "5.0.2", "hydra")
@@ -177,7 +177,7 @@ def distance(one: str, other: str) -> float:
 
 
 def test_every_method_has_its_own_colour():
-    arms = [*methods(), *SLOTS, "host", "host_tuned", *TUNINGS, "raw"]
+    arms = [*methods(), *SLOTS, *PREFETCH, *SUB_BUFFERS, "host", "host_tuned", *TUNINGS, "raw"]
     assert set(arms) <= set(styles.LOOKS)
     for one, other in itertools.combinations(arms, 2):
         colors = styles.look_of(one).color, styles.look_of(other).color

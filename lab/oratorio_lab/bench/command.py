@@ -244,7 +244,8 @@ def _paper(options: argparse.Namespace) -> int:
     scale = bench_paper.Scale(
         common.ranks if "ranks" in common.given else paper.ranks,
         common.settings.arms if "method" in common.given else (),
-        bench_paper.parse_parameters(options.param, paper), options.full, common.smoke,
+        bench_paper.parse_parameters(options.param, paper), options.full,
+        bench_paper.room_in(common.settings.folder), common.smoke,
     )  # fmt: skip
     measured = bench_paper.plan(paper, figures, modes, scale, common.settings)
     for reason in measured.skipped:
@@ -255,6 +256,11 @@ def _paper(options: argparse.Namespace) -> int:
     measure_all(jobs)
     for table in (*bench_paper.point_tables(measured), bench_paper.claim_table(measured)):
         stdout.print(table)
+    if paper.counted:
+        stdout.print(bench_paper.fact_table(paper))
+    for title, lines in (("not measured", paper.absent), ("smaller than in the paper", measured.reduced)):
+        for line in lines:
+            stdout.print(f"{title}: {line}", markup=False, soft_wrap=True)
     pictures = bench_paper.draw(common.plot, measured) if common.plot else {}
     for file in pictures.values():
         stderr.print(f"drawn: {file}", markup=False, soft_wrap=True)
@@ -448,7 +454,9 @@ def _add_paper(parser: Parser) -> None:
     add("--modes", help="buffered, direct or both, separated by a comma; the paper's own if not given.")
     add("--param", action="append", default=[], metavar="NAME=VALUE[,VALUE]",
         help="Values of a workload parameter, or of the one that is swept; repeatable.")  # fmt: skip
-    add("--full", action="store_true", help="Measure as much data as the paper did.")
+    add("--full", action="store_true",
+        help="Measure as much data as the paper did if the folder and the memory have room, and list what is "
+        "smaller.")  # fmt: skip
     add("-o", "--output", type=Path, metavar="FILE", help="Write the tables to this page.")
     _add_common(parser, repeats=2)
     parser.set_defaults(does=_paper)

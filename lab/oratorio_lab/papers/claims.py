@@ -25,6 +25,7 @@ class Claim:
     most: float = math.inf
     partly: float = math.inf
     needs: str = ""  # a condition without which no gain is possible (measure.lacking)
+    panel: str = ""  # the title of the only sweep of the figure that the claim is about; empty: all
 
 
 @dataclass(frozen=True)
@@ -147,6 +148,58 @@ def between_curves(arm: str) -> Measure:
     def measure(curves: Sequence[Rates]) -> float | None:
         firsts = [rates[arm][0] for rates in curves if rates.get(arm) and rates[arm][0]]
         return max(firsts) / min(firsts) if len(firsts) > 1 else None
+
+    return measure
+
+
+def first_panel_to_last(arm: str) -> Measure:
+    """Returns a measure: the arm's rate in the first curve divided by that in the last curve, at the last
+    value of both."""
+
+    def measure(curves: Sequence[Rates]) -> float | None:
+        ends = [rates[arm][-1] for rates in curves if rates.get(arm)]
+        return ends[0] / ends[-1] if len(ends) > 1 and ends[0] and ends[-1] else None
+
+    return measure
+
+
+def first_to_best(arm: str) -> Measure:
+    """Returns a measure: the arm's rate at the first value divided by its highest rate at a later value, in
+    the curve with the largest such ratio."""
+
+    def measure(curves: Sequence[Rates]) -> float | None:
+        lines = [rates[arm] for rates in curves if rates.get(arm)]
+        ratios = [
+            line[0] / max(later)
+            for line in lines
+            if line[0] and (later := [rate for rate in line[1:] if rate])
+        ]
+        return max(ratios, default=None)
+
+    return measure
+
+
+def best_of(arms: Sequence[str], over: str) -> Measure:
+    """Returns a measure: the largest ratio of any of the arms to `over`, at any value of any curve."""
+
+    def measure(curves: Sequence[Rates]) -> float | None:
+        return max(filter(None, (times(arm, over)(curves) for arm in arms)), default=None)
+
+    return measure
+
+
+def lowest_to_peak(arm: str, *over: str) -> Measure:
+    """Returns a measure: the arm's lowest rate in a curve divided by the highest rate there of the arm and of
+    the arms `over`, in the curve with the smallest such ratio."""
+
+    def measure(curves: Sequence[Rates]) -> float | None:
+        ratios = []
+        for rates in curves:
+            mine = [rate for rate in rates.get(arm, ()) if rate]
+            every = [rate for name in (arm, *over) for rate in rates.get(name, ()) if rate]
+            if mine:
+                ratios.append(min(mine) / max(every))
+        return min(ratios, default=None)
 
     return measure
 

@@ -9,10 +9,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from oratorio_lab.papers import claims
+from oratorio_lab.papers.arithmetic import COUNTED, Fact
 from oratorio_lab.papers.claims import Claim
 
 RANKS = "ranks"  # a sweep over the numbers of --ranks; all other sweeps use the largest of these numbers
-RANKS_OF_NODE = "ranks_of_node"  # a sweep over the number of ranks on a pretended node
+# A sweep over the number of cycles in which the aggregators write the file. The collective buffer follows.
+CYCLES = "cycles"
 Values = tuple[int | str, ...]
 
 
@@ -25,7 +27,7 @@ class Sweep:
     title: str
     workload: str
     axis: str
-    over: str  # RANKS, RANKS_OF_NODE, a parameter of the workload, or else an info key
+    over: str  # RANKS, CYCLES, a parameter of the workload, or else an info key
     arms: tuple[str, ...]
     values: Values = ()
     full: Values = ()  # the values with --full, as in the paper
@@ -37,6 +39,13 @@ class Sweep:
     hints: Mapping[str, str] = field(default_factory=dict)
     arm_hints: tuple[tuple[str, str, str], ...] = ()  # arm, key, value
     ranks_of_node: int = 0
+    # parameters that are multiplied by the number of ranks, and their values with --full
+    by_ranks: Mapping[str, int] = field(default_factory=dict)
+    full_by_ranks: Mapping[str, int] = field(default_factory=dict)
+    keys_of: tuple[str, ...] = ()  # the arms that get the swept info key; all if empty
+    ranks: int = 0  # the number of ranks; 0: the largest of --ranks
+    each_ranks: bool = False  # a panel for each number of --ranks
+    relative_to: str = ""  # the arm whose rates are 1 in the picture; empty: the picture shows MiB/s
 
 
 @dataclass(frozen=True)
@@ -49,6 +58,9 @@ class Paper:
     claims: tuple[Claim, ...]
     modes: tuple[str, ...] = ("buffered",)
     ranks: tuple[int, ...] = (2, 4, 8)  # the default of --ranks
+    their_ranks: str = ""  # the numbers of ranks in the paper
+    counted: tuple[Fact, ...] = ()  # numbers of the paper that arithmetic yields
+    absent: tuple[str, ...] = ()  # figures and tables that are not measured, and the reason or another place
     figures: tuple[str, ...] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -70,6 +82,16 @@ def _array(figure: str, distribution: str, *arms: str) -> Sweep:
 
 BUFFERING = ("naive", "one_writer", "cb_block", "cb_file_layout", "cb_cyclic", "cb_gather", "auto")
 
+
+def _target(figure: str, axis: str, key: str, values: Values, full: Values) -> Sweep:
+    """Returns a sweep over a parameter of the CYCLIC target; BLOCK and raw I/O are for comparison."""
+    return Sweep(
+        figure, "CYCLIC(1 KiB)", "array", axis, key, ("cb_cyclic", "cb_block", "raw"),
+        values, full, {"block": "1KiB", "bytes": "2MiB"}, {"bytes": "16MiB"},
+        keys_of=("cb_cyclic",),
+    )  # fmt: skip
+
+
 PAPER_1995 = Paper(
     "1995",
     "Nitzberg and Fineberg, Parallel I/O Algorithms",
@@ -82,6 +104,16 @@ PAPER_1995 = Paper(
         ),
         _array("disk-directed", "cyclic", "naive", "disk_directed"),
         *(_array("buffering", distribution, *BUFFERING) for distribution in ("cyclic", "block3d")),
+        Sweep(
+            "nodes", "CYCLIC(4 KiB)", "array", "compute nodes (ranks)", RANKS,
+            ("naive", "grouping", "cb_block", "cb_file_layout", "cb_cyclic", "raw"),
+            given={"block": "4KiB", "bytes": "4MiB"}, full_given={"bytes": "16MiB"},
+        ),
+        _target("target-nodes", "target nodes", "cb_nodes", (1, 2, 4, 8), ()),
+        _target("target-buffer", "target buffer of a node", "cb_buffer_size", ("64KiB", "1MiB", "4MiB"),
+                ("64KiB", "256KiB", "1MiB", "4MiB", "16MiB")),
+        _target("target-block", "block of the target distribution", "oratorio_cyclic_block",
+                ("4KiB", "64KiB", "1MiB"), ("4KiB", "16KiB", "64KiB", "256KiB", "1MiB", "4MiB")),
     ),
     (
         Claim(
@@ -118,12 +150,31 @@ PAPER_1995 = Paper(
             "cb_file_layout to cb_block, typically", claims.typically("cb_file_layout", "cb_block"), 0.8,
         ),
         Claim(
-            "With scatter/gather, performance is uniform across all data block sizes (p. 41, 46)",
+            "Scatter/gather: peak performance is achieved across all data block sizes (p. 41, simulated)",
             "buffering",
-            "write", "cb_gather, fastest to slowest size", claims.spread("cb_gather"), 1, 2,
+            "write", "cb_gather at its slowest size to the fastest method at any size",
+            claims.lowest_to_peak("cb_gather", *BUFFERING), 0.8, partly=0.5,
+        ),
+        Claim(
+            "With scatter/gather, performance is uniform (p. 46)", "buffering", "write",
+            "cb_gather, fastest to slowest size", claims.spread("cb_gather"), 1, 2,
+        ),
+        Claim(
+            "CYCLIC target: CB performance with limited resources (p. 39)", "target-buffer", "write",
+            "cb_cyclic with the smallest buffer to cb_block", claims.at_first("cb_cyclic", "cb_block"), 0.8,
+            partly=0.5,
         ),
     ),
+    their_ranks="32 compute nodes in the titles of the graphs that name a number",
+    absent=(
+        "p. 7 to 30, drawings of the algorithms: docs/user/methods.md",
+        "p. 19, 20, thrashing of CFS: the figure `nodes` has its axis; a page cache has no thrashing to show",
+        "BLOCK distribution, naive algorithm: one piece for each rank, so no size to vary",
+        "Paragon PFS and SP2 PIOFS side by side: one file system at a time; use --dir",
+    ),
 )  # fmt: skip
+
+PREFETCH = tuple(f"prefetch@{ranges}" for ranges in (0, 1, 2, 4, 6, 8))  # max_acc; 0: no prefetching
 
 PAPER_2001 = Paper(
     "2001",
@@ -134,22 +185,30 @@ PAPER_2001 = Paper(
             ("list_io", "sieve", "data_shipping", "datatype_io", "raw"), full_given={"blocks": "10000"},
         ),
         Sweep(
-            "4-prefetch", "pieces of 100 blocks", "mar", "max_acc", "oratorio_max_acc",
-            ("list_io", "prefetch", "raw"), (0, 1, 2, 4, 6, 8),
+            "4-prefetch", "pieces of 100 blocks", "mar", "ranks", RANKS, (*PREFETCH, "list_io", "raw"),
+            hints={"striping_unit": "262144"},
+            arm_hints=tuple((arm, "oratorio_max_acc", arm.partition("@")[2]) for arm in PREFETCH),
         ),
-        Sweep(
-            "6-sparse", "nodes of 2 ranks, pretended", "sparse", "% of the stripes", "sparsity",
-            ("two_phase", "sparse", "auto"), (100, 50, 25, 10, 1), given={"count": "16"},
-            full_given={"count": "100"}, ranks_of_node=2,
+        *(
+            Sweep(
+                "6-sparse", f"{percent} % of the stripes", "sparse", "ranks", RANKS,
+                ("two_phase", "sparse", "auto"), given={"sparsity": str(percent)},
+                by_ranks={"count": -(-percent // 8)}, full_by_ranks={"count": percent}, ranks_of_node=1,
+            )
+            for percent in (100, 50, 25, 10, 1)
         ),
         Sweep(
             "8-double-buffering", "discontiguous", "discontig", "ranks", RANKS, ("two_phase",
             "double_buffer", "raw"),
             given={"region": "16MiB"}, full_given={"region": "1GiB"}, hints={"cb_buffer_size": "2097152"},
         ),
-        Sweep(
-            "10-ranks-of-a-node", "discontiguous", "discontig", "ranks of a pretended node", RANKS_OF_NODE,
-            ("two_phase", "auto"), (1, 2, 4, 8), given={"region": "16MiB"}, full_given={"region": "1GiB"},
+        *(
+            Sweep(
+                "10-ranks-of-a-node", f"ranks of a pretended node: {of_node}", "discontig", "ranks", RANKS,
+                ("two_phase", "auto"), given={"region": "16MiB"}, full_given={"region": "1GiB"},
+                ranks_of_node=of_node,
+            )
+            for of_node in (1, 2, 4, 8)
         ),
     ),
     (
@@ -168,25 +227,30 @@ PAPER_2001 = Paper(
         Claim(
             "For reads, controlled prefetching is a winner, especially when max_acc is one (4.3.2)",
             "4-prefetch",
-            "read", "prefetch to list_io, typically", claims.typically("prefetch", "list_io"), 1.05,
+            "read", "max_acc 1 to 0, typically", claims.typically("prefetch@1", "prefetch@0"), 1.05,
             needs="disk",
         ),
         Claim(
             "For writes, a very limited benefit of controlled prefetching (4.3.2)", "4-prefetch", "write",
-            "prefetch to list_io, typically", claims.typically("prefetch", "list_io"), 0.9, 1.2,
+            "max_acc 1 to 0, typically", claims.typically("prefetch@1", "prefetch@0"), 0.9, 1.2,
         ),
         Claim(
-            "The benefit of the sparse access hint becomes significant with truly sparse patterns (4.3.3)",
-            "6-sparse", "write", "sparse to two_phase at 1 %", claims.at_last("sparse", "two_phase"), 1.1,
+            "The benefit of the sparse access hint becomes significant at 16 or more tasks and with truly "
+            "sparse patterns (4.3.3)",
+            "6-sparse", "write", "sparse to two_phase at 1 % and most ranks",
+            claims.at_last("sparse", "two_phase"), 1.1, panel="1 % of the stripes",
         ),
         Claim(
-            "The benefit of the sparse access hint becomes significant with truly sparse patterns (4.3.3)",
-            "6-sparse", "read", "sparse to two_phase at 1 %", claims.at_last("sparse", "two_phase"), 1.1,
+            "The benefit of the sparse access hint becomes significant at 16 or more tasks and with truly "
+            "sparse patterns (4.3.3)",
+            "6-sparse", "read", "sparse to two_phase at 1 % and most ranks",
+            claims.at_last("sparse", "two_phase"), 1.1, panel="1 % of the stripes",
         ),
         Claim(
             "As the pattern becomes more dense, performance is better without the hint (4.3.3)", "6-sparse",
             "write",
-            "two_phase to sparse at 100 %", claims.at_first("two_phase", "sparse"), 1.0,
+            "two_phase to sparse at 100 %, typically", claims.typically("two_phase", "sparse"), 1.0,
+            panel="100 % of the stripes",
         ),
         Claim(
             "Double buffering brings noticeable benefit for writes (4.3.4)", "8-double-buffering", "write",
@@ -199,11 +263,19 @@ PAPER_2001 = Paper(
             needs="core",
         ),
         Claim(
-            "Allocating more tasks per node decreases the bandwidth (4.3.5)", "10-ranks-of-a-node", "write",
-            "two_phase, one rank of a node to all", claims.first_to_last("two_phase"), 1.05, needs="network",
+            "Allocating more tasks per node, for both reads and writes, decreases the aggregated bandwidth "
+            "(4.3.5)", "10-ranks-of-a-node", "write",
+            "two_phase, fewest ranks of a node to most", claims.first_panel_to_last("two_phase"), 1.05,
+            needs="network",
         ),
     ),
     ranks=(2, 4, 16),
+    their_ranks="2 to 32, up to 12 in figures 2 and 3, up to 16 in 4 and 5, 4 to 128 in 10 and 11",
+    absent=(
+        "Figure 1, blocks dealt to agents: tests/unit/data_shipping/blocks_test.cpp asserts the order",
+        "Figures 2 and 3, GPFS data shipping on and off: needs GPFS; the figure compares methods instead",
+        "Figures 3, 5, 7, 9 and 11, reads: the read panels of 2, 4, 6, 8 and 10",
+    ),
 )  # fmt: skip
 
 # The methods that are measured for this paper's figures. The paper's list I/O passes lists to the file
@@ -212,6 +284,7 @@ METHODS_2006 = ("sieve", "two_phase", "data_shipping", "datatype_io", "mmap", "s
                 "shared_buffer_list", "shared_buffer")  # fmt: skip
 ARMS_2006 = ("host", *METHODS_2006, "auto", "raw")
 OLD_2006 = ("host", "sieve", "two_phase", "data_shipping")
+SUB_BUFFERS = tuple(f"shared_buffer@{number}" for number in (1, 2, 4, 8))
 LISTS_2006 = tuple(("data_shipping", f"romio_cb_{way}", "disable") for way in ("read", "write"))
 
 PAPER_2006 = Paper(
@@ -233,6 +306,16 @@ PAPER_2006 = Paper(
         Sweep(
             "3-flash", "numbers of ranks", "flash", "ranks", RANKS, ARMS_2006, given={"nxb": "6"},
             full_given={"nxb": "20"}, directions=("write",), arm_hints=LISTS_2006,
+        ),
+        Sweep(
+            "sub-buffers", "FLASH, one aggregator", "flash", "ranks", RANKS, (*SUB_BUFFERS, "raw"),
+            given={"nxb": "8"}, full_given={"nxb": "20"}, directions=("write",), hints={"cb_nodes": "1"},
+            arm_hints=tuple((arm, "oratorio_slots", arm.partition("@")[2]) for arm in SUB_BUFFERS),
+        ),
+        Sweep(
+            "aggregators", "FLASH", "flash", "aggregators", "cb_nodes",
+            ("shared_buffer", "shared_buffer_list", "two_phase", "raw"), (1, 2, 4, 8), given={"nxb": "8"},
+            full_given={"nxb": "20"}, directions=("write",),
         ),
     ),
     (
@@ -267,10 +350,23 @@ PAPER_2006 = Paper(
             "shared_buffer to shared_buffer_list, typically",
             claims.typically("shared_buffer", "shared_buffer_list"), 1.0,
         ),
+        Claim(
+            "A 40-90% performance improvement on FLASH by enabling sub-buffering (2)", "sub-buffers",
+            "write", "shared_buffer with 2, 4 or 8 sub-buffers to 1, at most",
+            claims.best_of(SUB_BUFFERS[1:], SUB_BUFFERS[0]), 1.4, partly=1.1, needs="core",
+        ),
+        Claim(
+            "A single aggregator offered the best aggregate performance (4)", "aggregators", "write",
+            "shared_buffer with one aggregator to the best of more", claims.first_to_best("shared_buffer"),
+            1.0, partly=0.95,
+        ),
     ),
     modes=("buffered", "direct"),
+    their_ranks="4 to 24; 22 for FLASH's block sizes",
+    counted=COUNTED["2006"],
 )  # fmt: skip
 
+AGGREGATORS = 2  # 30 in the paper
 SLOTS = ("multithreaded@2", "multithreaded@4", "multithreaded@8")
 
 PAPER_2014 = Paper(
@@ -278,11 +374,10 @@ PAPER_2014 = Paper(
     "Tsujita et al., Multithreaded Two-Phase I/O",
     (
         Sweep(
-            "5-slots", "HPIO with gaps", "hpio", "collective buffer (the smaller, the more cycles)",
-            "cb_buffer_size",
-            ("host", "two_phase", "double_buffer", *SLOTS, "raw"), ("16MiB", "4MiB", "1MiB"),
-            ("64MiB", "32MiB", "16MiB", "8MiB", "4MiB", "2MiB", "1MiB"), {"count": "16000"},
-            {"count": "1544676"},
+            "5-slots", "HPIO with gaps", "hpio", "cycles of the aggregators", CYCLES,
+            ("host", "two_phase", "double_buffer", *SLOTS, "raw"), (5, 10, 20, 40), (5, 10, 20, 40, 80),
+            {"count": "8000"}, {"count": "1544676"}, directions=("write",),
+            hints={"cb_nodes": str(AGGREGATORS)}, each_ranks=True, relative_to="two_phase",
             arm_hints=tuple(
                 hint
                 for arm in SLOTS
@@ -297,9 +392,7 @@ PAPER_2014 = Paper(
         Claim(
             "Performance improvements up to about 60% relative to the original (III-C)", "5-slots", "write",
             "multithreaded to two_phase, at most",
-            lambda curves: max(filter(None, (claims.times(arm, "two_phase")(curves) for arm in SLOTS)),
-            default=None),
-            1.6, partly=1.1, needs="core",
+            claims.best_of(SLOTS, "two_phase"), 1.6, partly=1.1, needs="core",
         ),
         Claim(
             "Performance improved as the number of slots increased at almost all the cycles (III-C)",
@@ -307,6 +400,13 @@ PAPER_2014 = Paper(
             "write", "share of steps to more slots that are faster", claims.rising(*SLOTS), 0.75,
             needs="core",
         ),
+    ),
+    their_ranks="64, 128 and 256, with 30 aggregators",
+    counted=COUNTED["2014"],
+    absent=(
+        "Figures 1 to 4, drawings of the cycles, queues and regions: docs/user/methods.md and workloads.md",
+        "Table I, the paper's machine: the page names this one",
+        "Means of 20 iterations: the median of --repeats passes",
     ),
 )  # fmt: skip
 
@@ -331,6 +431,18 @@ def _layers(
     )  # fmt: skip
 
 
+BTIO = ({"n": "48", "variables": "4"}, {"n": "512", "variables": "40"})  # default and the paper's
+S3D = ({"n": "64"}, {"n": "800"})
+
+
+def _scaling(title: str, workload: str, given: Mapping[str, str], full: Mapping[str, str]) -> Sweep:
+    return Sweep(
+        "3-bandwidth", title, workload, "ranks", RANKS, ("two_phase", "two_layer", "two_layer_shared", "auto",
+        "raw"),
+        given=given, full_given=full, directions=("write",), ranks_of_node=4,
+    )  # fmt: skip
+
+
 def _bandwidth(figure: str, said: str) -> Claim:
     return Claim(
         said,
@@ -350,8 +462,12 @@ PAPER_2019 = Paper(
     (
         _layers("4-e3sm_g", "E3SM G", "e3sm_g", {"columns": "96"}, {"columns": "387"}),
         _layers("5-e3sm_f", "E3SM F", "e3sm_f", {"columns": "36"}, {"columns": "144"}),
-        _layers("6-btio", "BTIO", "btio", {"n": "48", "variables": "4"}, {"n": "96", "variables": "10"}),
-        _layers("7-s3d", "S3D-IO", "s3d", {"n": "64"}, {"n": "128"}),
+        _layers("6-btio", "BTIO", "btio", *BTIO),
+        _layers("7-s3d", "S3D-IO", "s3d", *S3D),
+        _scaling("E3SM G", "e3sm_g", {"columns": "96"}, {"columns": "387"}),
+        _scaling("E3SM F", "e3sm_f", {"columns": "36"}, {"columns": "144"}),
+        _scaling("BTIO", "btio", *BTIO),
+        _scaling("S3D-IO", "s3d", *S3D),
     ),
     (
         *(
@@ -373,8 +489,21 @@ PAPER_2019 = Paper(
             "two_layer_overlapped to two_layer, typically", claims.typically("two_layer_overlapped",
             "two_layer"), 1.05, needs="core",
         ),
+        Claim(
+            "For E3SM, two-phase I/O drops its bandwidth as the number of processes grows (V)", "3-bandwidth",
+            "write", "two_phase, fewest ranks to most", claims.first_to_last("two_phase"), 1.05,
+            needs="network", panel="E3SM G",
+        ),
     ),
-    ranks=(16,),
+    ranks=(4, 16),
+    their_ranks="256 to 16 384, on nodes of 64",
+    absent=(
+        "Figures 1 and 2, drawings of the aggregators and layers: docs/user/methods.md",
+        "Sizes and pieces of the cases (V): counted by `oratorio count 2019`",
+        "Figure 3 at 256 to 16 384 processes: `oratorio simulate`, docs/research/simulate.md",
+        "Figures 4 to 7, time of each step: --profile lists storage, copying and the rest; `simulate --plot` "
+        "draws gather, exchange and storage at the paper's size; merging and posting are not timed alone",
+    ),
 )  # fmt: skip
 
 PAPERS = {paper.year: paper for paper in (PAPER_1995, PAPER_2001, PAPER_2006, PAPER_2014, PAPER_2019)}

@@ -3,6 +3,7 @@
 lab/oratorio_lab/papers/figures.py lists the figures."""
 
 import os
+import shutil
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,8 +18,9 @@ from oratorio_lab.bench import plot, report, styles
 from oratorio_lab.bench.arms import BY_HAND, RAW, is_host, is_oratorios, method_of
 from oratorio_lab.bench.run import Run, Settings
 from oratorio_lab.bench.workloads import UNITS, WORKLOADS, BenchError, Parameter, Workload
-from oratorio_lab.papers.claims import Rates, Verdict
-from oratorio_lab.papers.figures import PAPERS, RANKS, RANKS_OF_NODE, Paper, Sweep
+from oratorio_lab.papers.arithmetic import GIB, file_bytes
+from oratorio_lab.papers.claims import Claim, Rates, Verdict
+from oratorio_lab.papers.figures import AGGREGATORS, CYCLES, PAPERS, RANKS, Paper, Sweep
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 MODES = ("buffered", "direct")
 WRAPPED = 136  # characters of a line above a picture
 LEGEND = 100  # characters of a line of its legend
+PAGE = 4096  # Chunks of the file are whole pages.
 
 
 @dataclass(frozen=True)
@@ -37,7 +40,8 @@ class Scale:
     arms: tuple[str, ...] = ()  # arms that replace the figures' own
     # values of parameters; the parameter that is swept may have several
     given: Mapping[str, tuple[str, ...]] | None = None
-    full: bool = False  # sizes as in the paper
+    full: bool = False  # sizes as in the paper, as far as `room` allows
+    room: int = 0  # the largest file in bytes, with `full`; 0: no limit
     smoke: bool = False  # sizes so small that a run only shows that everything works
 
 
@@ -65,6 +69,7 @@ class Measured:
     curves: tuple[Curve, ...]
     skipped: tuple[str, ...]  # reasons for which sweeps were left out
     smoke: bool = False  # sizes that say nothing about speed
+    reduced: tuple[str, ...] = ()  # with `full`, what is smaller than in the paper
 
 
 def settings_of(mode: str, settings: Settings) -> Settings:
@@ -128,10 +133,8 @@ def _values(sweep: Sweep, workload: Workload, scale: Scale) -> tuple[str, ...]:
     if chosen:
         return chosen
     if sweep.over == RANKS:
-        return tuple(str(count) for count in scale.ranks)
+        return tuple(str(count) for count in scale.ranks if count >= sweep.ranks_of_node)
     values = (sweep.full if scale.full else ()) or sweep.values
-    if sweep.over == RANKS_OF_NODE:
-        values = tuple(count for count in values if int(count) <= max(scale.ranks))
     if scale.smoke and parameter:
         return str(parameter.smoke), str(2 * int(parameter.smoke))
     texts = tuple(str(value) for value in values)
@@ -139,14 +142,44 @@ def _values(sweep: Sweep, workload: Workload, scale: Scale) -> tuple[str, ...]:
 
 
 def _given(sweep: Sweep, workload: Workload, scale: Scale) -> dict[str, str]:
-    """Returns the parameters that stay constant."""
+    """Returns the parameters that stay constant. With `full` they are halved until the file fits."""
     words = {} if scale.smoke else dict(sweep.given)
     if "dist" in sweep.given:
         words["dist"] = sweep.given["dist"]
     if scale.full:
-        words |= sweep.full_given
+        words |= _fitting(sweep, workload, words | sweep.full_given, scale)
     own = {p.name for p in workload.parameters}
     return words | {name: values[0] for name, values in (scale.given or {}).items() if name in own}
+
+
+def _fitting(sweep: Sweep, workload: Workload, words: Mapping[str, str], scale: Scale) -> dict[str, str]:
+    """Returns the parameters in `words`, those of the paper halved until the file fits the room. No parameter
+    becomes smaller than without `full`."""
+    words = dict(words)
+    ranks = max(scale.ranks)
+    for name in sweep.full_given:
+        least = workload.values(sweep.given, smoke=False)[name]
+        while (
+            scale.room
+            and file_bytes(workload.name, workload.values(words, smoke=False), ranks) > scale.room
+            and (half := int(workload.values(words, smoke=False)[name]) // 2) >= int(least)
+        ):
+            words[name] = str(half)
+    return words
+
+
+def _reductions(sweep: Sweep, scale: Scale) -> list[str]:
+    """Returns a line for each parameter of the paper that is smaller here because the file would not fit."""
+    workload = WORKLOADS[sweep.workload]
+    wanted = {**sweep.given, **sweep.full_given}
+    used = _fitting(sweep, workload, wanted, scale)
+    size = file_bytes(workload.name, workload.values(wanted, smoke=False), max(scale.ranks))
+    return [
+        f"{sweep.figure}, {sweep.title}: {name} {used[name]}, in the paper {wanted[name]} "
+        f"({size / GIB:.1f} GiB; there is room for {scale.room / GIB:.1f})"
+        for name in sweep.full_given
+        if used[name] != wanted[name]
+    ]
 
 
 def _hint_value(text: str) -> str:
@@ -157,33 +190,48 @@ def _hint_value(text: str) -> str:
     return str(int(number) * UNITS[unit]) if number.isdecimal() else text
 
 
-def _hints(sweep: Sweep, arms: Sequence[str], value: str) -> tuple[tuple[str, str, str], ...]:
-    """Returns (arm, key, value) at one value of the sweep, for all arms that are an MPI-IO."""
-    own = dict(sweep.hints)
-    if not (sweep.over in (RANKS, RANKS_OF_NODE) or _swept(WORKLOADS[sweep.workload], sweep.over)):
-        own[sweep.over] = _hint_value(value)
+def _hints(sweep: Sweep, arms: Sequence[str], value: str, size: int) -> tuple[tuple[str, str, str], ...]:
+    """Returns (arm, key, value) at one value of the sweep, for all arms that are an MPI-IO. `size` is that of
+    the file in bytes."""
     files = [arm for arm in arms if arm not in (*RAW, BY_HAND)]
-    # Hints replace the tuning of a host arm, so a key that only Oratorio knows must not be given to it.
-    hints = [
-        (arm, key, text)
-        for arm in files
-        for key, text in own.items()
-        if not (is_host(arm) and key.startswith("oratorio_"))
-    ]
+    is_key = sweep.over != RANKS and not _swept(WORKLOADS[sweep.workload], sweep.over)
+    hints = []
+    for arm in files:
+        own = dict(sweep.hints)
+        if sweep.over == CYCLES:
+            own["cb_buffer_size"] = str(_buffer(arm, size, int(value)))
+        elif is_key and (not sweep.keys_of or arm in sweep.keys_of):
+            own[sweep.over] = _hint_value(value)
+        # Hints replace the tuning of a host arm, so a key that only Oratorio knows must not be given to it.
+        hints += [
+            (arm, key, text)
+            for key, text in own.items()
+            if not (is_host(arm) and key.startswith("oratorio_"))
+        ]
     return (*hints, *(hint for hint in sweep.arm_hints if hint[0] in arms))
+
+
+def _buffer(arm: str, size: int, cycles: int) -> int:
+    """Returns the collective buffer with which the aggregators write a file with holes in so many cycles. The
+    write mask takes half of Oratorio's buffer."""
+    chunk = -(-size // (AGGREGATORS * cycles * PAGE)) * PAGE
+    return chunk if is_host(arm) else 2 * chunk
 
 
 def _point(sweep: Sweep, scale: Scale, settings: Settings, value: str) -> tuple[str, Run, Settings]:
     """Returns the run at one value of the axis, with its settings."""
     workload = WORKLOADS[sweep.workload]
+    ranks = int(value) if sweep.over == RANKS else sweep.ranks or max(scale.ranks)
     words = _given(sweep, workload, scale)
+    if not scale.smoke:
+        scaled = (sweep.full_by_ranks if scale.full else {}) or sweep.by_ranks
+        words = {name: str(number * ranks) for name, number in scaled.items()} | words
     if _swept(workload, sweep.over):
         words[sweep.over] = value
-    ranks = int(value) if sweep.over == RANKS else max(scale.ranks)
-    of_node = int(value) if sweep.over == RANKS_OF_NODE else sweep.ranks_of_node
     run = Run(f"{sweep.figure} {value}", workload.name, workload.values(words, scale.smoke), ranks)
-    hints = (*_hints(sweep, settings.arms, value), *settings.hints)
-    return value, run, replace(settings, hints=hints, ranks_of_node=of_node)
+    size = file_bytes(workload.name, run.parameters, ranks)
+    hints = (*_hints(sweep, settings.arms, value, size), *settings.hints)
+    return value, run, replace(settings, hints=hints, ranks_of_node=sweep.ranks_of_node)
 
 
 def _curves_of(sweep: Sweep, scale: Scale, mode: str, settings: Settings) -> list[Curve]:
@@ -206,7 +254,7 @@ def _why_not(sweep: Sweep, scale: Scale) -> str:
         if gone and not any(is_oratorios(a) and a != "auto" for a in arms_of(sweep, scale)):
             return f"{sweep.figure}: there is no method {', '.join(gone)}"
     if sweep.over != RANKS:
-        return WORKLOADS[sweep.workload].refusal(max(scale.ranks))
+        return WORKLOADS[sweep.workload].refusal(sweep.ranks or max(scale.ranks))
     return ""
 
 
@@ -214,16 +262,41 @@ def plan(
     paper: Paper, figures: Sequence[str], modes: Sequence[str], scale: Scale, settings: Settings
 ) -> Measured:
     """Plans the runs and curves of a paper. Nothing runs yet, so the curves have no results."""
-    curves, skipped = [], []
-    for sweep in paper.sweeps:
+    curves, skipped, reduced = [], [], []
+    for sweep in _panels(paper, scale):
         if sweep.figure not in figures:
             continue
         if reason := _why_not(sweep, scale):
             skipped.append(reason)
             continue
+        if scale.full:
+            reduced += _reductions(sweep, scale)
         for mode in modes:
             curves += _curves_of(sweep, scale, mode, settings)
-    return Measured(paper, settings, tuple(curves), tuple(dict.fromkeys(skipped)), scale.smoke)
+    if scale.full and paper.their_ranks:
+        reduced.append(f"ranks: {', '.join(map(str, scale.ranks))}; in the paper {paper.their_ranks}")
+    skipped, reduced = tuple(dict.fromkeys(skipped)), tuple(dict.fromkeys(reduced))
+    return Measured(paper, settings, tuple(curves), skipped, scale.smoke, reduced)
+
+
+def _panels(paper: Paper, scale: Scale) -> list[Sweep]:
+    """Returns the paper's sweeps; of a sweep with `each_ranks`, one for each number of ranks."""
+    found = []
+    for sweep in paper.sweeps:
+        if sweep.each_ranks:
+            found += [replace(sweep, title=f"{sweep.title}, {n} ranks", ranks=n) for n in scale.ranks]
+        else:
+            found.append(sweep)
+    return found
+
+
+def room_in(folder: Path) -> int:
+    """Returns the size in bytes of the largest file for which the folder and the memory have room: the disk
+    holds the file of a method beside that of raw I/O, and the memory holds the data of all ranks twice."""
+    text = Path("/proc/meminfo").read_text()
+    memory = int(text.partition("MemAvailable:")[2].split()[0]) * 1024
+    free = shutil.disk_usage(folder).free
+    return min(free // 2, memory // (4 if report.is_in_memory(folder) else 2))
 
 
 def jobs(measured: Measured) -> list[tuple[Run, Settings]]:
@@ -275,12 +348,7 @@ def verdicts(measured: Measured) -> list[Verdict]:
     modes = list(dict.fromkeys(curve.mode for curve in measured.curves))
     found = []
     for claim in measured.paper.claims:
-        curves = [
-            curve
-            for curve in measured.curves
-            if curve.sweep.figure == claim.figure and curve.direction == claim.direction
-            and curve.mode == modes[-1]
-        ]  # fmt: skip
+        curves = [curve for curve in measured.curves if _is_about(claim, curve, modes[-1])]
         if not curves:
             continue
         passes = (
@@ -291,6 +359,12 @@ def verdicts(measured: Measured) -> list[Verdict]:
         value = claim.measure([rates_of(curve) for curve in curves])
         found.append(Verdict(claim, value, alone, lacking(claim.needs, modes[-1], measured)))
     return found
+
+
+def _is_about(claim: Claim, curve: Curve, mode: str) -> bool:
+    sweep = curve.sweep
+    same = sweep.figure == claim.figure and curve.direction == claim.direction and curve.mode == mode
+    return same and claim.panel in ("", sweep.title)
 
 
 def figure_names(measured: Measured) -> list[str]:
@@ -335,6 +409,16 @@ def claim_table(measured: Measured) -> Table:
     return shown
 
 
+def fact_table(paper: Paper) -> Table:
+    """Returns a table of the paper's numbers that arithmetic yields."""
+    shown = Table(title=f"Counted for the {paper.year} paper", title_justify="left", show_lines=True)
+    for column in ("the paper", "counted"):
+        shown.add_column(column)
+    for fact in paper.counted:
+        shown.add_row(fact.said, fact.counted)
+    return shown
+
+
 def markdown(measured: Measured, page: Path, pictures: Mapping[str, Path], command: str) -> str:
     """Returns the Markdown of `page`: the claims, then for each figure its picture, if there is one, and its
     values."""
@@ -348,6 +432,12 @@ def markdown(measured: Measured, page: Path, pictures: Mapping[str, Path], comma
          for v in verdicts(measured)],
     )  # fmt: skip
     lines.append(claims.rstrip("\n"))
+    if paper.counted:
+        facts = [[fact.said, fact.counted] for fact in paper.counted]
+        lines += ["", table(["the paper", "counted"], facts).rstrip("\n")]
+    for title, items in (("Not measured:", paper.absent), ("Smaller than in the paper:", measured.reduced)):
+        if items:
+            lines += ["", title, *(f"- {item}" for item in items)]
     for name, points in zip(figure_names(measured), point_tables(measured), strict=True):
         if name in pictures:
             lines += ["", f"![{paper.year}, {name}]({os.path.relpath(pictures[name], page.parent)})"]
@@ -384,7 +474,8 @@ def figure_of(name: str, measured: Measured) -> "Figure":
     columns = min(2, len(curves))
     rows = -(-len(curves) // columns)
     if len({curve.mode for curve in curves}) > 1:  # Sorted so that the modes of a sweep are side by side.
-        curves.sort(key=lambda curve: (measured.paper.sweeps.index(curve.sweep), curve.direction != "write"))
+        titles = list(dict.fromkeys(curve.sweep.title for curve in curves))
+        curves.sort(key=lambda curve: (titles.index(curve.sweep.title), curve.direction != "write"))
     heading = _heading(name, measured)
     height = 1.4 + 2.8 * rows + 0.15 * heading.count("\n")
     pyplot = plot.pyplot()
@@ -404,10 +495,22 @@ def figure_of(name: str, measured: Measured) -> "Figure":
 
 
 def _draw_panel(panel: "Axes", curve: Curve) -> None:
-    plot.draw_lines(panel, [at for at, _, _ in curve.points], rates_of(curve))
+    rates, base = rates_of(curve), curve.sweep.relative_to
+    if base in rates:
+        rates = _relative(rates, base)
+    plot.draw_lines(panel, [at for at, _, _ in curve.points], rates)
     panel.set_title(curve.title, loc="left", fontsize=9, fontweight="bold")
     panel.set_xlabel(curve.sweep.axis)
-    panel.set_ylabel("MiB/s")
+    panel.set_ylabel(f"times {base}" if base in rates else "MiB/s")
+
+
+def _relative(rates: Rates, base: str) -> Rates:
+    """Returns the rates of all arms but raw I/O, divided by those of the arm `base`."""
+    return {
+        arm: [mine / its if mine and its else None for mine, its in zip(values, rates[base], strict=True)]
+        for arm, values in rates.items()
+        if arm not in RAW
+    }
 
 
 def _legend(axes: Any) -> tuple[list, list[str]]:
