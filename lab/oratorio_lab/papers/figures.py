@@ -274,7 +274,6 @@ PAPER_2001 = Paper(
     absent=(
         "Figure 1, blocks dealt to agents: tests/unit/data_shipping/blocks_test.cpp asserts the order",
         "Figures 2 and 3, GPFS data shipping on and off: needs GPFS; the figure compares methods instead",
-        "Figures 3, 5, 7, 9 and 11, reads: the read panels of 2, 4, 6, 8 and 10",
     ),
 )  # fmt: skip
 
@@ -378,13 +377,10 @@ PAPER_2014 = Paper(
             ("host", "two_phase", "double_buffer", *SLOTS, "raw"), (5, 10, 20, 40), (5, 10, 20, 40, 80),
             {"count": "8000"}, {"count": "1544676"}, directions=("write",),
             hints={"cb_nodes": str(AGGREGATORS)}, each_ranks=True, relative_to="two_phase",
-            arm_hints=tuple(
-                hint
-                for arm in SLOTS
-                for hint in (
-                    (arm, "oratorio_slots", arm.partition("@")[2]),
-                    (arm, "oratorio_buffer_per_slot", "true"),
-                )
+            arm_hints=(
+                ("double_buffer", "oratorio_buffer_per_slot", "true"),
+                *((arm, "oratorio_buffer_per_slot", "true") for arm in SLOTS),
+                *((arm, "oratorio_slots", arm.partition("@")[2]) for arm in SLOTS),
             ),
         ),
     ),
