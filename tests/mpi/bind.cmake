@@ -11,7 +11,7 @@ foreach(host mpich5:mpich ompi5:ompi)
   list(GET host 0 name)
   list(GET host 1 flavour)
   if(TARGET oratorio-${flavour})
-    oratorio_mpi_test(given_back SHORT 2 HOSTS ${name} RANKS 1 2 LINK oratorio_mpi_${flavour} oratorio_file
+    oratorio_mpi_test(given_back SHORT 2 HOSTS ${name} RANKS 1 2 LINK oratorio_mpi_${flavour} oratorio_calibrate oratorio_file
                       SOURCES given_back_test.cpp $<TARGET_OBJECTS:oratorio-${flavour}>)
   endif()
 endforeach()
