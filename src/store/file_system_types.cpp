@@ -74,6 +74,10 @@ bool has_mandatory_locks(long type) {
     return std::ranges::find(kSmb, type) != kSmb.end();
 }
 
+bool reads_ahead_without_lock(long type) {
+    return type == kGfs2;
+}
+
 bool has_slow_locks(long type) {
     return type == k9p;
 }

@@ -23,6 +23,9 @@ namespace oratorio {
 /// Returns true if a lock denies the accesses of all other handles, and a shared lock also the
 /// writes of its owner.
 [[nodiscard]] bool has_mandatory_locks(long type);
+/// Returns true for GFS2: pages that posix_fadvise(POSIX_FADV_WILLNEED) reads there enter the page
+/// cache without the cluster's lock, so they stay there when another node changes them.
+[[nodiscard]] bool reads_ahead_without_lock(long type);
 /// Returns true if waiting for a lock takes up to half a minute.
 [[nodiscard]] bool has_slow_locks(long type);
 /// Returns a name for messages: "ocfs2", "nfs"; "this file system" for unknown ones.

@@ -8,6 +8,8 @@
 #include <array>
 #include <utility>
 
+#include "store/file_system_types.hpp"
+
 namespace oratorio {
 
 namespace {
@@ -136,6 +138,7 @@ std::unique_ptr<Prefetch> make_gpfs_prefetch(int descriptor, Bytes block, GpfsCa
 }
 
 std::unique_ptr<Prefetch> make_prefetch(int descriptor, long file_system, Bytes block) {
+    if (reads_ahead_without_lock(file_system)) return nullptr;
     if (file_system == kGpfsMagic && block > 0) {
         auto library = std::make_unique<GpfsLibrary>("libgpfs.so");
         if (library->call() != nullptr)

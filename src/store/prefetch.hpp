@@ -53,7 +53,7 @@ class GpfsLibrary {
     GpfsCall call_ = nullptr;
 };
 
-/// Makes the prefetch that suits a file system (f_type).
+/// Makes the prefetch that suits a file system (f_type); null where a prefetch may cache old data.
 std::unique_ptr<Prefetch> make_prefetch(int descriptor, long file_system, Bytes block);
 
 }  // namespace oratorio

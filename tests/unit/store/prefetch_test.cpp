@@ -144,6 +144,13 @@ TEST_F(GpfsPrefetchTest, AsksForNoMoreWhereTheFileSystemTookLess) {
     EXPECT_EQ(prefetch()->move_on(ranges(0, 9), ranges(20, 10), Direction::read), 0U);
 }
 
+TEST(Prefetch, GFS2HasNoneBecauseItsPagesWouldBeCachedWithoutALock) {
+    constexpr long kGfs2 = 0x01161970, kOcfs2 = 0x7461636F, kLustre = 0x0BD00BD0, kExt4 = 0xEF53;
+    EXPECT_EQ(make_prefetch(0, kGfs2, kBlock), nullptr);
+    for (const long type : {kOcfs2, kLustre, kExt4})
+        EXPECT_NE(make_prefetch(0, type, kBlock), nullptr) << std::hex << type;
+}
+
 TEST(GpfsLibrary, MayBeMissing) {
     EXPECT_EQ(GpfsLibrary("libnothing_of_this_name.so").call(), nullptr);
     EXPECT_EQ(GpfsLibrary("libc.so.6").call(), nullptr) << "another library";
