@@ -321,9 +321,9 @@ def test_a_figure_is_not_drawn_past_the_page_cache_of_a_folder_in_memory():
         (("paper", "1999"), "no paper 1999; the papers are 1995, 2001, 2006, 2014, 2019"),
         (
             ("paper", "2006", "--figures", "tiles"),
-            "--figures names 1-coll_perf, 2-tile, 3-flash, sub-buffers, aggregators, not tiles",
+            "--figures takes 1-coll_perf, 2-tile, 3-flash, sub-buffers, aggregators, not tiles",
         ),
-        (("paper", "2006", "--modes", "fast"), "--modes names buffered, direct, not fast"),
+        (("paper", "2006", "--modes", "fast"), "--modes takes buffered, direct, not fast"),
         (("paper", "2006", "--param", "n"), "a parameter must be NAME=VALUE[,VALUE], not n"),
         (("paper", "2006", "--param", "edge=3"), "no workload of the 2006 paper has a parameter edge"),
         (("e3sm_f", "--map", "nowhere.nc"), "nowhere.nc does not exist"),
