@@ -12,7 +12,7 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,6 +23,7 @@ from oratorio.launch.hosts import KILLED, TIMED_OUT
 from oratorio.launch.programs import FLAVOUR_NAMES
 from oratorio.machine.costs import names_of
 from oratorio.paths import LIBRARIES
+from oratorio.progress import Tell
 
 LONGEST_SECONDS = 600  # enough for a slow file system on a busy machine
 MESSAGE_NAMES = (
@@ -31,7 +32,6 @@ MESSAGE_NAMES = (
 )  # fmt: skip
 BETWEEN_NODES = ("far_message", "far_byte", "beside_message", "beside_byte", "endpoint_message")
 SHARE_OF_MESSAGES = 0.1  # share of the whole time that measuring messages takes
-Tell = Callable[[float, str], None]  # share done, current step
 LINE = re.compile(r"(?P<name>\w+)\s+(?P<value>\S+)\s+# (?P<meaning>.*)")
 
 

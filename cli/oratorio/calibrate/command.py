@@ -6,7 +6,6 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-import time
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -15,10 +14,8 @@ from oratorio.calibrate.messages import Sender, find_sender
 from oratorio.command_line import Parser, add_job
 from oratorio.errors import tell
 from oratorio.machine.costs import costs_folder, in_force
-from oratorio.quantity import left_text
+from oratorio.progress import lines
 from oratorio.text_table import aligned
-
-QUIET_SECONDS = 20  # seconds between two lines of progress
 
 
 def add_options(parser: Parser) -> None:
@@ -58,19 +55,6 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-class _Progress:
-    """Prints a line from time to time about how far a long measurement is."""
-
-    def __init__(self) -> None:
-        self._start = self._last = time.monotonic()
-
-    def __call__(self, share: float, what: str) -> None:
-        now = time.monotonic()
-        if now - self._last >= QUIET_SECONDS:
-            self._last = now
-            tell(f"{share:.0%}, {what}{left_text(share, now - self._start)}")
-
-
 def table(built_in: Mapping[str, calibrate.Constant], values: Mapping[str, float], column: str) -> list[str]:
     """Returns the lines of a table with a row for each constant."""
     rows = [("constant", "built-in", column, "ns for ...")]
@@ -104,7 +88,7 @@ def measure(folder: Path, sender: Sender | None, quick: bool) -> None:
     place = calibrate.place_of(folder)
     built_in, _ = calibrate.read_costs(place.file_system, "")
     tell("measuring, about 10 s, minutes where storage is slow ...")
-    found = calibrate.measure_all(folder, sender, quick, _Progress())
+    found = calibrate.measure_all(folder, sender, quick, lines(tell))
     file = costs / place.names[0]
     calibrate.keep_those_between_nodes(found, file)
     calibrate.write_costs(file, found, built_in)
