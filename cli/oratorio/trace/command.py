@@ -11,15 +11,6 @@ from oratorio.document import add_json, print_document
 from oratorio.trace import plot, table, trace
 
 
-def _chosen(files: list[trace.File], name: str | None) -> list[trace.File]:
-    found = [file for file in files if name is None or name in file.path]
-    if not found:
-        raise trace.TraceError(
-            f"there is no file whose name has '{name}' in it" if name else "the trace has no file"
-        )
-    return found
-
-
 def add_options(parser: Parser) -> None:
     """Adds the options of `trace`."""
     parser.add_argument("path", type=Path, metavar="FILE", help="The file that ORATORIO_TRACE named.")
@@ -33,7 +24,7 @@ def add_options(parser: Parser) -> None:
 
 
 def _trace(options: argparse.Namespace) -> int:
-    files = _chosen(trace.read(options.path), options.file)
+    files = trace.files_named(trace.read(options.path), options.file)
     if options.plot:
         plot.draw(files[0], options.plot)
     if options.json:

@@ -224,6 +224,15 @@ def read(path: Path) -> list[File]:
         raise TraceError(f"{path} is incomplete: {error}") from error
 
 
+def files_named(files: Sequence[File], name: str | None) -> list[File]:
+    """Returns the files whose path contains `name`; all files without a name. Raises TraceError if there is
+    none."""
+    found = [file for file in files if name is None or name in file.path]
+    if not found:
+        raise TraceError("the trace has no file" + (f" whose name has '{name}' in it" if name else ""))
+    return found
+
+
 def call_seconds(files: Sequence[File]) -> dict[str, dict[int, float]]:
     """Returns routine -> rank of MPI_COMM_WORLD -> the seconds in its calls. Routines come in the order of
     ROUTINES; those that no rank called are left out."""

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from oratorio.trace.trace import Access, File, TraceError, read
+from oratorio.trace.trace import Access, File, TraceError, files_named, read
 
 # The format of the replay file, which lab/count/recorded.cpp and lab/bench/recorded.cpp read. It is a
 # sequence of 64-bit numbers: MAGIC; ranks; number of shapes; for each shape its length in bytes, and the
@@ -147,11 +147,7 @@ def file_named(files: Sequence[File], name: str | None, direction: str | None = 
     With a direction only accesses in that direction count, and the last of several equal files wins, because
     a program's first file is slower than later ones: nothing is warm yet. Raises TraceError.
     """
-    chosen = [file for file in files if name is None or name in file.path]
-    if not chosen:
-        raise TraceError(
-            f"there is no file whose name has '{name}' in it" if name else "the trace has no file"
-        )
+    chosen = files_named(files, name)
 
     def moved(file: File) -> int:
         return sum(
