@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Commands: what oratorio_calibrate(), which each flavour library exports (messages.cpp), does for
-// cli/oratorio/calibrate/child.py.
+// The commands of oratorio_calibrate(), which each flavour library exports (messages.cpp), and
+// which cli/oratorio/calibrate/child.py calls.
 //   measure FOLDER [--quick]  prints the lines of session.hpp
 //   place FOLDER              prints the machine and the file system, as the library names costs
 //   costs FILE_SYSTEM         reads a file of costs and prints all constants in force there
-//   messages BYTES REPEATS    in each rank, between MPI_Init and MPI_Finalize: prints the same
-//   lines
-//                             as `measure`
+//   messages BYTES REPEATS    prints lines as `measure` does; all ranks run it after MPI_Init
 #pragma once
 
 #include <string>

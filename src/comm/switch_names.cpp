@@ -33,7 +33,7 @@ bool is_in_ranges(std::string_view digits, std::string_view ranges) {
     return false;
 }
 
-/// Returns true if the host is one of those that "n[1-8,12]" or "rack[1-2]n[0-3]" stands for.
+/// Returns true if the host matches a pattern such as "n[1-8,12]" or "rack[1-2]n[0-3]".
 bool is_one_of(std::string_view host, std::string_view pattern) {
     while (!pattern.empty()) {
         if (pattern[0] != '[') {

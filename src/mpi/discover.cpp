@@ -58,13 +58,14 @@ RankMap number_nodes(const std::vector<Rank>& leaders) {
 
 /// A node's name, and the name of its machine, which is the same for all nodes that one kernel
 /// runs, so that containers are recognized. An empty machine name means that no other node shares
-/// the machine. The name of the node's switch is empty if it isn't known.
+/// the machine. An empty switch name means that the node's switch isn't known.
 struct NodeName {
     char name[MPI_MAX_PROCESSOR_NAME + 1] = {};
     char machine[40] = {};
     char network_switch[64] = {};
 
-    /// Sets the name of the switch. Keeps the end of a longer one, where names differ.
+    /// Sets the switch name. Keeps only the end of a name that is too long, because paths of
+    /// switches differ at the end.
     void set_switch(std::string_view text) {
         constexpr std::size_t kMost = sizeof network_switch - 1;
         text.remove_prefix(text.size() - std::min(text.size(), kMost));

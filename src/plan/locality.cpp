@@ -87,14 +87,14 @@ class PartBytes {
     std::vector<double> steps_;  ///< change of the bytes from one part to the next
 };
 
-/// The switch whose ranks have most of the data of a part, and its bytes of them.
+/// The switch whose ranks have most of the data of a part.
 struct PartOwner {
     std::size_t part = 0;
-    int of = 0;
-    double bytes = 0;
+    int network_switch = 0;
+    double bytes = 0;  ///< data of the part on that switch
 };
 
-/// Returns the owners of the even parts of `hull`, those with most data first.
+/// Returns the owner of each even part of `hull`, sorted by falling bytes.
 std::vector<PartOwner> owners_of(AllSummaries summaries, const Nodes& nodes, Extent hull,
                                  std::size_t parts) {
     std::vector<std::vector<std::size_t>> ranks_of(static_cast<std::size_t>(nodes.switches()));
@@ -117,8 +117,9 @@ std::vector<PartOwner> owners_of(AllSummaries summaries, const Nodes& nodes, Ext
     return owners;
 }
 
-/// Returns the aggregators, given in rank order, in the order of the parts that they own: each part
-/// goes to its owner's next aggregator, or if there is none to the next one left.
+/// Returns the aggregators in the order of the parts that they will own. Each part goes to the next
+/// aggregator of its owner. Parts whose owners have no more aggregators share those that are left.
+/// REQUIRES: `aggregators` is in rank order.
 std::vector<Rank> dealt_to(const std::vector<PartOwner>& owners, const Nodes& nodes,
                            const std::vector<Rank>& aggregators) {
     std::vector<int> left(static_cast<std::size_t>(nodes.switches()));
@@ -126,9 +127,9 @@ std::vector<Rank> dealt_to(const std::vector<PartOwner>& owners, const Nodes& no
     constexpr int kNone = -1;
     std::vector<int> switch_of(owners.size(), kNone);
     for (const PartOwner& owner : owners) {
-        int& free = left[static_cast<std::size_t>(owner.of)];
+        int& free = left[static_cast<std::size_t>(owner.network_switch)];
         if (owner.bytes > 0 && free > 0) {
-            switch_of[owner.part] = owner.of;
+            switch_of[owner.part] = owner.network_switch;
             --free;
         }
     }

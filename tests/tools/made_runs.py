@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Makes up recorded runs, for tests of what is reported about runs."""
+"""Creates recorded runs for the tests of reports and advice."""
 
 from oratorio.report.explained import Candidate, Decision, Explained
 from oratorio.report.facts import Run

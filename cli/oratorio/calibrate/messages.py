@@ -23,16 +23,16 @@ MPI_LIBRARIES = {
     "ompi": ("libmpi.so.40",),
     "abi": ("libmpi_abi.so.0", "libmpi_abi.so.1"),
 }
-FOLDERS = ("lib", "lib64", "lib/release")  # of an MPI's library, seen from the folder of its installation
+FOLDERS = ("lib", "lib64", "lib/release")  # of an MPI's library, relative to its installation
 
 
 @dataclass(frozen=True)
 class Sender:
-    """An MPI whose messages are measured."""
+    """An MPI that sends messages to be measured, and the command that starts its ranks."""
 
     name: str
     launcher: tuple[str, ...]  # starts its ranks
-    flavours: tuple[str, ...]  # those of the ranks that the launcher can start; empty: any
+    flavours: tuple[str, ...]  # the flavours whose ranks the launcher can start; empty: any
     prefix: Path  # folder of its installation
 
     def command(self, *words: str) -> list[str]:

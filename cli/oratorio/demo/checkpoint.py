@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Writes checkpoints as a simulation does, and reads the last one back: each rank has a block of a grid, and
-all ranks together write field after field into one file.
+"""Writes checkpoints as a simulation does, and reads the last one back. Each rank has a block of a grid, and
+all ranks together write one field after the other into a file.
 
 usage: mpiexec -n 8 python checkpoint.py FOLDER CELLS STEPS
 
@@ -17,13 +17,13 @@ DOUBLE = MPI.DOUBLE.Get_size()
 
 
 def values(rank: int, cells: int, step: int, field: int) -> array:
-    """Returns the block of a rank: each cell has another value, in each field and step."""
+    """Returns the block of a rank. No two cells have the same value, in any field and step."""
     first = ((step * FIELDS + field) * MPI.COMM_WORLD.size + rank) * cells**3
     return array("d", range(first, first + cells**3))
 
 
 def view_of(cells: int) -> MPI.Datatype:
-    """Returns the type of a rank's block in a grid of all ranks' blocks."""
+    """Returns a datatype that selects this rank's block of the whole grid."""
     places = MPI.COMM_WORLD.Create_cart(MPI.Compute_dims(MPI.COMM_WORLD.size, 3))
     whole = [place * cells for place in places.dims]
     begin = [place * cells for place in places.coords]

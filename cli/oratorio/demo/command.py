@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The command line of `oratorio demo` in an installation: `oratorio compare` of checkpoint.py.
+"""The command line of `oratorio demo` in an installation, which runs `oratorio compare` on checkpoint.py.
 
-A checkout has a demo with parallel HDF5 in its place (oratorio_lab.demo).
+In a checkout, the command runs a demo with parallel HDF5 instead (oratorio_lab.demo).
 """
 
 from __future__ import annotations

@@ -477,8 +477,7 @@ def add_options(parser: Parser) -> None:
     _add_regret(
         add(
             "regret",
-            "Compare the speed of auto with the best of all methods and of the host's hints, before and "
-            "after it has learned.",
+            "Compare auto, before and after it learns, with the fastest method and the host's best hints.",
         )
     )
     _add_trace(add("trace", "Repeat the collective accesses of a trace, with as many ranks and other data."))

@@ -59,7 +59,7 @@ def profile_of(run: Run, settings: Settings, arm: str, direction: str) -> Profil
 def table(runs: Sequence[Run], settings: Settings) -> Table:
     """Returns a table with a row for each of Oratorio's arms in each direction."""
     shown = Table(
-        title="Milliseconds of all ranks together; transferred, copied: bytes per byte of data",
+        title="Milliseconds, summed over all ranks; bytes transferred and copied per byte of data",
         title_justify="left",
     )
     for name in ("workload", "direction", "arm"):

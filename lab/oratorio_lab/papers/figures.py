@@ -497,8 +497,9 @@ PAPER_2019 = Paper(
         "Figures 1 and 2, drawings of the aggregators and layers: docs/user/methods.md",
         "Sizes and pieces of the cases (V): counted by `oratorio count 2019`",
         "Figure 3 at 256 to 16 384 processes: `oratorio simulate`, docs/research/simulate.md",
-        "Figures 4 to 7, time of each step: --profile lists storage, copying and the rest; `simulate --plot` "
-        "draws gather, exchange and storage at the paper's size; merging and posting are not timed alone",
+        "The time of each step in figures 4 to 7: --profile lists storage, copying and the rest, and "
+        "`simulate --plot` draws gather, exchange and storage at the paper's size; nothing times merging and "
+        "posting alone",
     ),
 )  # fmt: skip
 

@@ -153,8 +153,8 @@ def _given(sweep: Sweep, workload: Workload, scale: Scale) -> dict[str, str]:
 
 
 def _fitting(sweep: Sweep, workload: Workload, words: Mapping[str, str], scale: Scale) -> dict[str, str]:
-    """Returns the parameters in `words`, those of the paper halved until the file fits the room. No parameter
-    becomes smaller than without `full`."""
+    """Returns `words` with the paper's parameters halved until the file fits the room. No parameter becomes
+    smaller than without `full`."""
     words = dict(words)
     ranks = max(scale.ranks)
     for name in sweep.full_given:
@@ -191,8 +191,8 @@ def _hint_value(text: str) -> str:
 
 
 def _hints(sweep: Sweep, arms: Sequence[str], value: str, size: int) -> tuple[tuple[str, str, str], ...]:
-    """Returns (arm, key, value) at one value of the sweep, for all arms that are an MPI-IO. `size` is that of
-    the file in bytes."""
+    """Returns (arm, key, value) at one value of the sweep, for all arms that are an MPI-IO. The file has
+    `size` bytes."""
     files = [arm for arm in arms if arm not in (*RAW, BY_HAND)]
     is_key = sweep.over != RANKS and not _swept(WORKLOADS[sweep.workload], sweep.over)
     hints = []
@@ -212,8 +212,8 @@ def _hints(sweep: Sweep, arms: Sequence[str], value: str, size: int) -> tuple[tu
 
 
 def _buffer(arm: str, size: int, cycles: int) -> int:
-    """Returns the collective buffer with which the aggregators write a file with holes in so many cycles. The
-    write mask takes half of Oratorio's buffer."""
+    """Returns the size of the collective buffer that makes an arm write a file with holes in `cycles` cycles.
+    Oratorio's buffer is twice as large, because the write mask takes half of it. All sizes are in bytes."""
     chunk = -(-size // (AGGREGATORS * cycles * PAGE)) * PAGE
     return chunk if is_host(arm) else 2 * chunk
 

@@ -71,7 +71,8 @@ TEST(Aggregators, SwitchesHaveThemInProportionToTheirNodes) {
     EXPECT_EQ(on_switch_0(2, {0, 0, 0, 0, 1, 1, 1, 1}), 1);
     EXPECT_EQ(on_switch_0(4, {0, 0, 0, 0, 0, 0, 1, 1}), 3);
     EXPECT_EQ(on_switch_0(4, {0, 1, 1, 0, 1, 1, 1, 1}), 1);
-    EXPECT_EQ(on_switch_0(12, {0, 0, 0, 0, 1, 1, 1, 1}), 6) << "one of each node, four more";
+    EXPECT_EQ(on_switch_0(12, {0, 0, 0, 0, 1, 1, 1, 1}), 6)
+        << "each node has one, and four nodes have a second";
     EXPECT_EQ(on_switch_0(16, {0, 0, 0, 0, 1, 1, 1, 1}), 8);
 }
 
