@@ -35,6 +35,12 @@ pytestmark = [
 ]
 
 
+@pytest.fixture(autouse=True)
+def _only_what_is_installed(monkeypatch):
+    """Hides the checkout's own modules, which the test command has in PYTHONPATH, from installed commands."""
+    monkeypatch.delenv("PYTHONPATH", raising=False)
+
+
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory) -> Path:
     """Returns the wheel. Its libraries are linked again if they are older than their sources."""
