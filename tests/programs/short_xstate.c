@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /* Restores a stopped child's registers from a buffer that is shorter than the processor's XSAVE
  * area, as user-mode Linux does on processors with AMX. The host's kernel refuses that (exit
- * code 3) unless lab/oratorio_lab/clients/uml_xstate.c is preloaded. Exits with 0 if the child
+ * code 3) unless lab/oratorio_lab/clients/uml_fixes.c is preloaded. Exits with 0 if the child
  * then has the registers that were set, 1 if not, 2 if something else fails. */
 #include <elf.h>
 #include <errno.h>

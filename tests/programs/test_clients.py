@@ -13,7 +13,7 @@ from oratorio.paths import LIBRARIES
 from oratorio_lab import targets
 from oratorio_lab.clients import checks, rig
 from oratorio_lab.clients.checks import program_of
-from oratorio_lab.clients.layers import xstate_library
+from oratorio_lab.clients.layers import fixes_library
 from oratorio_lab.clients.rig import FOLDER, RANKS, Clients, GuestError, NoClientsError, shell
 
 pytestmark = pytest.mark.skipif(not IS_BUILT, reason=NOT_BUILT)
@@ -164,7 +164,15 @@ def test_the_rules_hold_between_two_clients(kind, sections, least, clients):
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="user-mode Linux needs x86_64")
 def test_the_registers_of_a_guest_are_restored_at_the_length_that_the_processor_needs():
     program = compile_for("cc", HERE / "short_xstate.c", "short-xstate")
-    preloaded = {"LD_PRELOAD": str(xstate_library())}
+    preloaded = {"LD_PRELOAD": str(fixes_library())}
+    alone, helped = (subprocess.run([program], env=env, timeout=60).returncode for env in ({}, preloaded))
+    assert (alone, helped) == (3, 0)
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="user-mode Linux needs x86_64")
+def test_an_alarm_that_a_guest_loses_comes_again():
+    program = compile_for("cc", HERE / "lost_alarm.c", "lost-alarm")
+    preloaded = {"LD_PRELOAD": str(fixes_library())}
     alone, helped = (subprocess.run([program], env=env, timeout=60).returncode for env in ({}, preloaded))
     assert (alone, helped) == (3, 0)
 

@@ -73,8 +73,8 @@ def layer(name: str) -> Path:
     return made
 
 
-def xstate_library() -> Path:
-    """Returns the library to preload into user-mode Linux (see uml_xstate.c); compiles it after a change.
+def fixes_library() -> Path:
+    """Returns the library to preload into user-mode Linux (see uml_fixes.c); compiles it after a change.
     Raises TargetError."""
-    source = Path(__file__).with_name("uml_xstate.c")
-    return compile_program("cc", source, HOME / "uml_xstate.so", "-O2", "-Wall", "-shared", "-fPIC")
+    source = Path(__file__).with_name("uml_fixes.c")
+    return compile_program("cc", source, HOME / "uml_fixes.so", "-O2", "-Wall", "-shared", "-fPIC", "-ldl")

@@ -87,7 +87,7 @@ class Clients:
         _require(self.kind)
         self.folder_ = folder
         self.layer_ = layers.layer(self.kind.layer)
-        self.xstate_ = layers.xstate_library() if self.kind.has_kernel else ""
+        self.fixes_ = layers.fixes_library() if self.kind.has_kernel else ""
         self.first_ = first or SETUP / FIRST.get(self.kind.frame, f"{self.kind.script}.sh")
 
     def launcher(
@@ -139,7 +139,7 @@ class Clients:
         return {
             "PATH": os.environ["PATH"], "HOME": "/root", "CLIENT": FOLDER, "RIG": str(rig),
             "CHECKOUT": str(ROOT), "FRAME": self.kind.frame, "LAYER": str(self.layer_),
-            "XSTATE": str(self.xstate_), "FIRST": str(self.first_), "OPTIONS": self.kind.options,
+            "FIXES": str(self.fixes_), "FIRST": str(self.first_), "OPTIONS": self.kind.options,
             "SETUP": str(SETUP / f"{self.kind.script}.sh"),
         }  # fmt: skip
 

@@ -38,7 +38,7 @@ shared() {
 boot() {
     root=/mnt/$1/root
     shift
-    exec unshare --pid --fork --kill-child --mount-proc env LD_PRELOAD="$XSTATE" "$root/usr/bin/linux.uml" root=/dev/root rootfstype=hostfs rootflags="$root" rw \
+    exec unshare --pid --fork --kill-child --mount-proc env LD_PRELOAD="$FIXES" "$root/usr/bin/linux.uml" root=/dev/root rootfstype=hostfs rootflags="$root" rw \
         mem="$memory" quiet uml_dir=/mnt/uml/ con=null con0=fd:0,fd:1 init="$FIRST" \
         RIG="$RIG" CLIENT="$CLIENT" SETUP="$SETUP" OPTIONS="$OPTIONS" "$@"
 }

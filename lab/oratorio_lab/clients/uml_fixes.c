@@ -1,28 +1,36 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Lets Linux in user mode run on processors with a large register state. Preloaded into linux.uml;
- * see clients.py.
+/* Corrects two faults of Linux in user mode (6.1, and 6.12 as Debian has it). rig.py preloads this
+ * library into linux.uml.
  *
- * User-mode Linux (6.1, and 6.12 as Debian has it) keeps the floating-point and vector registers of
+ * Registers. User-mode Linux keeps the floating-point and vector registers of
  * each process in a buffer of 2696 bytes and restores them with ptrace(PTRACE_SETREGSET,
  * NT_X86_XSTATE). The host's kernel accepts nothing shorter than the processor's whole XSAVE area,
  * which has 11008 bytes with AMX; it fails with EFAULT, and the guest dies at its first exec. This
  * library passes the area at its full length: the guest's bytes, then zeros. Zeros are what a
  * component holds that a guest never used.
  *
+ * Timer. An alarm that arrives while the guest handles an alarm may be lost: unblock_signals()
+ * clears it, but does not enter the handler again. The guest has asked for one alarm and waits for
+ * it, so its clock stands still and all who sleep sleep on; on a busy machine this happened every
+ * few minutes. This library asks the host for the alarm and for another one every 10 ms, until the
+ * guest asks for the next. A guest ignores an alarm that comes too early.
+ *
  * REQUIRES: one thread at a time calls ptrace() in the process, as in user-mode Linux. */
 #define _GNU_SOURCE
 #include <cpuid.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Constants of <linux/ptrace.h> and <linux/elf.h>. Those headers are not included, because they
  * declare what this file defines. */
 enum { kPeekFirst = 1, kPeekLast = 3, kSetRegisterSet = 0x4205, kXstate = 0x202 };
-enum { kXstateLeaf = 13, kLargest = 1 << 16 };
+enum { kXstateLeaf = 13, kLargest = 1 << 16, kAgainNanoseconds = 10 * 1000 * 1000 };
 
 /* Returns the length of the XSAVE area with all components that the host's kernel enables. */
 static size_t area_bytes(void) {
@@ -64,4 +72,17 @@ long ptrace(int request, ...) {
     }
     if (request == kSetRegisterSet && (long)address == kXstate) return set_xstate(process, data);
     return call(request, process, address, data);
+}
+
+/* Replaces timer_settime() of the C library: a timer that is to expire once expires again every
+ * 10 ms until it is set again. */
+int timer_settime(timer_t timer, int flags, const struct itimerspec* asked,
+                  struct itimerspec* before) {
+    static int (*next)(timer_t, int, const struct itimerspec*, struct itimerspec*);
+    if (next == NULL) next = dlsym(RTLD_NEXT, "timer_settime");
+    struct itimerspec again = *asked;
+    const int is_set = asked->it_value.tv_sec != 0 || asked->it_value.tv_nsec != 0;
+    const int is_once = asked->it_interval.tv_sec == 0 && asked->it_interval.tv_nsec == 0;
+    if (is_set && is_once) again.it_interval.tv_nsec = kAgainNanoseconds;
+    return next(timer, flags, &again, before);
 }
