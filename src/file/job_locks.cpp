@@ -27,7 +27,7 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(LockReason::coun
     "locks are visible on one node only",
     "there are no locks",
     "locks are mandatory and also block their owner's accesses",
-    "a wait for a lock may take half a minute",
+    "a lock on a range holds the whole file",
     "another handle of the job fills holes under the job's locks",
     "it is unknown whether locks are visible on other nodes; this handle fills no holes"};
 static_assert(!kReasons.back().empty());
@@ -45,7 +45,7 @@ Offset probed_byte() {
 /// latter; `unknown` if there is no such reason.
 LockReason fault_of(long file_system) {
     if (has_mandatory_locks(file_system)) return LockReason::mandatory;
-    if (has_slow_locks(file_system)) return LockReason::slow;
+    if (has_whole_file_locks(file_system)) return LockReason::whole_file;
     return LockReason::unknown;
 }
 
@@ -111,16 +111,18 @@ bool JobLocks::decide(const LockSituation& situation, LockOffer& offer) {
         offer.place = filler->second.place;
         return choose(LockReason::filled_by_other, true);
     }
-    if (situation.wanted == LockChoice::file) return choose(LockReason::asked_for_file, false);
+    const LockReason fault = fault_of(situation.file_system);
+    const bool usable = fault != LockReason::whole_file;
+    if (situation.wanted == LockChoice::file && usable)
+        return choose(LockReason::asked_for_file, false);
     const auto tested = seen_.find(situation.number.device);
     const bool was_seen = tested != seen_.end() && tested->second;
     const bool was_unseen = tested != seen_.end() && !tested->second;
-    const LockReason fault = fault_of(situation.file_system);
     if (situation.wanted == LockChoice::job) {
         (void)choose(LockReason::asked_for_job, true);
     } else if (situation.one_machine && has_locks_of_one_machine(situation.file_system)) {
         return choose(LockReason::one_machine, false);
-    } else if (situation.one_node) {
+    } else if (situation.one_node && usable) {
         offer.fills = situation.covers_job || job_has_one_node_ || was_seen;
         return choose(offer.fills ? LockReason::one_node : LockReason::untested, false);
     } else if (fault != LockReason::unknown || was_unseen) {

@@ -31,7 +31,7 @@ enum class LockReason {
     unseen,           ///< a lock was not seen on another node
     no_locks,         ///< the file system has no locks
     mandatory,        ///< locks are mandatory and also block their owner's accesses
-    slow,             ///< a wait for a lock takes tens of seconds
+    whole_file,       ///< a lock on a range holds the whole file
     filled_by_other,  ///< another handle of the job fills holes under the job's locks
     untested,         ///< no other node looked: the handle is open on one node of several
     count

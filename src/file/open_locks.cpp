@@ -94,7 +94,7 @@ void OpenLocks::use_job_locks(const OpenCall& call, const LockOffer& offer,
                                      offer.refused_errno);
     const auto file_system = static_cast<long>(offer.file.file_system);
     const bool usable =
-        found.lockable && !has_mandatory_locks(file_system) && !has_slow_locks(file_system);
+        found.lockable && !has_mandatory_locks(file_system) && !has_whole_file_locks(file_system);
     // Another handle that fills holes may hold only the file system's locks: either it is unknown
     // whether they are visible here, or the hint asked for the job's locks on this handle alone.
     const bool beside = !found.sole || found.others || found.deferred;

@@ -7,10 +7,8 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstddef>
 #include <string_view>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -87,7 +85,7 @@ Result<OpenedDescriptor> open_descriptor(const std::string& path, const OpenMode
     opened.kind.file_system = file_system_of(number);
     opened.kind.one_machine = has_locks_of_one_machine(opened.kind.file_system);
     opened.kind.mandatory_locks = has_mandatory_locks(opened.kind.file_system);
-    opened.kind.slow_locks = has_slow_locks(opened.kind.file_system);
+    opened.kind.whole_file_locks = has_whole_file_locks(opened.kind.file_system);
     if (status.st_blksize > 0) opened.kind.block_bytes = status.st_blksize;
     opened.kind.mappable = S_ISREG(status.st_mode) && is_mappable(number, mode.read && mode.write);
     opened.identity = {status.st_dev, status.st_ino};
@@ -197,18 +195,12 @@ Result<void> DescriptorStore::lock(Extent range, bool lock, bool exclusive) {
         .at(range.begin, range.length());
 }
 
-/// Takes or releases the lock; waits while another handle holds it. A 9p client would sleep for 30
-/// s before it retries, so this function tells such a client not to wait, and retries itself.
+/// Takes or releases the lock; waits while another handle holds it. Where a lock holds the whole
+/// file, only shared locks are taken, and one that is denied is an error: the holder is another
+/// program, and may keep its lock as long as it has the file open.
 Answer DescriptorStore::change_lock(struct flock& region) const {
-    using namespace std::chrono_literals;
-    const int command = kind().slow_locks ? F_OFD_SETLK : F_OFD_SETLKW;
-    for (std::chrono::microseconds pause = 100us;; pause = std::min(2 * pause, 20'000us)) {
-        const Answer changed =
-            uninterrupted([&] { return ::fcntl(descriptor(), command, &region); });
-        const bool held = changed.error_number == EAGAIN || changed.error_number == EACCES;
-        if (!kind().slow_locks || !held) return changed;
-        std::this_thread::sleep_for(pause);
-    }
+    const int command = kind().whole_file_locks ? F_OFD_SETLK : F_OFD_SETLKW;
+    return uninterrupted([&] { return ::fcntl(descriptor(), command, &region); });
 }
 
 Result<bool> DescriptorStore::is_locked_elsewhere(Extent range) {

@@ -78,7 +78,7 @@ bool reads_ahead_without_lock(long type) {
     return type == kGfs2;
 }
 
-bool has_slow_locks(long type) {
+bool has_whole_file_locks(long type) {
     return type == k9p;
 }
 

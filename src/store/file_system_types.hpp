@@ -26,8 +26,9 @@ namespace oratorio {
 /// Returns true for GFS2: pages that posix_fadvise(POSIX_FADV_WILLNEED) reads there enter the page
 /// cache without the cluster's lock, so they stay there when another node changes them.
 [[nodiscard]] bool reads_ahead_without_lock(long type);
-/// Returns true if waiting for a lock takes up to half a minute.
-[[nodiscard]] bool has_slow_locks(long type);
+/// Returns true for 9p: its server diod locks the whole file for any range, and releases that lock
+/// when any range is released. A client that has to wait asks again after 30 s.
+[[nodiscard]] bool has_whole_file_locks(long type);
 /// Returns a name for messages: "ocfs2", "nfs"; "this file system" for unknown ones.
 [[nodiscard]] std::string lower_case_name(long type);
 /// Returns true if all clients know a file by the same number (st_ino).

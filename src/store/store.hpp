@@ -91,9 +91,9 @@ struct FileKind {
     long file_system = 0;      ///< f_type; 0: not known
     Bytes block_bytes = 4096;  ///< preferred block of the file system (st_blksize)
     bool mappable = false;
-    bool one_machine = true;       ///< no other machine mounts the file system
-    bool mandatory_locks = false;  ///< a lock denies accesses by all other handles
-    bool slow_locks = false;       ///< waiting for a lock takes up to half a minute
+    bool one_machine = true;        ///< no other machine mounts the file system
+    bool mandatory_locks = false;   ///< a lock denies accesses by all other handles
+    bool whole_file_locks = false;  ///< a lock on a range holds the whole file
 };
 
 /// Identifies a file; zeros if unknown. The number is the file system's.

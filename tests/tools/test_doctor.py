@@ -212,7 +212,7 @@ def test_file_systems_are_distinguished(kind, state, says, tmp_path):
         ("ext4", None),
         ("overlay", None),
         ("cifs", "they are mandatory"),
-        ("9p", "half a minute"),
+        ("9p", "the whole file"),
         ("nfs4", "each job tests"),
         ("ocfs2", "each job tests"),
         ("hostfs", "each job tests"),

@@ -51,7 +51,7 @@ def _locks(descriptor: int) -> Finding:
 BETWEEN_NODES = {
     "cifs": "they are mandatory, so nodes use the job's locks instead",
     "smb3": "they are mandatory, so nodes use the job's locks instead",
-    "9p": "a wait for one may take half a minute, so nodes use the job's locks instead",
+    "9p": "a lock on a range holds the whole file, so ranks use the job's locks instead",
 }
 
 

@@ -78,14 +78,25 @@ TEST(JobLocksOffer, NothingIsTestedWhereOneKernelHasAllLocks) {
     EXPECT_FALSE(offer.job);
 }
 
-TEST(JobLocksOffer, MandatoryAndSlowLocksAreNotUsedBetweenNodes) {
+TEST(JobLocksOffer, MandatoryLocksAreNotUsedBetweenNodes) {
     Process process;
     const LockOffer smb = process.offer(situation_on(kSmb));
     EXPECT_TRUE(smb.job);
     EXPECT_EQ(smb.reason, LockReason::mandatory);
-    const LockOffer nine = process.offer(situation_on(k9p));
-    EXPECT_TRUE(nine.job);
-    EXPECT_EQ(nine.reason, LockReason::slow);
+}
+
+TEST(JobLocksOffer, LocksOfWholeFilesAreNeverUsed) {
+    for (const bool one_node : {false, true}) {
+        for (const LockChoice wanted : {LockChoice::automatic, LockChoice::file}) {
+            Process process;
+            LockSituation inputs = situation_on(k9p);
+            inputs.one_node = inputs.one_machine = one_node;
+            inputs.wanted = wanted;
+            const LockOffer offer = process.offer(inputs);
+            EXPECT_TRUE(offer.job);
+            EXPECT_EQ(offer.reason, LockReason::whole_file);
+        }
+    }
 }
 
 TEST(JobLocksOffer, TheHintComesFirst) {

@@ -72,8 +72,8 @@ TEST(FileSystem, OnlyTheKernelOfALocalFileSystemHasAllLocks) {
     for (const long type : {0xFF534D42L, 0xFE534D42L, 0x517BL})
         EXPECT_TRUE(has_mandatory_locks(type)) << std::hex << type;
     EXPECT_FALSE(has_mandatory_locks(0x7461636F));
-    EXPECT_TRUE(has_slow_locks(0x01021997));
-    EXPECT_FALSE(has_slow_locks(0x6969));
+    EXPECT_TRUE(has_whole_file_locks(0x01021997));
+    EXPECT_FALSE(has_whole_file_locks(0x6969));
 }
 
 TEST(FileSystem, HasANameInSentences) {

@@ -6,7 +6,7 @@
 #   namespaces  no further kernel; $FIRST runs in the root
 #   two         two such kernels, first and second, on a bridge, with a disk that both have as /dev/ubda and
 #               $FIRST as first process. Before they start, the step `serve` of $SETUP runs on this machine as
-#               `host`. The second kernel is killed once the file $RIG/kill.second exists.
+#               `host`. The second kernel is killed once the file $RIG/kill.second exists, and then the step `bury` runs.
 # $RIG, the folder of the run, and the checkout have the same path in all of them.
 set -e
 memory=1500M disk=1G
@@ -62,8 +62,10 @@ serve() {
     make_root host
     name_nodes /mnt/host/root
     shared /mnt/host/root /dev /proc /sys
-    chroot /mnt/host/root sh "${0%/*}/step.sh" serve
+    on_host serve
 }
+
+on_host() { chroot /mnt/host/root sh "${0%/*}/step.sh" "$1"; }
 
 mkdir /mnt/uml
 case $FRAME in
@@ -93,7 +95,7 @@ case $FRAME in
             [ "$node" = 1 ] || second=$!
         done
         first=$!
-        { until [ -e "$RIG/kill.second" ]; do sleep 0.2; done && kill -KILL "$second"; } &
+        { until [ -e "$RIG/kill.second" ]; do sleep 0.2; done && kill -KILL "$second" && on_host bury; } &
         wait "$first"
         ;;
 esac

@@ -6,11 +6,13 @@
 #   prepare        runs on each client, before there is a file system
 #   create         makes the file system, once, on the first client
 #   attach FOLDER  mounts the file system, on each client
+#   bury           runs on the machine of serve, after the second client was killed
 PATH=/usr/sbin:/usr/bin:/sbin:/bin
 export PATH
 serve() { :; }
 prepare() { :; }
 create() { :; }
+bury() { :; }
 . "$SETUP"
 set -ex
 "$@"
