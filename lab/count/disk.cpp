@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Storage calls of disk-directed I/O (Kotz, in Nitzberg & Fineberg 1995), for a disk on which
-// blocks lie in another order than in the file.
+// Storage calls and messages of disk-directed I/O (Kotz, in Nitzberg & Fineberg 1995), for a disk
+// on which blocks lie in another order than in the file.
 #include <algorithm>
 #include <numeric>
 
 #include "count/facts.hpp"
+#include "count/flow.hpp"
 #include "count/layouts.hpp"
 #include "count/messages.hpp"
 
@@ -53,6 +54,20 @@ Calls count_calls(const Plan& plan, const std::vector<DiskExtent>& places) {
     return calls;
 }
 
+/// Adds the messages of a read, and what they would be by the paper's rule: one request to each I/O
+/// node names the data of all blocks.
+void add_messages(Facts& facts, const Job& job, const Plan& plan) {
+    const Sent sent = count_sent(job, plan);
+    const std::int64_t messages = sent.near_messages + sent.far_messages;
+    const std::int64_t replies = messages / 2;  // each request has one reply
+    const Bytes heads = replies * kAnswerHead;
+    facts.push_back({"  messages of its ranks and aggregators", messages});
+    facts.push_back({"  of them requests, one for each rank and block", messages - replies});
+    facts.push_back(
+        {"  requests of the paper, one to each aggregator", std::ssize(plan.aggregators)});
+    facts.push_back({"  bytes of the requests for all blocks", sent.description_bytes - heads});
+}
+
 }  // namespace
 
 Facts count_disk(int only) {
@@ -83,6 +98,7 @@ Facts count_disk(int only) {
     facts.push_back({"  of them backward on the disk, in the order of the file", before.backward});
     facts.push_back({"  of them backward, in the order of the disk", after.backward,
                      Relation::equal, 0, "1995: sorted"});
+    add_messages(facts, job, in_disk_order);
     return facts;
 }
 

@@ -25,7 +25,7 @@ constexpr std::array kTopics{
           count_senders},
     Topic{"sparse", "2001", "edges of the dense and the sparse graph", count_sparse},
     Topic{"tokens", "1995", "GO tokens of grouping", count_tokens},
-    Topic{"disk", "1995", "storage calls in the order of the disk", count_disk},
+    Topic{"disk", "1995", "storage calls in the order of the disk, and messages", count_disk},
     Topic{"lattice", "users", "bytes between nodes, compared with two phases by hand",
           count_lattice},
     Topic{"transposed", "users", "the same of pieces of all ranks in turn", count_transposed},

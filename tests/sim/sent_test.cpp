@@ -88,6 +88,24 @@ TEST(Sent, IsAsCountedWithoutData) {
     EXPECT_EQ(found.far_bytes, dense.far_bytes);
 }
 
+TEST(Sent, DiskDirectedIsAsCountedWithoutData) {
+    count::Job job{.nodes = count::nodes_of(kRanks, kRanks / kOfNode), .layout_of = {}};
+    job.options.striping_unit = 16 << 10;
+    job.options.cb_nodes = 3;
+    const count::Transposed transposed{.piece = 1000, .pieces = 200};
+    const count::Sparse sparse{.block = 3000, .blocks = 40, .per_cent = 10};
+    const std::vector<count::LayoutOf> layouts{
+        [&](Rank rank) { return count::layout_of(transposed, kRanks, rank); },
+        [&](Rank rank) { return count::layout_of(sparse, kRanks, rank); }};
+    for (const count::LayoutOf& layout_of : layouts) {
+        job.layout_of = layout_of;
+        for (const auto direction : {Direction::read, Direction::write}) {
+            job.direction = direction;
+            expect_as_counted(job, "disk_directed");
+        }
+    }
+}
+
 /// Sums up the messages from ranks to local aggregators, from local aggregators to aggregators, and
 /// the replies.
 count::OnWire scheduled(const count::Job& job, const Plan& plan) {

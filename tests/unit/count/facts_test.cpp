@@ -98,6 +98,14 @@ TEST(Facts, DiskDirectedCallsGoForwardOnTheDisk) {
     EXPECT_EQ(counted(facts, "in the order of the disk"), 0);
 }
 
+TEST(Facts, DiskDirectedReadsRequestEachBlockWhereThePaperSendsOneRequest) {
+    const Facts facts = count_disk(0);
+    EXPECT_EQ(counted(facts, "messages of its ranks"), 2 * 31 * 2048);
+    EXPECT_EQ(counted(facts, "of them requests"), 31 * 2048);
+    EXPECT_EQ(counted(facts, "requests of the paper"), 6);
+    EXPECT_EQ(counted(facts, "bytes of the requests"), 2'570'582);
+}
+
 TEST(Facts, AutoSendsNoMoreBetweenNodesThanTwoPhasesByHand) {
     for (const int ranks : {64, 256, 1024, 4096}) expect_all_hold(count_lattice(ranks));
     for (const int ranks : {64, 256, 1024}) expect_all_hold(count_transposed(ranks));
