@@ -169,20 +169,6 @@ TEST(DiskOrder, RequestsFollowTheOrderOfTheDevice) {
     }
 }
 
-/// Rank 0 is the only aggregator; the others have data in every block.
-TEST(DiskOrder, AReadRequestsEachBlockAndAWriteSendsItUnasked) {
-    for (const Direction direction : {Direction::write, Direction::read}) {
-        MemoryDisk disk;
-        if (direction == Direction::read) fill(disk);
-        const Seen seen = run({.direction = direction, .places = scattered()}, disk);
-        constexpr auto kPerRank = static_cast<std::uint64_t>(kBlocks);
-        const std::uint64_t answers = direction == Direction::read ? (kRanks - 1) * kPerRank : 0;
-        EXPECT_EQ(seen.stats[0].messages_sent, answers);
-        for (std::size_t rank = 1; rank < kRanks; ++rank)
-            EXPECT_EQ(seen.stats[rank].messages_sent, kPerRank) << rank;
-    }
-}
-
 TEST(DiskOrder, EachAggregatorSortsItsBlocksAndTellsTheOthers) {
     MemoryDisk disk;
     std::vector<DiskExtent> lies = scattered();  // the other ranks' stores report other places,
