@@ -90,7 +90,8 @@ FileFacts facts_of(Store& store, const std::string& path, const OpenCall& call,
                    std::vector<std::string>& warnings) {
     FileFacts facts;
     facts.number = store.number();
-    facts.file_system = call.open_store ? file_system_type(path) : store.kind().file_system;
+    facts.file_system = store.kind().file_system;
+    if (facts.file_system == 0) facts.file_system = file_system_type(path);
     if (!call.open_store) facts.striping = striping_of(path, facts.file_system);
     const std::string_view name = file_system_name(facts.file_system);
     facts.costs = built_in_costs(name);

@@ -23,11 +23,13 @@ inline constexpr const char* kPath = "/no such folder/data";
 struct Cluster {
     bool locks_are_common = false;
     bool has_locks = true;
+    long file_system = 0;      ///< type (f_type) that stores report; 0: unknown
     std::uint64_t device = 1;  ///< 0: mounts can't be told apart
     MemoryDisk disk;
     std::map<int, MemoryDisk> locks;  ///< the locks that each node sees, by node
     /// Number of queries for locks of other owners.
     int probes = 0;
+    int exclusive_locks = 0;  ///< number of exclusive locks that were taken
 };
 
 class ClusterStore final : public MemoryStore {
@@ -36,10 +38,15 @@ class ClusterStore final : public MemoryStore {
         : MemoryStore(cluster.disk,
                       {.yields = true, .number = {.device = cluster.device, .number = 2}}, others),
           cluster_(cluster),
-          locks_(cluster.locks[cluster.locks_are_common ? 0 : node], {}, others) {}
+          facts_(MemoryStore::facts()),
+          locks_(cluster.locks[cluster.locks_are_common ? 0 : node], {}, others) {
+        facts_.kind.file_system = cluster.file_system;
+    }
 
+    [[nodiscard]] const StoreFacts& facts() const override { return facts_; }
     Result<void> lock(Extent range, bool lock, bool exclusive) override {
         if (!cluster_.has_locks) return Error::of_errno("lock", ENOLCK);
+        cluster_.exclusive_locks += lock && exclusive ? 1 : 0;
         return locks_.lock(range, lock, exclusive);
     }
     Result<bool> is_locked_elsewhere(Extent range) override {
@@ -54,6 +61,7 @@ class ClusterStore final : public MemoryStore {
 
   private:
     Cluster& cluster_;
+    StoreFacts facts_;
     MemoryStore locks_;
 };
 

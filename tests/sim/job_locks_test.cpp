@@ -297,6 +297,33 @@ TEST(JobLocks, AnOpenSendsTheSameMessagesForAllKindsOfLocks) {
     }
 }
 
+// A 9p server locks the whole file for any range: an exclusive lock would wait for each handle that
+// shows its presence by a shared one, and waits for ever.
+TEST(JobLocks, WhereALockHoldsTheWholeFileNoHandleTakesAnExclusiveOne) {
+    constexpr long k9p = 0x01021997;
+    for (const int per_node : {1, 2, kRanks}) {
+        SCOPED_TRACE(per_node);
+        Cluster cluster;
+        cluster.locks_are_common = true;
+        cluster.file_system = k9p;
+        SimLocks job;
+        on_cluster(
+            cluster, job, 1,
+            [&](Process& process) {
+                auto file = process.open(false);
+                auto alone = process.open(true);
+                ASSERT_TRUE(file.ok() && alone.ok());
+                write_atomically(**file, process.rank(), false);
+                write_atomically(**alone, process.rank(), false);
+                EXPECT_EQ(kind_of((*alone)->close()), ErrorKind::none);
+                EXPECT_EQ(kind_of((*file)->close()), ErrorKind::none);
+            },
+            per_node);
+        EXPECT_EQ(cluster.exclusive_locks, 0);
+        EXPECT_EQ(job.locks, 2 * kRanks);
+    }
+}
+
 TEST(JobLocks, AFileSystemWithoutLocksGetsTheJobs) {
     Cluster cluster;
     cluster.has_locks = false;
