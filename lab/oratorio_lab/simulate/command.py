@@ -14,7 +14,7 @@ from rich.table import Table
 from oratorio.command_line import Parser, within
 from oratorio.library import method_table
 from oratorio_lab import progress
-from oratorio_lab.simulate import report, s4u, smpi
+from oratorio_lab.simulate import report, s4u, smpi, switched
 from oratorio_lab.simulate import search as sim_search
 from oratorio_lab.simulate import trace as sim_trace
 from oratorio_lab.simulate.machine import Machine, SimulateError, known, load, with_value
@@ -228,6 +228,12 @@ def add_options(parser: Parser) -> None:
         default="closed",
         help="closed: closed formulas; s4u: also SimGrid; smpi: also the library itself.",
     )
+    add(
+        "--switches",
+        action="store_true",
+        help="Instead of a workload, simulate on SimGrid how long the jobs of `count switches` exchange data "
+        "in the machine's fat tree or dragonfly, with aggregators placed by switch and without.",
+    )
     add("--search", type=Path, metavar="FILE",
         help="Search for the best hints and write them to this file, for ROMIO_HINTS=FILE.")  # fmt: skip
     add("--plot", type=Path, metavar="FILE", help="Draw the phases into this file.")
@@ -286,7 +292,18 @@ def _answers(options: argparse.Namespace) -> None:
         report.draw(options.plot, answers)
 
 
+def _switches(options: argparse.Namespace) -> None:
+    """Prints a table for each number of ranks. Raises OratorioError."""
+    console = Console(width=None if os.isatty(1) else 160, highlight=False)
+    machine = _given(load(options.machine), options.set)
+    for ranks in options.ranks or [16384]:
+        console.print(switched.table(machine, ranks))
+
+
 def _simulate(options: argparse.Namespace) -> int:
+    if options.switches:
+        _switches(options)
+        return 0
     try:
         _answers(options)
     except OSError as error:
