@@ -7,8 +7,10 @@ with a stand-in for ssh. Everything ends with a node's first process, which read
 so nothing is left even if this process is killed.
 """
 
+import json
 import os
 import subprocess
+import sys
 import tempfile
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +18,9 @@ from pathlib import Path
 from oratorio.errors import OratorioError
 from oratorio.launch.hosts import Host
 
+DELAYED_LINK = Path(__file__).with_name("delayed_link.py")
+LINK_ENDS = ("link0", "link1")  # the devices of the link between two switches
+LARGE_FRAMES = "mtu 9000"  # fewer frames to pass on
 HEAD_ADDRESS = "10.77.0.254"
 HEAD = f"""
 mount --bind "$1" /etc/hosts
@@ -81,17 +86,44 @@ class Nodes:
     scripts.
 
     `common` is a folder in /dev/shm that all nodes see. `link` holds netem's arguments for what a node
-    sends, as in "delay 50us rate 10gbit".
+    sends, as in "delay 50us rate 10gbit". With a `delay` in seconds, the second half of the nodes is on
+    another switch, and what goes from one switch to the other takes that much longer.
     """
 
-    def __init__(self, folder: Path, count: int = 2, *, common: Path | None = None, link: str = "") -> None:
+    def __init__(
+        self,
+        folder: Path,
+        count: int = 2,
+        *,
+        common: Path | None = None,
+        link: str = "",
+        delay: float = 0.0,
+    ) -> None:
         self._folder, self._count, self._common, self._link = folder, count, common, link
+        self._delay = delay
         self._processes: list[subprocess.Popen] = []
         self._numbers: dict[str, str] = {}  # node's name -> number of the node's first process
 
     @property
     def names(self) -> list[str]:
         return [f"node{index}" for index in range(self._count)]
+
+    @property
+    def topology(self) -> str:
+        """The table of switches, for ORATORIO_TOPOLOGY."""
+        nodes_of: dict[str, list[str]] = {}
+        for name in self.names:
+            nodes_of.setdefault(self._bridge(name), []).append(name)
+        return "".join(f"SwitchName={one} Nodes={','.join(names)}\n" for one, names in nodes_of.items())
+
+    def bytes_between_switches(self) -> int:
+        """Returns how much has gone from one switch to the other, with all protocols' heads."""
+        sent = 0
+        for end in LINK_ENDS:
+            show = [*self._inside_head(), "ip", "-json", "-statistics", "link", "show", end]
+            told = subprocess.run(show, capture_output=True, text=True, check=True)
+            sent += json.loads(told.stdout)[0]["stats64"]["tx"]["bytes"]
+        return sent
 
     def __enter__(self) -> "Nodes":
         """Makes the nodes. Raises NoNodesError."""
@@ -130,7 +162,7 @@ class Nodes:
         self._of_port(name, "nomaster")
 
     def join(self, name: str) -> None:
-        self._of_port(name, "master bridge0")
+        self._of_port(name, f"master {self._bridge(name)}")
 
     def give_up_early(self) -> None:
         """Makes connections fail after some seconds without an answer, not after a quarter of an hour."""
@@ -138,27 +170,47 @@ class Nodes:
             _run(("nsenter", "--target", number, "--net"), "sysctl -w net.ipv4.tcp_retries2=4")
 
     def _of_port(self, name: str, words: str) -> None:
-        inside = ("nsenter", "--target", self._numbers["head"], *HEAD_NAMESPACES)
-        _run(inside, f"ip link set to-{name} {words}")
+        _run(self._inside_head(), f"ip link set to-{name} {words}")
+
+    def _inside_head(self) -> tuple[str, ...]:
+        return ("nsenter", "--target", self._numbers["head"], *HEAD_NAMESPACES)
+
+    def _bridge(self, name: str) -> str:
+        """Returns the bridge of a node, which is its switch."""
+        is_far = self._delay > 0 and self.names.index(name) >= self._count // 2
+        return "bridge1" if is_far else "bridge0"
+
+    def _make_second_switch(self) -> None:
+        inside = self._inside_head()
+        words = (sys.executable, str(DELAYED_LINK), str(self._delay), *LINK_ENDS)
+        self._begin("link", inside, (), 'exec "$@"', *words)
+        _run(inside, "ip link add bridge1 type bridge")
+        _run(inside, "ip link set bridge1 up")
+        for bridge, end in enumerate(LINK_ENDS):
+            _run(inside, f"ip link set {end} master bridge{bridge} {LARGE_FRAMES} txqueuelen 10000 up")
 
     def _make(self) -> None:
         addresses = {name: f"10.77.0.{index + 1}" for index, name in enumerate(self.names)}
         table = self._folder / "hosts"
         told = {"localhost": "127.0.0.1", os.uname().nodename: HEAD_ADDRESS} | addresses
         table.write_text("".join(f"{address}\t{name}\n" for name, address in told.items()))
-        head = self._begin("head", (), HEAD_NAMESPACES, HEAD, str(table))
+        self._begin("head", (), HEAD_NAMESPACES, HEAD, str(table))
         beside = self._folder / "common"
         beside.mkdir()
         shared = (str(self._common), str(beside)) if self._common else ("", "")
-        inside = ("nsenter", "--target", head, *HEAD_NAMESPACES)
+        inside = self._inside_head()
+        if self._delay:
+            self._make_second_switch()
+        frames = LARGE_FRAMES if self._delay else ""
         for name, address in addresses.items():
             node = self._begin(name, inside, ("--fork", *NODE_NAMESPACES), NODE, name, *shared)
             port = f"to-{name}"
             _run(inside, f"ip link add {port} type veth peer name eth0 netns {node}")
-            _run(inside, f"ip link set {port} master bridge0 up")
+            _run(inside, f"ip link set {port} master {self._bridge(name)} {frames} up")
             at_node = ("nsenter", "--target", node, "--net")
-            for words in (f"address add {address}/24 dev eth0", "link set eth0 up", "link set lo up"):
-                _run(at_node, f"ip {words}")
+            _run(at_node, f"ip address add {address}/24 dev eth0")
+            _run(at_node, f"ip link set eth0 {frames} up")
+            _run(at_node, "ip link set lo up")
             if self._link:
                 _run(at_node, f"tc qdisc add dev eth0 root netem {self._link}")
         self._write_remote_shell()

@@ -16,11 +16,14 @@ from test_run import oratorio
 
 from oratorio.conformance import conformance
 from oratorio.launch.hosts import Host, mpiexec_command, run_ranks
+from oratorio_lab.bench import switches
+from oratorio_lab.bench.run import Settings, oratorio_library
 from oratorio_lab.nodes import Nodes, NoNodesError
 
 pytestmark = pytest.mark.skipif(not IS_BUILT, reason=NOT_BUILT)
 # MPICH 4 is left out: on several nodes it may hang in MPI_Finalize, even with its own MPI-IO.
 HOSTS = ["mpich5", "openmpi5", "openmpi4"]
+MIB = 1 << 20
 
 
 @pytest.fixture(scope="module")
@@ -72,6 +75,19 @@ def test_nodes_of_one_machine_are_detected_and_charged_for_their_messages(nodes,
     done = run_checked(job, 4, [program, tmp_path], preload=True, env=env, cwd=tmp_path, timeout_seconds=60)
     estimated = [float(ms) for ms in re.findall(r"list_io +([0-9.]+) ms", done.stderr)]
     assert estimated and all(2000 <= ms < 3000 for ms in estimated), done.stderr
+
+
+def test_aggregators_of_its_own_switch_keep_data_from_the_link(tmp_path):
+    """Four ranks have a MiB each. Two aggregators on the first switch get the 2 MiB of the other."""
+    host = host_or_skip("mpich5")
+    settings = Settings(host, (), (), 1, tmp_path, 90, library=oratorio_library())
+    blocks = ("array", {"dist": "block", "block": 1024, "bytes": MIB, "seed": 1})
+    try:
+        unknown, known = switches.measure_arms(settings, 4, 1, 0.001, {"blocks": blocks})
+    except NoNodesError as error:
+        pytest.skip(f"no nodes can be made here: {error}")
+    assert 2 * MIB < unknown.crossing[0] < 3 * MIB
+    assert known.crossing[0] < MIB
 
 
 class Cut:

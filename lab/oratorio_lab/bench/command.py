@@ -23,9 +23,11 @@ from oratorio_lab.bench import paced as bench_paced
 from oratorio_lab.bench import plot as bench_plot
 from oratorio_lab.bench import predict as bench_predict
 from oratorio_lab.bench import profile as bench_profile
+from oratorio_lab.bench import switches as bench_switches
 from oratorio_lab.bench.nodes import Job, nodes_for
 from oratorio_lab.bench.run import (
     DIRECTIONS,
+    LEAST_TIMEOUT,
     SECONDS_A_PASS,
     Run,
     Settings,
@@ -394,6 +396,50 @@ def _add_calls(parser: Parser) -> None:
     parser.set_defaults(does=_calls)
 
 
+def _switches(options: argparse.Namespace) -> int:
+    library = oratorio_library()
+    if library is None:
+        raise BenchError("the Oratorio library is not built, so there is no placement to measure")
+    host = find_mpi(options.mpi)
+    settings = Settings(host, (), (), 1, options.dir, LEAST_TIMEOUT, library=library)
+    build(host, lambda text: stderr.print(text, markup=False))
+    arms = bench_switches.measure_arms(settings, options.ranks, options.repeat, options.delay / 1e3)
+    title = (
+        f"{host.name}, {options.ranks} ranks on {bench_switches.NODES} nodes of two switches, "
+        f"{options.delay:g} ms between switches, medians of {options.repeat}"
+    )
+    stdout.print(bench_switches.table(arms, title))
+    return 0
+
+
+def _add_switches(parser: Parser) -> None:
+    add = parser.add_argument
+    add("--ranks", type=within(4), default=8, help="Ranks of the job; %(default)s if not given.")
+    add(
+        "--delay",
+        type=float,
+        default=1.0,
+        metavar="MS",
+        help="Milliseconds that messages between the switches take longer; %(default)s if not given.",
+    )
+    add(
+        "--repeat",
+        metavar="N",
+        type=within(1),
+        default=5,
+        help="Runs of each arm, interleaved; %(default)s if not given.",
+    )
+    add("--mpi", default="mpich", metavar="NAME", help="An MPI by its name in `oratorio info`.")
+    add(
+        "--dir",
+        type=Path,
+        default=SHARED_MEMORY,
+        metavar="FOLDER",
+        help="Folder of the test files; %(default)s if not given.",
+    )
+    parser.set_defaults(does=_switches)
+
+
 def _add_suite(parser: Parser) -> None:
     parser.add_argument("--workloads", help="Measure only these, such as tile,flash.")
     parser.add_argument(
@@ -471,6 +517,9 @@ def add_options(parser: Parser) -> None:
 
     add("list", "List the workloads and their parameters.").set_defaults(does=_list)
     _add_calls(add("calls", "Write small records one by one, and compute during a collective write."))
+    _add_switches(
+        add("switches", "Write on emulated nodes of two switches, placed by switch or not; needs root.")
+    )
     for workload in WORKLOADS.values():
         _add_workload(add(workload.name, workload.help), workload)
     _add_suite(add("suite", "Measure all workloads; E3SM's with the given maps, or else with made-up ones."))
