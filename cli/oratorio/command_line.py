@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The command line: the table of commands, the parser of their options, and one place that reports errors.
 
-The module of a command is imported only when the command is called, because `oratorio run` starts before
-every job. Everything here needs nothing but Python. A checkout has more commands, in the tables of
-`oratorio_lab.commands` and `oratorio_dev.commands`.
+A command's module is imported only when that command runs, because `oratorio run` precedes every job and
+must start quickly. This module needs only Python's standard library. A checkout has more commands, in the
+tables of `oratorio_lab.commands` and `oratorio_dev.commands`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from oratorio import __version__
 from oratorio.errors import CLOSED_PIPE, INTERRUPTED, REFUSED, OratorioError, tell
 from oratorio.paths import IS_INSTALLED
 
-FULL = (errno.ENOSPC, errno.EDQUOT, errno.EIO)  # errors of a standard output that is a file
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EIO)  # write errors of standard output that main() reports
 GROUPS = ("use", "inspect", "measure", "develop")  # the headings of `oratorio --help`
 
 
@@ -123,7 +123,7 @@ Oratorio: the MPI I/O chapter as a library of its own, over any MPI.
 `oratorio COMMAND --help` shows the options of a command, `oratorio --version` the version.
 """
 NEEDS_CHECKOUT = "A checkout has more commands: bench, simulate, and those that test Oratorio.\n"
-# Commands that an installation lacks although pages and messages name them -> why, and what to do.
+# Command that pages and messages name but an installation lacks -> why the installation lacks it.
 ONLY_IN_CHECKOUT = {
     "bench": "it builds a C++ program for each MPI; `oratorio compare` measures your own program",
     "simulate": "it builds a C++ program that makes the plans",
@@ -143,7 +143,7 @@ OLD_NAMES = {
 
 
 class _Renamed(argparse.Action):
-    """An old name of an option: prints the option's new name once, and then acts as that option."""
+    """The action of an option's old name: prints the new name once, and then acts as the option itself."""
 
     def __init__(self, option_strings: Sequence[str], dest: str, renamed: argparse.Action) -> None:
         del dest
@@ -155,7 +155,7 @@ class _Renamed(argparse.Action):
         self._has_warned = False
 
     def __call__(self, parser, namespace, values, option_string=None):
-        """Stores the values as the renamed option does."""
+        """Calls the renamed option's action; before the first call, prints the new name."""
         if not self._has_warned:
             new = self._renamed.option_strings[-1]
             tell(f"{option_string} is now called {new}; the old name will be removed")
@@ -171,7 +171,7 @@ class Parser(argparse.ArgumentParser):
         self.add_argument("-h", "--help", action="help", help="Show this help.")
 
     def add_argument(self, *names: str, **settings: Any) -> argparse.Action:
-        """Adds an option or argument as argparse does, and with an option its old names."""
+        """Adds an option or argument as argparse does, and the old names of an option."""
         added = super().add_argument(*names, **settings)
         for name in names:
             for old in OLD_NAMES.get(name, ()):
@@ -187,7 +187,7 @@ class _Job(argparse.Action):
     """Stores the words of a command to start, without a leading `--`."""
 
     def __call__(self, parser, namespace, values, option_string=None):
-        """Reports an error if there is no word although the command is required."""
+        """Stores the words. Reports an error if there are none although the command is required."""
         words = values[1:] if values[:1] == ["--"] else values
         if self.required and not words:
             parser.error("a command is missing: mpiexec -n 16 ./app")
@@ -195,14 +195,14 @@ class _Job(argparse.Action):
 
 
 def add_job(parser: Parser, text: str, dest: str = "command", is_required: bool = True) -> None:
-    """Adds the rest of the command line as a command to start; its own options are not parsed."""
+    """Adds an argument that takes the rest of the command line, options included, as a command to start."""
     parser.add_argument(
         dest, nargs=argparse.REMAINDER, action=_Job, metavar="COMMAND...", help=text
     ).required = is_required
 
 
 def add_compared(parser: Parser) -> None:
-    """Adds the option with the results of `compare`."""
+    """Adds the option `--compared`, which names a file of results of `oratorio compare`."""
     parser.add_argument(
         "--compared", type=Path, metavar="FILE.json",
         help="The output of `oratorio compare --json`, to show the host's own MPI-IO on the page.",
@@ -219,7 +219,7 @@ def add_method_and_hints(parser: Parser) -> None:
 
 
 def within(low: float, high: float = math.inf) -> Callable[[str], int]:
-    """Returns a type of options: an integer from `low` to `high`."""
+    """Returns a function for argparse that parses an integer from `low` to `high`."""
 
     def integer(text: str) -> int:
         value = int(text)
@@ -246,7 +246,7 @@ def tables() -> dict[str, dict[str, Command]]:
 
 
 def parser_of(name: str, command: Command) -> Parser:
-    """Returns the parser of a command. The manual page is generated from it, too."""
+    """Returns the parser of a command, from which the manual page is generated, too."""
     module, _, function = command.options.partition(":")
     parser = Parser(prog=f"oratorio {name}", description=command.help)
     getattr(importlib.import_module(module), function)(parser)
@@ -271,7 +271,8 @@ def overview() -> str:
 
 
 def _find(words: Sequence[str]) -> tuple[str, Command]:
-    """Returns the command that the words begin with; a name may have two words. Raises OratorioError."""
+    """Returns the name (one word or two) and the row of the command that the words begin with. Raises
+    OratorioError if there is no such command."""
     commands = {name: command for table in tables().values() for name, command in table.items()}
     for name in (" ".join(words[:2]), words[0]):
         if name in commands:
@@ -285,7 +286,8 @@ def _find(words: Sequence[str]) -> tuple[str, Command]:
 
 
 def call(words: Sequence[str]) -> int:
-    """Runs one command line and returns its exit code. A wrong option and --help raise SystemExit."""
+    """Runs one command line and returns its exit code. Raises SystemExit for a wrong option of a command,
+    and for a command's --help."""
     if list(words) == ["--version"]:
         print(f"oratorio {__version__}")
         return 0
@@ -304,7 +306,7 @@ def call(words: Sequence[str]) -> int:
 
 
 def _without_output(code: int) -> int:
-    """Redirects standard output to /dev/null, so that nothing more is written to it; returns the code."""
+    """Redirects standard output to /dev/null, so that Python's last flush can't fail; returns `code`."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return code
 

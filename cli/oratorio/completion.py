@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs `oratorio completion`: prints a shell's completion script, and what may follow an incomplete command
-line, for which the script asks.
+"""Runs `oratorio completion`, which prints a shell's completion script. The script calls the command again
+with an incomplete command line, to get an answer about the last word.
 
-The answer to the script has a kind in its first line:
-    words       one offer in each line that follows
-    command N   word N, from 0, begins a command that has completions of its own
-    files       names of files
+The first line of an answer is its kind:
+    words       each further line is a possible completion
+    command N   word N, counted from 0, begins another command, which the shell completes by its own rules
+    files       the shell completes names of files
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ def add_options(parser: Parser) -> None:
 
 
 def _words(begin: str, offers: Sequence[str]) -> list[str]:
-    """Returns the answer with those offers that begin with `begin`."""
+    """Returns an answer of the kind `words` with the offers that begin with `begin`."""
     return ["words", *(offer for offer in dict.fromkeys(offers) if offer.startswith(begin))]
 
 
@@ -154,7 +154,7 @@ def _option(options: Mapping[str, argparse.Action], current: str) -> list[str]:
 
 
 def _in_parser(parser: argparse.ArgumentParser, words: Sequence[str], first: int) -> list[str]:
-    """Returns the answer for the last word, where words before `first` select the parser."""
+    """Returns the answer for the last of `words`. The words before `first` selected `parser`."""
     options = {name: action for action in parser._actions for name in action.option_strings}
     arguments = [action for action in parser._actions if not action.option_strings]
     pending: argparse.Action | None = None  # the option whose value comes next
@@ -179,7 +179,7 @@ def _in_parser(parser: argparse.ArgumentParser, words: Sequence[str], first: int
 
 
 def answer(words: Sequence[str]) -> list[str]:
-    """Returns the lines of the answer that completes the last of the words after `oratorio`."""
+    """Returns the lines of the answer for the last of `words`, which are those after `oratorio`."""
     commands: dict[str, Command] = {}
     for table in command_line.tables().values():
         commands |= table
@@ -196,7 +196,7 @@ def answer(words: Sequence[str]) -> list[str]:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Prints the script, or the answer."""
+    """Prints the answer for an incomplete command line, or the script if there is none. Returns 0."""
     if options.words:
         print("\n".join(answer(options.words)))
     else:

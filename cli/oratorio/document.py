@@ -18,5 +18,5 @@ def add_json(parser: Parser) -> None:
 
 
 def print_document(command: str, **members: Any) -> None:
-    """Prints the document of a command."""
+    """Prints the JSON document of a command, with these members."""
     print(json.dumps({"schema": SCHEMA, "version": __version__, "command": command, **members}, indent=2))

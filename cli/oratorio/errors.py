@@ -7,7 +7,7 @@ import signal
 import sys
 from contextlib import suppress
 
-FAILED = 1  # the work is done, and found a failure
+FAILED = 1  # exit code of a command that did its work and found a failure
 REFUSED = 2  # exit code of a command that could not do its work
 TIMED_OUT = 124  # a program was ended at its time limit, as timeout(1) reports it
 NOT_EXECUTABLE, NOT_FOUND = 126, 127  # the exit codes of a shell for a command that can't be started
@@ -49,7 +49,7 @@ EXIT_CODES = {
 
 class OratorioError(Exception):
     """Raised if a command cannot do its work; the message is a sentence for the user that says why.
-    `exit_code` is by default that of the class."""
+    The argument `exit_code` replaces the exit code of the class."""
 
     exit_code = REFUSED
 

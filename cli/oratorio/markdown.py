@@ -12,7 +12,8 @@ def row(cells: Iterable[str]) -> str:
 
 
 def table(heads: Sequence[str], rows: Iterable[Iterable[str]], left: int | None = None) -> str:
-    """Returns a table, one line per row; columns after the first `left`, if given, are right-aligned."""
+    """Returns a table, one line per row. If `left` is given, all but the first `left` columns are
+    right-aligned."""
     rules = ["---" if left is None or column < left else "---:" for column in range(len(heads))]
     return "".join(f"{row(cells)}\n" for cells in (heads, rules, *rows))
 

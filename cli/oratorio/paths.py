@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parent
-# exists only in an installation; holds what the commands need in addition to the modules
+# A folder that only an installation has, with what the commands need in addition to the modules.
 INSTALLED = PACKAGE / "installed"
 IS_INSTALLED = INSTALLED.is_dir()
 

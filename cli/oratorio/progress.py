@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Writes a line from time to time that says how far a long command is."""
+"""Reports the progress of a long command, in a line from time to time."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from oratorio.quantity import left_text
 
 QUIET_SECONDS = 20  # seconds between two lines
 
-Tell = Callable[[float, str], None]  # share done, current step
+Tell = Callable[[float, str], None]  # called with the share done, 0 to 1, and the current step
 
 
 def lines(write: Callable[[str], None]) -> Tell:
-    """Returns a function to call with each step. It writes at most one line in QUIET_SECONDS."""
+    """Returns a function to call at each step, which passes `write` at most one line in QUIET_SECONDS."""
     start = last = time.monotonic()
 
     def tell(share: float, what: str) -> None:

@@ -22,8 +22,8 @@ def amount(count: float) -> str:
 
 
 def left_text(share: float, seconds: float) -> str:
-    """Returns an estimate of the remaining time after a share of the work took `seconds`, to append to a
-    line; empty at the beginning and in the last second."""
+    """Returns an estimate of the remaining time, to append to a line, if `share` of the work took `seconds`.
+    Empty if nothing is done yet, or if less than a second is left."""
     rest = seconds / share - seconds if share > 0 else 0
     if rest < 1:
         return ""

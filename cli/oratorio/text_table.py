@@ -7,7 +7,8 @@ from collections.abc import Container, Sequence
 
 
 def aligned(rows: Sequence[Sequence[str]], left: Container[int] = (0,)) -> list[str]:
-    """Returns a line for each row, with columns of equal width; those in `left` are left-aligned."""
+    """Returns a line for each row, padded so that columns line up. Columns in `left` are left-aligned, all
+    others right-aligned."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     lines = []
     for row in rows:

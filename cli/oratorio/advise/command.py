@@ -22,8 +22,8 @@ from oratorio.report.access_rules import RULES
 from oratorio.report.finding import Advice
 
 WIDTH = 100
-FILES_MOST = 5  # files with an estimate of their own
-SIEVED = 1.5  # bytes of storage calls for each byte of the program
+FILES_MOST = 5  # at most this many files are shown with estimates
+SIEVED = 1.5  # at least this many bytes of storage calls for each byte of the program count as sieving
 LEAST = 0.02  # advice about a smaller share of the time is left out
 
 
@@ -113,7 +113,8 @@ def _most(log: Log, file: FileFacts, posix: Sequence[Record]) -> str:
 
 
 def _sieved(file: FileFacts, posix: Sequence[Record]) -> str:
-    """Returns a sentence that says how much more than the program the storage calls moved, by sieving."""
+    """Returns a sentence that compares the bytes of the program and of the storage calls; empty without
+    sieving."""
     loaded, stored = (total(posix, f"POSIX_BYTES_{name}") for name in ("READ", "WRITTEN"))
     moved = {d: sum(s.moved for s in file.streams if s.direction == d) for d in ("read", "write")}
     if loaded + stored < SIEVED * sum(moved.values()):

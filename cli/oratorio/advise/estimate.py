@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Estimates what Oratorio would have made of a job's file accesses, from the job's Darshan log alone.
+"""Estimates how long a job's file accesses would have taken with Oratorio, from the job's Darshan log alone.
 
-The estimate is about storage calls. Collective accesses of Oratorio reach the storage as requests of up to
-REQUEST bytes, so their rate is taken to be that of the job's own large storage calls. Moving the data to the
-aggregators is added. The range comes from the spread of the large calls. What the log can't tell is not
-estimated: waiting for other ranks, which Darshan counts as time in MPI-IO, and contention.
+The estimate is the time of storage calls plus the time of moving the data to the aggregators. Collective
+accesses of Oratorio reach the storage as requests of up to REQUEST bytes, so the estimate assumes the rate of
+the job's own large storage calls. Its range comes from the spread of their rates and from EXCHANGE. It leaves
+out what the log can't tell: waiting for other ranks, which Darshan counts as time in MPI-IO, and contention.
 """
 
 from __future__ import annotations
@@ -101,8 +101,8 @@ def rate_of(samples: Sequence[float]) -> Rate | None:
 
 
 def _requests(segments: Sequence[Segment], moved: int) -> int:
-    """Returns the number of requests that moves the accesses of all ranks together. Where DXT recorded them,
-    adjacent ones are joined; without it they are taken to leave no holes."""
+    """Estimates the number of storage requests that the accesses of all ranks need together. Joins adjacent
+    and overlapping DXT segments; without DXT, assumes accesses without holes."""
     if not segments:
         return max(1, -(-moved // REQUEST))
     lengths, end = [], -1

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Reads a Darshan log into the facts that the rules need.
 
-Only `read` uses PyDarshan; everything else works on its records as plain values. A record has the number of
-its file, a rank (-1 where Darshan summed up all ranks), and counters by name. Darshan's times of a shared
+Only `read` and the functions that it calls use PyDarshan. A record has the path of its file, a rank
+(ALL_RANKS if Darshan summed up all ranks), and counters by name. Darshan's times of a shared
 record are sums over all ranks.
 """
 
@@ -143,15 +143,16 @@ def total(records: Iterable[Record], *counters: str) -> float:
 
 
 def _ranks(records: Sequence[Record], processes: int) -> int:
-    """Returns how many ranks accessed a file. A shared record does not tell how many, so it counts all."""
+    """Returns how many ranks accessed a file. A shared record does not say how many did, so all ranks
+    count."""
     return processes if any(r.rank == ALL_RANKS for r in records) else len({r.rank for r in records})
 
 
 def _split(records: Sequence[Record], collective: float, moved: float, accesses: float) -> float:
-    """Returns the bytes of collective accesses among all bytes moved.
+    """Estimates how many of the bytes moved belong to collective accesses, because Darshan has only one sum.
 
-    Darshan counts bytes together. If one of the four most frequent sizes occurs as often as there are
-    collective calls, that is their size; otherwise all accesses count as having the same size.
+    If one of the four most frequent sizes occurs as often as there are collective accesses, it is taken as
+    their size. Otherwise all accesses are taken to have the same size.
     """
     for record in records:
         for n in range(1, 5):
@@ -245,7 +246,7 @@ def _file(name: str, parts: _Parts, processes: int) -> FileFacts:
     repeated = read_by_several(((s.offset, s.length), s.rank, s) for s in small)
     stripe = int(max((record.get("POSIX_FILE_ALIGNMENT") for record in parts.posix), default=0))
     large, crossing = _large(parts.posix) if stripe >= STRIPE_LEAST else (0, 0)
-    # Only the first and the last stripe of an access are shared with another one.
+    # An access shares only its first and its last stripe with other accesses.
     moved = total(parts.posix, "POSIX_BYTES_READ", "POSIX_BYTES_WRITTEN")
     times = total(parts.posix, "POSIX_F_READ_TIME", "POSIX_F_WRITE_TIME")
     times *= min(1.0, 2 * stripe * crossing / moved) if moved else 0.0

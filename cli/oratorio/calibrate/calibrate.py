@@ -2,7 +2,8 @@
 """`oratorio calibrate`: measures the constants of the cost model (src/plan/costs.def) for this machine and
 the file system of a folder, and writes them where the library looks for them (src/bind/process.cpp).
 
-The measurements are in Oratorio's libraries (lab/calibrate), which a process of its own calls (child.py).
+The code that measures (lab/calibrate) is part of Oratorio's libraries. A separate process (child.py) loads a
+library and calls it.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ class Place:
 
     @property
     def names(self) -> tuple[str, str]:
-        """The files that the library reads, the more specific one first."""
+        """The names of the files of costs that the library reads, the more specific one first."""
         return names_of(self.machine, self.file_system)
 
 
@@ -62,13 +63,13 @@ class Constant:
 
 @dataclass
 class Found:
-    """The measured constants, and the reasons for which others were not measured."""
+    """The measured constants, and the reasons why other constants were not measured."""
 
     values: dict[str, float] = field(default_factory=dict)
     kept: dict[str, str] = field(default_factory=dict)
 
     def take(self, words: list[str]) -> None:
-        """Adds the result in a line that one of the measuring programs printed."""
+        """Adds the result in a line of a measurement's output, split into words. Ignores other lines."""
         if len(words) == 3 and words[0] == "measured":
             self.values[words[1]] = float(words[2])
         elif len(words) == 3 and words[0] == "kept":
@@ -76,11 +77,11 @@ class Found:
 
 
 def _command(*words: str | Path) -> list[str]:
-    """Returns the command that runs a command of the measurements that needs no MPI. Raises
-    CalibrateError."""
+    """Returns the command line that runs a command of lab/calibrate without MPI. Raises CalibrateError if no
+    library is built."""
     for flavour in FLAVOUR_NAMES:
         library = LIBRARIES / f"liboratorio-{flavour}.so"
-        if library.exists():  # each flavour's has them
+        if library.exists():  # the library of each flavour has these commands
             return [sys.executable, *map(str, (CHILD, library, *words))]
     raise CalibrateError(f"{LIBRARIES} has no library for any MPI")
 
@@ -106,7 +107,8 @@ def read_costs(file_system: str, text: str) -> tuple[dict[str, Constant], list[s
 
 
 def measure(folder: Path, quick: bool, told: Tell) -> Found:
-    """Measures all constants but those of messages."""
+    """Measures all constants except those of messages, and reports the progress to `told`. Raises
+    CalibrateError."""
     found = Found()
     words = ("measure", folder, *(["--quick"] if quick else []))
     command = ["timeout", "--foreground", str(LONGEST_SECONDS), *_command(*words)]
@@ -123,8 +125,8 @@ def measure(folder: Path, quick: bool, told: Tell) -> Found:
 
 
 def measure_messages(sender: Sender, quick: bool) -> Found:
-    """Measures messages between ranks of this MPI. If that fails, `kept` has the reason, and the constants
-    stay as they are."""
+    """Measures messages between ranks of the sender's MPI. A constant that could not be measured has the
+    reason in `kept` and no value."""
     found = Found()
     size = ("1048576", "1") if quick else ("67108864", "5")
     command = ["timeout", "--kill-after=10", str(LONGEST_SECONDS), *sender.command("messages", *size)]
@@ -185,7 +187,8 @@ def write_costs(path: Path, found: Found, meanings: Mapping[str, Constant]) -> N
 
 
 def keep_those_between_nodes(found: Found, file: Path) -> None:
-    """Keeps what an earlier calibration measured between nodes, if this one ran on a single node."""
+    """Adds to `found` each constant between nodes that it lacks and that an earlier calibration wrote to
+    `file`, because a calibration on a single node can't measure these constants."""
     try:
         lines = [line.partition("#")[0].split() for line in file.read_text().splitlines()]
     except OSError:
@@ -197,7 +200,8 @@ def keep_those_between_nodes(found: Found, file: Path) -> None:
 
 
 def measure_all(folder: Path, sender: Sender | None, quick: bool, told: Tell) -> Found:
-    """Measures all constants. Calls `told` with the progress. Raises CalibrateError."""
+    """Measures all constants, without a sender all except those of messages. Reports the progress to `told`.
+    Raises CalibrateError."""
     own = 1 - SHARE_OF_MESSAGES
     found = measure(folder, quick, lambda share, what: told(share * own, what))
     if sender is None:

@@ -21,8 +21,8 @@ def call(library: ctypes.CDLL, words: list[str]) -> int:
 
 
 def call_in_rank(names: list[str], words: list[str]) -> int:
-    """Runs a command between MPI_Init and MPI_Finalize. `names` are pairs: an MPI's library and Oratorio's
-    library for it."""
+    """Runs a command between MPI_Init and MPI_Finalize of the first MPI that can be loaded; returns 2 if
+    none can. `names` alternates between an MPI's library and Oratorio's library for that MPI."""
     problems = []
     for mpi_name, name in zip(names[::2], names[1::2]):  # noqa: B905  Python 3.9
         try:

@@ -32,18 +32,18 @@ class Sender:
 
     name: str
     launcher: tuple[str, ...]  # starts its ranks
-    flavours: tuple[str, ...]  # the flavours whose ranks the launcher can start; empty: any
+    flavours: tuple[str, ...]  # flavours of MPI that the launcher can start; empty: any
     prefix: Path  # folder of its installation
 
     def command(self, *words: str) -> list[str]:
-        """Returns the command that runs a command of the measurements in each rank."""
+        """Returns the command line that runs a command of lab/calibrate in each rank."""
         pairs = [str(name) for pair in libraries(self.prefix, self.flavours) for name in pair]
         return [*self.launcher, sys.executable, str(CHILD), "--ranks", *pairs, "--", *words]
 
 
 def libraries(prefix: Path, flavours: Sequence[str]) -> list[tuple[str, Path]]:
-    """Returns (library of an MPI, Oratorio's library for it) for all that may be there: first those below
-    `prefix`, then names that each rank's dynamic linker searches for."""
+    """Returns the pairs of libraries, an MPI's and Oratorio's for it, that a rank tries to load in turn:
+    first MPIs below `prefix`, then names that each rank's dynamic linker searches for."""
     rows = [
         (name, LIBRARIES / f"liboratorio-{flavour}.so")
         for flavour in flavours or FLAVOUR_NAMES
@@ -72,8 +72,9 @@ def _sender_by(launcher: Sequence[str], mpi: Host | None) -> Sender:
 
 
 def find_sender(mpi: str | None, launcher: Sequence[str]) -> Sender | None:
-    """Returns a sender for `launcher`, if it is not empty; else for the MPI named `mpi`, else for the first
-    MPI found, else for the mpiexec in PATH. Returns None if there is no MPI. Raises OratorioError."""
+    """Returns a sender for `launcher`; if `mpi` is given, its ranks load the MPI of that name. Without a
+    launcher, returns a sender for the MPI named `mpi`, else for the first MPI found, else for the mpiexec in
+    PATH, or None if there is no MPI. Raises OratorioError if the launcher or `mpi` does not exist."""
     host = find_mpi(mpi) if mpi else None
     if launcher:
         return _sender_by(launcher, host)

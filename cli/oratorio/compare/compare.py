@@ -83,8 +83,8 @@ def arms_of(asked: str | None, all_methods: bool) -> list[Arm]:
 
 
 def order_of(arms: Sequence[Arm], turn: int) -> list[Arm]:
-    """Returns the order of the arms in a turn, counted from 0. Each turn begins with a different arm; the
-    host is the very first."""
+    """Returns the order of the arms in a turn; turns count from 0. Each turn begins one arm later than the
+    turn before, and turn 0 begins with the first arm, the host."""
     first = turn % len(arms)
     return [*arms[first:], *arms[:first]]
 
@@ -189,14 +189,14 @@ def document_of(arms: Sequence[Arm], outputs: Outputs) -> dict[str, Any]:
 
 
 def unequal_of(arm: Arm, outputs: Outputs) -> dict[str, str]:
-    """Returns name -> how an output file of the arm differs from the host's, without those in which the
-    host's own runs differ."""
+    """Returns name -> how an output file of the arm differs from the host's, without files in which
+    the host's own runs differ."""
     return {name: how for name, how in arm.differing.items() if name not in outputs.unsteady}
 
 
 def exit_code_of(arms: Sequence[Arm], outputs: Outputs) -> int:
-    """Returns the exit code of the first arm of which a run failed; else FAILED if output files differ, or
-    0."""
+    """Returns the exit code of the first arm with a failed run. If no run failed, returns FAILED if output
+    files differ, else 0."""
     failed = next((arm.exit_code for arm in arms if arm.failed), 0)
     return failed or (FAILED if any(unequal_of(arm, outputs) for arm in arms) else 0)
 
@@ -235,8 +235,8 @@ class _Comparison:
     runs: int = 0
 
     def still_open(self) -> list[Arm]:
-        """Returns the arms that are to run in the next turn: those whose difference from the host is not yet
-        known, and the host if there is one."""
+        """Returns the arms that are to run in the next turn: those that may still turn out to differ from the
+        host, and the host itself, unless no other arm is left."""
         host = host_of(self.arms)
         others = [
             arm
@@ -279,8 +279,8 @@ def compare(
     arms: Sequence[Arm], words: Sequence[str], recorder: Recorder, rules: Rules, environ: Mapping[str, str],
     tell: Callable[[str], None] = lambda text: None,
 ) -> Outputs:  # fmt: skip
-    """Runs the arms in turns, each until its confidence interval and the host's separate, or the limits of
-    `rules` are reached. Returns what is known about output files.
+    """Runs the arms in turns. An arm runs until its confidence interval and the host's separate, or a limit
+    of `rules` is reached. Returns what is known about output files.
 
     Raises CompareError, with the program's exit code, if the program fails without Oratorio, and LaunchError
     before the first run if a hint is not key=value.

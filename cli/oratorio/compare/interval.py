@@ -34,8 +34,8 @@ def interval_of(times: Sequence[float]) -> Interval | None:
 def are_apart(one: Sequence[float], other: Sequence[float]) -> bool | None:
     """Returns whether the intervals of two series of times separate; None if one of them is unknown.
 
-    Of two equal programs that are compared after each of 3 to 10 runs, at most 3 % separate: checked by
-    simulation with log-normal and exponential noise and with outliers.
+    The intervals of two equal programs, compared after each of 3 to 10 runs, separate in at most 3 % of
+    comparisons: checked by simulation with log-normal and exponential noise and with outliers.
     """
     first, second = interval_of(one), interval_of(other)
     if first is None or second is None:

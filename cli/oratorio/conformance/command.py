@@ -17,7 +17,7 @@ from oratorio.conformance.conformance import BROKEN, OK, Outcome, Report
 from oratorio.quantity import left_text
 
 WIDTH = 110  # columns of the printed report
-LINE_WIDTH = 50  # columns of the line of progress, which covers a longer line before it
+LINE_WIDTH = 50  # the line of progress is padded to this width, to overwrite a longer line
 QUIET_SECONDS = 20  # seconds between two lines of progress that go to no terminal
 
 TITLES = {
@@ -97,7 +97,8 @@ def _section_key(outcome: Outcome) -> tuple[int, ...]:
 
 
 def lines_of(report: Report, with_all: bool) -> list[str]:
-    """Returns a line for each section, each followed by its rules, or by those that do not hold."""
+    """Returns a line for each section, followed by its rules, without `with_all` only by those that do not
+    hold."""
     lines = []
     for _, group in groupby(sorted(report.outcomes, key=_section_key), key=_section_key):
         outcomes = list(group)
@@ -147,15 +148,15 @@ def as_json(report: Report, with_oratorio: bool) -> str:
 
 
 class Progress:
-    """Shows the number of finished rules and the remaining time in one line of a terminal, elsewhere in a
-    line from time to time."""
+    """Shows the number of finished rules and the remaining time: in a terminal in one line, otherwise in a
+    new line every QUIET_SECONDS."""
 
     def __init__(self) -> None:
         self._done = self._total = 0
         self._begun = self._last = time.monotonic()
 
     def start(self, total: int) -> None:
-        """Takes the number of rules, when the first begins."""
+        """Starts the clock for `total` rules."""
         self._total = total
         self._begun = self._last = time.monotonic()
 

@@ -240,7 +240,8 @@ class Runner:
             self._advance(outcome)
 
     def _launch_once(self, left: dict[str, Rule]) -> None:
-        """Launches the program once for the rules in `left`, and removes those that got an outcome."""
+        """Launches the program once for the rules in `left`, and removes from `left` those that got an
+        outcome."""
         running, is_done, self._noise = None, False, []
         job = self._job(list(left))
         try:

@@ -18,7 +18,7 @@ from oratorio.machine.mounts import Mount, mount_of
 from oratorio.quantity import amount
 
 MIB = 1 << 20
-SHARED_LEAST = 16 * MIB  # less free space in /dev/shm is too little for the buffers of a few aggregators
+SHARED_LEAST = 16 * MIB  # with less free space, /dev/shm can't hold the buffers of a few aggregators
 SHARED_GOOD = 256 * MIB
 FREE_GOOD = 1 << 30
 UNLIMITED = resource.RLIM_INFINITY
@@ -56,7 +56,8 @@ BETWEEN_NODES = {
 
 
 def _reach(mount: Mount | None) -> list[Finding]:
-    """Reports what is known of locks between nodes, because one node cannot test whether others see them."""
+    """Reports what is known about locks between nodes, because doctor runs on one node and can't test whether
+    other nodes see its locks."""
     if mount is None or mount.has_locks_of_one_machine:
         return []
     known = BETWEEN_NODES.get(mount.kind)
@@ -81,7 +82,8 @@ def _mapping(descriptor: int) -> list[Finding]:
 
 
 def folder(where: Path, environ: Mapping[str, str], listed: str | None = None) -> list[Finding]:
-    """Reports what the library will find in a folder. `listed` replaces this machine's list of mounts."""
+    """Checks a folder: its file system, locks, mappings, free space and costs. `listed` replaces the text of
+    this machine's list of mounts."""
     if not where.is_dir():
         return [Finding(BAD, "folder", f"{where} is not a folder", "name one with --dir")]
     try:

@@ -69,7 +69,7 @@ def _version_of(mpiexec: Path) -> str:
 
 
 def _host(name: str, flavour: str, launcher: str, tools: tuple[str, ...], **more) -> Host | None:
-    """Returns a host if its tools (mpicc, mpicxx, mpiexec) all exist and it starts, else None."""
+    """Returns a host if its tools (mpicc, mpicxx, mpiexec) exist and its mpiexec starts, else None."""
     mpicc, mpicxx, mpiexec = (shutil.which(tool) for tool in tools)
     if not (mpicc and mpicxx and mpiexec):
         return None
@@ -127,7 +127,7 @@ def find_hosts() -> tuple[Host, ...]:
 
 
 def find_host(name: str) -> Host:
-    """Returns the host of that name. Raises HostError, which names all hosts."""
+    """Returns the host of that name. Raises HostError if there is none."""
     for host in find_hosts():
         if host.name == name:
             return host
@@ -135,7 +135,7 @@ def find_host(name: str) -> Host:
 
 
 def _host_in(prefix: Path) -> Host:
-    """Returns the MPI that is installed in a folder."""
+    """Returns the MPI that is installed in a folder. Raises HostError if there is none."""
     mpicc, mpicxx, mpiexec = (prefix / "bin" / tool for tool in ("mpicc", "mpicxx", "mpiexec"))
     if not (mpicxx.is_file() and mpiexec.is_file()):
         raise HostError(f"no bin/mpicxx and bin/mpiexec in {prefix}")
@@ -148,7 +148,7 @@ def _host_in(prefix: Path) -> Host:
 
 def find_mpi(name: str) -> Host:
     """Finds an MPI by the name of a host (`mpich5`), by the beginning of such a name (`mpich`), or by the
-    folder in which the MPI is installed."""
+    folder in which the MPI is installed. Raises HostError if there is none."""
     if "/" in name:
         return _host_in(Path(name).resolve())
     found = [host for host in find_hosts() if host.name.startswith(name)]
@@ -191,8 +191,8 @@ def yielding_library() -> Path | None:
 
 
 def _with_preloads(host: Host, variables: dict[str, str], preload: bool) -> dict[str, str]:
-    """Sets LD_PRELOAD to the caller's library, Oratorio if requested, and the library that makes the host
-    yield."""
+    """Returns the variables with LD_PRELOAD set to the caller's libraries, Oratorio if requested, and the
+    library that makes the host yield."""
     libraries = [variables["LD_PRELOAD"]] if variables.get("LD_PRELOAD") else []
     if preload:
         libraries.append(str(preloadable(preload_library())))
@@ -238,8 +238,8 @@ def run_ranks(
 ) -> subprocess.CompletedProcess[str]:
     """Runs a program to its end; captures stdout and stderr separately.
 
-    Raises subprocess.TimeoutExpired after the job was ended. timeout(1) ends the job, so the job stops at its
-    limit even if the calling process is gone.
+    Raises subprocess.TimeoutExpired if the job was ended at its time limit. timeout(1) ends the job, so the
+    job stops at the limit even if the calling process is gone.
     """
     command = [*mpiexec_command(host, ranks, preload, env), *map(str, program)]
     start = time.monotonic()

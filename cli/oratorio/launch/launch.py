@@ -29,7 +29,7 @@ GIO_REMEDY = (
 )
 # Open MPI 5 passes the variables of -x on to spawned processes only with this setting of its launcher.
 SPAWN_INHERITS = "PRTE_MCA_rmaps_default_inherit"
-# Programs that run a script; words after them aren't a command that they start.
+# Interpreters of scripts. The words after an interpreter name a script, not a program that it starts.
 INTERPRETER = re.compile(
     r"(python|pypy|sh|bash|dash|zsh|ksh|csh|tcsh|fish|perl|ruby|julia|node|java|octave|Rscript)[0-9.]*$"
 )
@@ -119,7 +119,8 @@ def _refuse_own_preload(command: Command) -> None:
 
 
 def _is_command(word: str) -> bool:
-    """Returns whether a word after an unknown command names a program: it has a path, or needs an MPI."""
+    """Returns whether a word after an unknown command names a program to start: an executable file that has a
+    path, is a Python or needs an MPI."""
     if not is_found(word):
         return False
     found = Path(shutil.which(word))
@@ -128,8 +129,8 @@ def _is_command(word: str) -> bool:
 
 def unknown_launcher(command: Command, needs: Needs | None) -> int | None:
     """Returns the index of the program that an unknown launcher seems to start; None if the command has a
-    known launcher or none. A program without an MPI that is followed by the path of another program counts as
-    a launcher."""
+    known launcher or none. A program without an MPI counts as a launcher if a word
+    after it is a program to start."""
     at = command.parts[0].program
     if command.launcher or at is None or needs is None:
         return None
@@ -220,7 +221,7 @@ def prepare(words: Sequence[str], variables: Mapping[str, str], environ: Mapping
         return Launch(list(command.words), {}, program, None, [_unloaded(command, place)])
     _verify(program, needs)
     warnings = _warnings(command, program, needs, environ)
-    # A variable that is set for the ranks replaces the one that stdbuf sets, so it has stdbuf's library, too.
+    # The value for the ranks replaces the LD_PRELOAD that stdbuf sets, so it includes stdbuf's library, too.
     own = [preloads_of(name) for name in command.names_of_wrappers() if WRAPPERS[name].preloads]
     before = {"LD_PRELOAD": ":".join([environ.get("LD_PRELOAD", ""), *own])}
     preload = preload_value(before, needs.profilers if needs else ())

@@ -41,7 +41,7 @@ def _options(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
-# A debugger runs the program by its exec-wrapper, so that breakpoints still refer to the program.
+# gdb sets the variables by its exec-wrapper, so that breakpoints still refer to the program and not to `env`.
 _GDB = _options(
     "-x -ex -iex -ix -command -init-command -eval-command -init-eval-command -cd -d -directory -c -core -s "
     "-symbols -e -exec -se -p -pid -t -tty -b -l -i -interpreter -D -data-directory"
@@ -83,7 +83,7 @@ class Launcher:
     paired: frozenset[str] = frozenset()  # options with two values
     is_repeated: bool = True  # each program of a `:` list needs the words of `forward`
     is_joined: bool = False  # all variables are in the value of one option, which ends at a comma
-    doubled: str = ""  # a character that stands for itself only if it is doubled
+    doubled: str = ""  # a character of values that must be doubled, because the launcher expands it
     flavours: tuple[str, ...] = ()  # the MPIs whose ranks it can start; empty: any MPI
 
 
@@ -140,7 +140,8 @@ _PALS = _options(
     "--procinfo-file --configfile --path --rlimits --label-format --exclude-hosts --pmi --fanout"
 )
 
-# In order of preference: of several families with a name, the first whose --version fits.
+# In order of preference: of several families with the same name, the first counts that has a matching
+# --version or no `says`.
 LAUNCHERS = (
     Launcher(
         "hydra", ("mpiexec", "mpirun"), "MPICH's or a derivative's", _HYDRA,

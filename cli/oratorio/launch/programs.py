@@ -48,16 +48,16 @@ def flavour_of_name(name: str) -> str | None:
 
 @cache
 def _loaded(file: Path) -> tuple[tuple[str, Path | None], ...]:
-    """Returns the name and path of each library that an ELF file loads, directly or through others; no path
-    where the library is missing. A single MPI and the libraries of PLAIN_NAMES are not followed. Raises
-    OSError and ValueError."""
+    """Returns the name and path (None: unknown) of each library that an ELF file loads, directly or through
+    others. Returns only the names in DT_NEEDED if these are a single MPI and libraries of PLAIN_NAMES, or if
+    the dynamic linker can't be started. Raises OSError and ValueError."""
     elf = Elf(file)
     direct = elf.needed()
     others = [name for name in direct if not PLAIN_NAMES.match(Path(name).name)]
     if not others or (len(others) == 1 and flavour_of_name(others[0])):
         return tuple((name, None) for name in direct)
     # Starts the dynamic linker as ldd does, but without a shell. (Its option `--list` would end at the first
-    # missing library.) Libraries have no linker of their own to start.
+    # missing library.) A library names no dynamic linker, so ldd lists what it loads.
     linker = elf.interpreter()
     command = [linker, file] if linker else ["ldd", file]
     try:
@@ -76,7 +76,7 @@ def _traced(line: str) -> tuple[str, Path | None]:
 
 
 def _neighbours(program: Path) -> tuple[Path, ...]:
-    """Returns the libraries that an ELF file loads, without MPIs."""
+    """Returns the paths of the libraries that an ELF file loads, without MPIs."""
     return tuple(path for name, path in _loaded(program) if path and not flavour_of_name(name))
 
 

@@ -19,7 +19,8 @@ UNSETS = ("-u", "--unset")
 
 @dataclass(frozen=True)
 class Part:
-    """One program of a command, as indices of words. A launcher has several programs in a `:` list."""
+    """One program of a command, as indices of words. A launcher may start several programs, separated by
+    `:`."""
 
     begin: int  # the first word of this part
     end: int  # the word after its last one
@@ -63,7 +64,8 @@ def _behind(words: Sequence[str], at: int, wrapper: Wrapper) -> int:
 
 
 def _past_wrappers(words: Sequence[str], at: int) -> tuple[int, tuple[int, ...]]:
-    """Returns the index of the first command from `at` on that isn't a wrapper, and those of the wrappers."""
+    """Returns the index of the first command from `at` on that isn't a wrapper, and the indices of the
+    wrappers before it."""
     wrappers = []
     while at < len(words) and (wrapper := WRAPPERS.get(Path(words[at]).name)):
         wrappers.append(at)
@@ -102,7 +104,8 @@ def parse(words: Sequence[str]) -> Command:
 
 
 def own_preload(command: Command) -> str | None:
-    """Returns the word in front of a program that sets LD_PRELOAD; it would replace Oratorio's value."""
+    """Returns the first word in front of a program that sets LD_PRELOAD, which would replace Oratorio's
+    value; None if no word does."""
     words = command.words
     for part in command.parts:
         for at in range(part.begin, part.end if part.program is None else part.program):
@@ -112,7 +115,8 @@ def own_preload(command: Command) -> str | None:
 
 
 def _before_programs(command: Command, variables: Mapping[str, str]) -> list[str]:
-    """Sets the variables in front of each program, after all wrappers."""
+    """Returns the words with the variables set in front of each program, after its wrappers, in the way that
+    the last wrapper requires."""
     assignments = ["env", *(f"{key}={value}" for key, value in variables.items())]
     words = list(command.words)
     for part in reversed(command.parts):
@@ -128,9 +132,9 @@ def _before_programs(command: Command, variables: Mapping[str, str]) -> list[str
 
 
 def _joined(command: Command, variables: Mapping[str, str], inherited: str) -> list[str]:
-    """Adds the variables to srun's --export. A comma ends a value there, so only LD_PRELOAD is written with
-    its value; srun takes the values of the others from its own environment. `inherited` is the value of
-    --export if a part of the command has none."""
+    """Returns the words with the variables added to srun's --export in each part. A comma ends a value there,
+    so only LD_PRELOAD is written with its value; srun takes the values of the other variables from its own
+    environment. A part without --export gets one that begins with `inherited`."""
     option = command.launcher.forward[0]
     own = [f"LD_PRELOAD={variables['LD_PRELOAD']}", *(key for key in variables if key != "LD_PRELOAD")]
     words = list(command.words)
@@ -152,7 +156,7 @@ def _joined(command: Command, variables: Mapping[str, str], inherited: str) -> l
 
 
 def _by_options(command: Command, variables: Mapping[str, str]) -> list[str]:
-    """Sets the variables by options of the launcher."""
+    """Returns the words with options of the launcher that set the variables."""
     launcher = command.launcher
     double = launcher.doubled
     options = []

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Preloaded if an MPI over UCX polls without ever releasing the processor (MPICH 4.0). After a poll
- * that found nothing it lets another rank run, so that more ranks than cores make progress. */
+/* A library to preload if an MPI over UCX polls without ever releasing the processor (MPICH 4.0).
+ * Yields the processor after each poll that found nothing, so that more ranks than cores make
+ * progress. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <sched.h>

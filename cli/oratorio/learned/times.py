@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reads the files of learned times, and says in words what is in them.
+"""Reads the files of learned times, and describes their contents in words.
 
 The format is that of src/plan/learning_text.hpp.
 """
@@ -109,7 +109,7 @@ def files_in(folder: Path | None) -> list[Path]:
 
 
 def kind_of(words: list[str]) -> Kind:
-    """Returns the kind of access of a line."""
+    """Parses the words of an `access` line after the first."""
     direction, *numbers = words
     ranks, with_data, nodes, quarters, piece, memory_piece, _, _, facts, system, _, accesses = map(
         int, numbers[:12]
@@ -122,7 +122,7 @@ def kind_of(words: list[str]) -> Kind:
 
 
 def arm_of(words: list[str]) -> Arm:
-    """Returns the arm of a line."""
+    """Parses the words of an `arm` line after the first."""
     method, aggregators, slots, domains, _, _, in_use, *seconds = words
     return Arm(method, int(aggregators), int(slots), domains, in_use == "1", [float(one) for one in seconds])
 
@@ -168,7 +168,8 @@ def lines_of(kind: Kind) -> list[str]:
 
 
 def exported(kinds: list[Kind]) -> str:
-    """Returns a file of hints (as ROMIO_HINTS names one) with the arm that most of the time went to."""
+    """Returns the text of a hints file (for ROMIO_HINTS) that requests the arm in use that took the most
+    time. Raises OratorioError if nothing has been learned."""
     by_time: dict[str, float] = {}
     hints: dict[str, dict[str, str]] = {}
     for kind in kinds:

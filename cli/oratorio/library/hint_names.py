@@ -32,13 +32,13 @@ def meant(word: str, known: tuple[str, ...]) -> str:
 
 
 def misspelt_hint(key: str) -> str:
-    """Returns a sentence that suggests the right key; empty if no key is near."""
+    """Returns a sentence that suggests the right key; empty if the key is known, or no known key is near."""
     instead = meant(key, hints())
     return f"hint {key} isn't known; did you mean {instead}?" if instead else ""
 
 
 def misspelt_variables(environ: Mapping[str, str]) -> list[str]:
-    """Returns a sentence for each misspelt variable."""
+    """Returns a sentence for each variable that seems to be a misspelt one of Oratorio."""
     found = []
     for name in sorted(environ):
         instead = meant(name, variables()) if name.upper().startswith("ORATORIO_") else ""

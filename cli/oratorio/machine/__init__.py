@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reads what is known of this machine: costs and mounts."""
+"""Reads what is known about this machine: costs, mounts and free space."""

@@ -24,7 +24,8 @@ def names_of(machine: str, file_system: str) -> tuple[str, str]:
 
 
 def in_force(env: Mapping[str, str], names: Sequence[str]) -> tuple[str, str]:
-    """Returns (text, path) of the first of these files that is not empty; empty if there is none."""
+    """Returns (text, path) of the first of these files of costs that is not empty; two empty strings if all
+    are empty or missing."""
     for name in names:
         file = costs_folder(env) / name
         try:
@@ -37,8 +38,8 @@ def in_force(env: Mapping[str, str], names: Sequence[str]) -> tuple[str, str]:
 
 
 def values_of(text: str) -> dict[str, float]:
-    """Returns name -> nanoseconds from the text of a file of costs. Leaves out lines that the library would
-    not read."""
+    """Returns name -> nanoseconds from the text of a file of costs. Leaves out lines and values that the
+    library would ignore."""
     values = {}
     for line in text.splitlines():
         words = line.partition("#")[0].split()

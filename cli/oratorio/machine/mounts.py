@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 LIST = Path("/proc/self/mountinfo")
-# The kernel's type of a file system -> the library's name (src/store/file_system_types.cpp). All others are
-# UFS.
+# The kernel's type of a file system -> the library's name (src/store/file_system_types.cpp). Types that
+# begin with fuse are FUSE, all others UFS.
 NAMES = {
     "nfs": "NFS", "nfs4": "NFS", "lustre": "LUSTRE", "gpfs": "GPFS", "xfs": "XFS", "tmpfs": "TMPFS",
     "panfs": "PANFS", "beegfs": "BEEGFS", "ceph": "CEPH",
@@ -40,18 +40,18 @@ class Mount:
 
     @property
     def has_locks_of_one_machine(self) -> bool:
-        """True if no other kernel has the file system mounted, so that its locks exclude everyone. With
-        hostfs, in user-mode Linux, processes of the host may use the files, too."""
+        """True if no other kernel mounts the file system, so that its locks exclude all other users of a
+        file. False for hostfs of user-mode Linux, because processes of the host may use the files."""
         return self.is_local and self.kind != "hostfs"
 
     @property
     def is_coherent(self) -> bool:
-        """True if what one client writes is visible to others at once."""
+        """True if what one client writes is visible to all other clients at once."""
         return self.is_local or self.kind in IN_STEP
 
 
 def _plain(text: str) -> str:
-    """Decodes the escapes of the kernel's lists."""
+    """Decodes the octal escapes of mountinfo(5)."""
     return re.sub(r"\\(\d{3})", lambda found: chr(int(found[1], 8)), text)
 
 
@@ -66,7 +66,8 @@ def mounts_of(text: str) -> list[Mount]:
 
 
 def mount_of(path: str | Path, listed: str | None = None) -> Mount | None:
-    """Returns the mount of a path, which may no longer exist; None if the mounts are unknown."""
+    """Returns the mount of a path, which need not exist; None if unknown. `listed` replaces the text of
+    LIST."""
     try:
         text = LIST.read_text() if listed is None else listed
     except OSError:

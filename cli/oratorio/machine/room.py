@@ -16,7 +16,7 @@ FULL = (errno.ENOSPC, errno.EDQUOT)
 
 def is_full(folder: Path) -> bool:
     """Returns whether an existing folder has no room: its file system is full, or the user's quota is used
-    up. Raises OSError if it can't be written to for another reason."""
+    up. Raises OSError if the folder can't be written to for another reason."""
     if shutil.disk_usage(folder).free < ROOM_BYTES:
         return True
     try:
@@ -41,6 +41,6 @@ def first_with_room(folders: Iterable[Path]) -> Path | None:
 
 
 def another_with_room() -> Path | None:
-    """Returns a folder to write to in place of a full one: the working directory, or that of temporary
-    files."""
+    """Returns a folder to write to in place of a full one: the working directory or that of temporary
+    files; None if neither has room."""
     return first_with_room([Path.cwd(), Path(tempfile.gettempdir())])

@@ -60,14 +60,14 @@ class FileFacts:
     ranks: int  # ranks that opened the file together
     streams: tuple[Stream, ...] = ()
     library: str = ""  # HDF5 or netCDF classic, as far as known
-    opens: int = 1  # of one rank
-    metadata_calls: int = 0  # opens, stats and seeks of all ranks
-    metadata_seconds: float = 0.0  # time in them, summed over all ranks
+    opens: int = 1  # opens by one rank
+    metadata_calls: int = 0  # opens, and calls such as stat, seek and set_view, of all ranks
+    metadata_seconds: float = 0.0  # time in opens, closes and these calls, summed over all ranks
     repeated_reads: int = 0  # small reads of bytes that another rank read, too
     repeated_seconds: float = 0.0
     stripe: int = 0  # bytes
     large: int = 0  # accesses of the storage that are large enough for stripes to matter
-    unaligned: int = 0  # those of them that do not begin at a stripe
+    unaligned: int = 0  # large accesses that do not begin at a stripe
     unaligned_seconds: float = 0.0
     # True if the program selected collective access in HDF5, None if this is not known.
     collective_selected: bool | None = None
@@ -89,7 +89,7 @@ class Balance:
     where: str  # the file's name, or "All files"
     rank: int
     moved: int  # bytes
-    typical_moved: float  # bytes of another rank: their median, or their mean where it is all that is known
+    typical_moved: float  # bytes of one other rank: the median, or the mean if only that is known
     seconds: float
     typical_seconds: float
 
@@ -104,12 +104,13 @@ class JobFacts:
     balances: tuple[Balance, ...] = ()
 
     def streams(self, is_collective: bool) -> list[tuple[FileFacts, Stream]]:
-        """Returns each stream of that kind, collective or independent, with its file."""
+        """Returns the collective or the independent streams, each with its file."""
         return [(f, s) for f in self.files for s in f.streams if s.is_collective == is_collective]
 
 
 def library_of(path: str) -> str:
-    """Returns which library's format a file has, from its first bytes; empty if that cannot be told."""
+    """Returns the name of the library that wrote a file, judged by the file's first bytes; empty if
+    unknown."""
     begin = b""
     with suppress(OSError), Path(path).open("rb") as file:
         begin = file.read(len(HDF5_MAGIC))
@@ -119,8 +120,8 @@ def library_of(path: str) -> str:
 
 
 def balances_of(where: str, moved: Mapping[int, int], seconds: Mapping[int, float]) -> list[Balance]:
-    """Compares the rank that moved most, and the slowest one, with the others; returns nothing for a single
-    rank."""
+    """Compares the rank that moved most, and the slowest rank, with all others; returns an empty list for a
+    single rank."""
     if len(moved) < 2:
         return []
     chosen = {max(moved, key=moved.__getitem__), max(moved, key=lambda rank: seconds.get(rank, 0.0))}
@@ -141,7 +142,8 @@ def _stream(group: Group) -> Stream:
 
 
 def read_by_several(reads: Iterable[tuple[tuple[int, int], int, Read]]) -> list[Read]:
-    """Returns the reads whose bytes several ranks read. Each read comes with its range and its rank."""
+    """Returns the reads of ranges that several ranks read. Each element of `reads` is a range, a rank and the
+    read."""
     ranks: dict[tuple[int, int], set[int]] = defaultdict(set)
     found: dict[tuple[int, int], list[Read]] = defaultdict(list)
     for extent, rank, read in reads:
@@ -162,7 +164,7 @@ def _open_close_seconds(files: list[File]) -> float:
 
 
 def _facts_of(files: list[File]) -> FileFacts:
-    """Returns the facts of all opens of one file."""
+    """Returns the facts of one file; `files` has a record for each of its opens."""
     first, accesses = files[0], [access for file in files for access in file.accesses]
     small = (a for a in accesses if _is_small_read(a))
     repeated = read_by_several((tuple(a.args["hull"]), a.process, a) for a in small)

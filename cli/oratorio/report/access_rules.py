@@ -13,10 +13,10 @@ from oratorio.quantity import amount
 from oratorio.report.access_facts import Balance, Dataset, FileFacts, JobFacts, Stream
 from oratorio.report.finding import KIB, LARGE, MANY_CALLS, NOTED, SMALL_PIECE, Advice
 
-SMALL_CALL = 64 * KIB  # bytes that take about as long to move as a collective call takes by itself
+SMALL_CALL = 64 * KIB  # moving this many bytes takes about as long as the overhead of a collective call
 DATA_LEAST = 1 << 20  # HDF5's metadata has fewer bytes
-UNEVEN = 4  # a rank is reported that moves this many times the bytes of another rank
-UNEVEN_TIME = 3  # a rank is reported that takes this many times the seconds of another rank
+UNEVEN = 4  # a rank that moves this many times the bytes of a typical rank is reported
+UNEVEN_TIME = 3  # a rank that takes this many times the seconds of a typical rank is reported
 OPENS_PER_SECOND = 10  # limit for one rank
 OPENS_PER_SECOND_OF_ALL = 1000  # limit for all ranks together
 
@@ -33,7 +33,7 @@ Part = TypeVar("Part", Stream, Dataset)
 
 
 def _costliest(found: Sequence[tuple[FileFacts, Part]]) -> tuple[FileFacts, Part, float]:
-    """Returns the part of a file that took longest, with its file, and the seconds of all parts found."""
+    """Returns the file and the part that took longest, and the seconds of all parts together."""
     file, part = max(found, key=lambda one: one[1].seconds)
     return file, part, sum(one.seconds for _, one in found)
 
@@ -137,7 +137,7 @@ def _is_slow(balance: Balance) -> bool:
 
 
 def uneven_time(job: JobFacts) -> Advice | None:
-    """Reports a rank that takes much longer than the others although it moves about as much."""
+    """Reports a rank that takes much longer than the others although it does not move much more."""
     found = [balance for balance in job.balances if _is_slow(balance)]
     if not found:
         return None
@@ -160,8 +160,8 @@ def uneven_time(job: JobFacts) -> Advice | None:
 
 
 def hdf5_independent(job: JobFacts) -> Advice | None:
-    """Reports HDF5 data that ranks access independently. HDF5 does so if it must convert types, even if the
-    program selected collective access."""
+    """Reports HDF5 data that ranks access independently. HDF5 makes independent accesses if it must convert
+    types, even if the program selected collective access."""
     found = [(file, stream) for file, stream in job.streams(False) if _is_independent_data(file, stream)]
     if not found:
         return None
@@ -218,7 +218,8 @@ def shared_chunks(job: JobFacts) -> Advice | None:
 
 
 def metadata(job: JobFacts) -> Advice | None:
-    """Reports metadata that takes a large part of a file's time, or that each rank reads for itself."""
+    """Reports metadata that takes a large part of a file's time, or many small reads of bytes that several
+    ranks read."""
     slow = [f for f in job.files if f.metadata_calls >= MANY_CALLS
             and f.metadata_seconds > LARGE * (f.metadata_seconds + f.seconds)]  # fmt: skip
     again = [file for file in job.files if file.repeated_reads >= MANY_CALLS]

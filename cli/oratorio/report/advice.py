@@ -2,8 +2,8 @@
 """Advice that would make a run faster, derived from its recording. docs/user/symptoms.md says the same in
 prose.
 
-A rule looks at a run and returns at most one piece of advice: what it sees and what to try. The rules that a
-Darshan log can serve, too, are in access_rules.py. Advice that concerns the most time comes first.
+A rule looks at a run and returns at most one piece of advice: what it sees and what to try. The rules that
+also work with a Darshan log are in access_rules.py. Advice that concerns the most time comes first.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from oratorio.report.facts import (
 from oratorio.report.finding import LARGE, MANY_CALLS, NOTED, SMALL_PIECE, Advice
 from oratorio.trace.trace import File
 
-WASTE = 2.0  # bytes loaded for each byte requested
+WASTE = 2.0  # reads that load more bytes than this for each requested byte are reported
 LEAST = 0.02
 # Phrases that are searched for in the output of ORATORIO_EXPLAIN.
 ASKED_BY_NAME = "requested by name"
@@ -194,8 +194,8 @@ def late_ranks(run: Run) -> Advice | None:
 
 
 def first_access(run: Run) -> Advice | None:
-    """Reports a first collective access to a file that takes much longer than the later ones, and how often
-    the file was opened."""
+    """Reports a first collective access to a file that takes much longer than the later accesses, and how
+    often the file was opened."""
     opens: dict[str, int] = defaultdict(int)
     for file in run.files:
         opens[file.path] += 1
@@ -269,7 +269,7 @@ def not_beside(run: Run) -> Advice | None:
 
 
 def crowded(run: Run) -> Advice | None:
-    """Reports more ranks than cores."""
+    """Reports nodes with more ranks than cores."""
     if run.ranks_per_node <= run.cores:
         return None
     return Advice(

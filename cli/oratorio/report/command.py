@@ -44,8 +44,8 @@ def add_options(parser: Parser) -> None:
 
 
 def _write(run: Run, out: Path) -> Path:
-    """Writes a page, in another folder if that is not possible in its own; returns its path. Raises
-    OratorioError."""
+    """Writes a page to `out`, or to another folder if `out` can't be written; returns the page's path.
+    Raises OratorioError if neither is possible."""
     try:
         page.write(run, out)
         return out
@@ -74,8 +74,8 @@ def _summarize(run: Run, out: Path) -> None:
 def run_and_report(
     options: argparse.Namespace, variables: Mapping[str, str], describe: Callable[[Launch], None]
 ) -> int:
-    """Runs the command and writes its page. Returns the command's own exit code, whatever becomes of the
-    page. Raises OratorioError if the command was not started."""
+    """Runs the command and writes a page about the run. Returns the command's own exit code, even if the
+    page can't be written. Raises OratorioError if the command was not started."""
     known = read_compared(options.compared) if options.compared else None
     recorder = run_recorder.Recorder(options.report.absolute().parent, os.environ)
     try:

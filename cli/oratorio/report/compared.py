@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reads what `oratorio compare --json` measured, so that a page shows the host's own MPI-IO next to
+"""Reads what `oratorio compare --json` measured, so that a page can show the host's own MPI-IO next to
 Oratorio."""
 
 from __future__ import annotations

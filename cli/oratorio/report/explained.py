@@ -56,7 +56,7 @@ class Striping:
     bytes: int
     targets: int
     proposed: int
-    command: str  # gives new files of a folder the proposed number, with the folder as last argument
+    command: str  # followed by a folder, gives new files there the proposed number
 
 
 @dataclass
@@ -75,8 +75,8 @@ class Explained:
 
 
 def objects_of(lines: str) -> Iterator[dict[str, Any]]:
-    """Yields the JSON object of each line. Any other line becomes a remark, except an empty line and the
-    first part of an object, which a full disk may have cut off."""
+    """Yields the object of each line that is a JSON object with a kind. Any other line becomes a remark,
+    except an empty line and the beginning of an object that a full disk cut off."""
     for line in lines.splitlines():
         try:
             said = json.loads(line)
@@ -108,7 +108,8 @@ def _decision(said: dict[str, Any]) -> Decision:
 
 
 def _count_again(said: dict[str, Any], decisions: list[Decision]) -> None:
-    # Each open numbers decisions from the start again, so the latest decision with this number counts.
+    # Each open of a file numbers its decisions from the start, so the latest decision with this number is
+    # meant.
     for decision in reversed(decisions):
         if decision.path == said["path"] and decision.number == said["number"]:
             decision.times += said["times"]
@@ -121,7 +122,7 @@ def _add_once(texts: list[str], text: str) -> None:
 
 
 def read(lines: str) -> Explained:
-    """Reads the lines of a file."""
+    """Parses the text of a file that ORATORIO_EXPLAIN wrote."""
     told = Explained()
     for said in objects_of(lines):
         kind = said["kind"]
@@ -146,5 +147,5 @@ def read(lines: str) -> Explained:
 
 
 def text_of(lines: str) -> str:
-    """Returns the text that each line has for people."""
+    """Returns the text for people that is in these lines, one line after the other."""
     return "".join(said["text"].rstrip("\n") + "\n" for said in objects_of(lines))

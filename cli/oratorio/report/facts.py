@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The data of one run: its trace and explanations, and the sums that a page or an advice needs."""
+"""The data of one run: its trace and explanations, and the sums that a page or a piece of advice needs."""
 
 from __future__ import annotations
 
@@ -78,8 +78,8 @@ def spent_by_process(files: Sequence[File]) -> dict[int, Spent]:
 
 @dataclass
 class Group:
-    """Accesses of the same kind and method: either collective ones of all ranks, from several calls, or
-    independent ones."""
+    """Accesses of the same kind and method: the collective accesses of all ranks in several calls, or
+    independent accesses."""
 
     name: str
     method: str
@@ -87,7 +87,7 @@ class Group:
 
     @property
     def calls(self) -> int:
-        """The number of calls of the rank that made most."""
+        """The largest number of calls of any rank."""
         made: dict[int, int] = defaultdict(int)
         for access in self.accesses:
             made[access.process] += 1
@@ -112,7 +112,7 @@ class Group:
 
     @property
     def seconds(self) -> float:
-        """The time of the rank that spent most."""
+        """The longest time that any rank spent in these accesses."""
         spent: dict[int, float] = defaultdict(float)
         for access in self.accesses:
             spent[access.process] += access.seconds
@@ -131,14 +131,15 @@ class Group:
 
 
 def likeness(path: str) -> str:
-    """Returns a key that is equal for files whose names differ only in numbers, such as one file for each
-    rank or each step."""
+    """Returns a key that is equal for paths that differ only in numbers, such as the paths of one file for
+    each rank or each step."""
     return re.sub(r"\d+", "#", path)
 
 
 def alike(files: Sequence[File]) -> list[list[File]]:
-    """Groups files that the page describes together, because their names differ only in numbers; groups with
-    the most time come first. A file that was opened again is in its group once more."""
+    """Groups files with accesses that the page describes together: they have the same number of ranks, and
+    their paths differ only in numbers. Groups with the most time come first. A file is in its group once
+    for each open."""
     found: dict[tuple[str, int], list[File]] = defaultdict(list)
     for file in files:
         if file.accesses:
@@ -208,8 +209,8 @@ class Run:
 
     @cached_property
     def call_seconds(self) -> dict[str, dict[int, float]]:
-        """Routine -> rank of MPI_COMM_WORLD -> seconds in its calls, for open, close and others that move no
-        data; empty if the trace has no calls."""
+        """Routine that moves no data, such as open -> rank of MPI_COMM_WORLD -> seconds that the rank spent
+        in it; empty if the trace has no calls."""
         return call_seconds(self.files)
 
     @property
@@ -219,7 +220,7 @@ class Run:
 
     @property
     def io_seconds(self) -> float:
-        """The time in accesses of the rank that spent most."""
+        """The longest time that any rank spent in accesses."""
         return max((spent.total for spent in self.processes.values()), default=0.0)
 
     @property
@@ -251,7 +252,7 @@ def library_name(file: File) -> str:
 
 @dataclass(frozen=True)
 class Limit:
-    """A run's rate compared with the machine's calibrated one, in bytes per second of one rank."""
+    """A run's rate and the machine's calibrated rate, in bytes per second of one rank."""
 
     what: str
     measured: float

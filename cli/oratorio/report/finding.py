@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A piece of advice, and the limits from which something is reported."""
+"""A piece of advice, and the thresholds of the rules that give advice."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ def page(title: str, *parts: str) -> str:
 
 
 def facts(pairs: Sequence[tuple[str, str]]) -> str:
-    """Returns a row of boxes with the most important figures."""
+    """Returns a row of boxes, one for each pair of a name and a value that is not empty."""
     boxes = "".join(f"<div><dt>{text(name)}<dd>{text(value)}</div>" for name, value in pairs if value)
     return f'<dl class="facts">{boxes}</dl>'
 
@@ -115,7 +115,7 @@ def table(
 
 def bar(name: str, spans: Sequence[tuple[str, float, float, str]], value: str) -> str:
     """Returns a line with a bar of spans: (colour's name, start, end, tooltip); start and end are shares of
-    its width."""
+    the bar's width."""
     drawn = "".join(
         f'<rect x="{100 * begin:.3f}%" width="{max(100 * (end - begin), 0.12):.3f}%" height="100%" '
         f'style="fill:var(--{color})"><title>{text(told)}</title></rect>'

@@ -295,7 +295,7 @@ def _why(run: Run) -> str:
         if key in known:
             known[key].times += decision.times
         else:
-            # A copy, because only the page adds up the times of equal decisions.
+            # A copy, because adding up `times` must not change the run's own decisions.
             known[key] = replace(decision)
     if not known:
         return (

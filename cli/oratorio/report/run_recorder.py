@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs a command with a trace and explanations, and reads them after it has ended."""
+"""Runs a command that records a trace and explanations, and reads both after the command has ended."""
 
 from __future__ import annotations
 
@@ -36,7 +36,8 @@ class RecordError(OratorioError):
 
 
 def _with_room(folder: Path) -> Path:
-    """Returns `folder`, or another one if it is full, and says so. Raises RecordError."""
+    """Returns `folder`, or with a message another folder if it is full. Raises RecordError if there is
+    none."""
     try:
         if not is_full(folder):
             return folder
@@ -53,8 +54,8 @@ def _with_room(folder: Path) -> Path:
 
 @contextmanager
 def _place(folder: Path) -> Iterator[Path]:
-    """Yields a new folder inside `folder`, which all nodes see, or in another one if that is full; removes
-    the new folder afterwards."""
+    """Yields a new folder inside `folder`, or inside another folder if `folder` is full, and removes the new
+    folder afterwards. All nodes must see it."""
     made = Path(tempfile.mkdtemp(prefix=".oratorio-", dir=_with_room(folder)))
     try:
         yield made
@@ -64,11 +65,12 @@ def _place(folder: Path) -> Iterator[Path]:
 
 @contextmanager
 def _signals_kept() -> Iterator[Callable[[Mapping[int, Handler]], None]]:
-    """Holds back signals until the job has started. Before that, they can neither be passed on to the job nor
-    end it.
+    """Holds back signals until the job has started, because before that they can neither be passed on to the
+    job nor end it.
 
-    `heard_by(handlers)` delivers signals, those held back first; a signal without an entry there keeps its
-    former handler. A signal that our parent made us ignore stays ignored, by the job, too.
+    Yields a function heard_by(handlers), which sets the handlers and then delivers the signals that were
+    held back. A signal without an entry in `handlers` gets its former handler back. A signal that was ignored
+    when this process started stays ignored, in the job, too.
     """
     early: list[int] = []
     numbers = [n for n in (*PASSED_ON, signal.SIGINT) if signal.getsignal(n) != signal.SIG_IGN]
@@ -106,7 +108,7 @@ def _end(job: subprocess.Popen) -> None:
 
 
 def _code(returned: int) -> int:
-    """Returns an exit code as a shell reports it."""
+    """Returns the exit code that a shell reports for a return code of Popen."""
     return 128 - returned if returned < 0 else returned
 
 
@@ -164,7 +166,8 @@ def read_run(trace_file: Path, explain_file: Path | None) -> Run:
 
 
 def _run_that_ended(trace_file: Path, is_new: bool, place: Path) -> Run:
-    """Reads what a run has left, whatever that is. An old trace is not read."""
+    """Reads what a run has left, complete or not. Reads the trace only if `is_new`: the run itself wrote
+    it."""
     run = Run([], _explained(place / EXPLAIN))
     try:
         # The library makes the file at the first close, and leaves it empty if it can't write to it.
@@ -196,7 +199,7 @@ class Recorder:
         """Runs a job with this process's terminal and signals; returns the run and its explanations. Calls
         `describe` before the job begins."""
         with _place(self._folder) as place:
-            # If the user set ORATORIO_TRACE, the trace is written to that file, and read there.
+            # If the user set ORATORIO_TRACE, the trace is written to that file and read from it.
             own = self._environ.get("ORATORIO_TRACE", "0")
             kept = {"0": None, "": None, "1": Path("oratorio-trace.json")}.get(own, Path(own))
             trace_file = kept or place / "trace.json"

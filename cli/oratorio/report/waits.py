@@ -13,7 +13,7 @@ from oratorio.trace.trace import Access, Call
 
 @dataclass
 class WaitedFor:
-    """What the other ranks waited for one rank; times are sums over these ranks, in seconds."""
+    """The waits of other ranks for one rank; times are sums over the waiting ranks, in seconds."""
 
     rank: int  # in MPI_COMM_WORLD
     late_calls: int = 0  # collective calls that it entered last, while others were already waiting
@@ -32,9 +32,9 @@ def _worked(access: Access) -> float:
 def _add_call(found: dict[int, WaitedFor], call: Sequence[Access]) -> None:
     """Adds the waits in one collective call.
 
-    From its own start to the start of the last rank, a rank waits for that one, but not longer than it was
-    idle, because not all methods wait. The rest of its idle time is spent waiting for ranks that work, and
-    is divided among them by the time that each worked.
+    A rank's wait for the last rank to enter lasts from its own start to that rank's start, but at most as
+    long as the rank was idle, because not all methods wait. The rest of its idle time counts as waiting for
+    ranks that work, and is divided among them in proportion to the time that each worked.
     """
     last = max(call, key=lambda access: access.begin)
     late, rest = {}, {}
@@ -47,7 +47,7 @@ def _add_call(found: dict[int, WaitedFor], call: Sequence[Access]) -> None:
         found[last.process].late_seconds += sum(late.values())
     work = {access.process: _worked(access) for access in call}
     whole = sum(work.values())
-    others = {rank: whole - own for rank, own in work.items()}  # the work of all ranks but this one
+    others = {rank: whole - own for rank, own in work.items()}  # rank -> work of all other ranks
     per_second = {rank: rest[rank] / others[rank] if others[rank] > 0 else 0.0 for rank in rest}
     sum_per_second = sum(per_second.values())
     for rank, own in work.items():
@@ -76,7 +76,8 @@ def busy_seconds(work: Iterable[Access | Call]) -> float:
 
 @dataclass(frozen=True)
 class Rate:
-    """The bytes that all ranks moved in one direction, and the time during which one of them did."""
+    """The bytes that all ranks moved in one direction, and the time during which at least one rank was in an
+    access of that direction."""
 
     bytes: int
     seconds: float

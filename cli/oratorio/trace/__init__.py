@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reads traces, and summarizes them in a table."""
+"""Reads traces, summarizes them in tables and draws them."""

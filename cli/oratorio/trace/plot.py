@@ -33,8 +33,8 @@ BARS_MOST = 20_000
 
 @cache
 def pyplot() -> ModuleType:
-    """Imports matplotlib only when something is drawn, because the import takes longer than a small run.
-    Raises OratorioError where it is not installed."""
+    """Returns matplotlib's pyplot, imported only when something is drawn, because the import takes longer
+    than a small run. Raises OratorioError if matplotlib is not installed."""
     try:
         import matplotlib as mpl  # noqa: PLC0415
     except ImportError:
@@ -51,7 +51,8 @@ def _bars(spans: Sequence[Span], name: str, begin: float) -> list[tuple[float, f
 
 
 def draw(file: File, out: Path) -> None:
-    """Draws the ranks of one file, from the first access to the last, in milliseconds."""
+    """Draws the first RANKS_MOST ranks of a file over time, as a picture in the file `out`. Raises TraceError
+    if the file has no access."""
     if not file.accesses:
         raise TraceError(f"{file.path}: there is no access to draw")
     plots = pyplot()

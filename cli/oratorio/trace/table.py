@@ -31,7 +31,7 @@ class Row:
 
     @property
     def calls(self) -> int:
-        """The number of accesses of the rank that made most."""
+        """The largest number of accesses of any rank."""
         made: dict[int, int] = defaultdict(int)
         for access in self.accesses:
             made[access.rank] += 1
@@ -47,7 +47,7 @@ class Row:
         return sum(access.args["moved"] for access in self.accesses)
 
     def most(self, name: str) -> float:
-        """Returns the seconds in spans of that name on the rank that spent most in them."""
+        """Returns the longest time, in seconds, that any rank spent in spans of that name."""
         spent: dict[int, float] = defaultdict(float)
         for access in self.accesses:
             spent[access.rank] += access.spent(name)
@@ -58,12 +58,12 @@ class Row:
 
 
 def method_of(access: Access) -> str:
-    """Returns the method that did the access."""
+    """Returns the method that did the access; "at once" if the access needed no method."""
     return access.args.get("method", "at once")
 
 
 def rows_of(file: File) -> list[Row]:
-    """Returns the rows in the order of their first start."""
+    """Returns the rows of a file's table, in the order in which their first accesses began."""
     groups: dict[tuple, list[Access]] = defaultdict(list)
     for access in file.accesses:
         direction = access.args["direction"]
@@ -97,12 +97,12 @@ def title_of(file: File) -> str:
 
 
 def columns_of(rows: Sequence[Row]) -> list[str]:
-    """Returns the columns that are always shown, and those for which some row has a time."""
+    """Returns the phases and details that are columns: those in ALWAYS, and those with a time in some row."""
     return [name for name in (*PHASES, *DETAILS) if name in ALWAYS or any(row.most(name) > 0 for row in rows)]
 
 
 def heads_of(rows: Sequence[Row]) -> list[str]:
-    """Returns the columns' names; times are in milliseconds."""
+    """Returns the names of all columns; the columns of phases and details are in milliseconds."""
     counts = ["calls", "MiB", "ms", "MiB/s", "rounds", "messages", "storage calls"]
     return ["access", "method", *counts, *(name.replace("_", " ") for name in columns_of(rows))]
 

@@ -17,17 +17,18 @@ from oratorio.errors import OratorioError
 from oratorio.machine.room import is_full
 
 VERSION = 1
-ROUTINES = ("open", "close", "set_view", "set_size", "preallocate", "sync")  # those that move no data
-SPANS = ("phase", "round", "detail")  # categories of the parts of an access; others are ignored
+ROUTINES = ("open", "close", "set_view", "set_size", "preallocate", "sync")  # routines that move no data
+SPANS = ("phase", "round", "detail")  # categories of events that are parts of an access
 
 
 class TraceError(OratorioError):
-    """Raised if a file isn't a trace or is incomplete; the message says which."""
+    """Raised if a trace is missing, unreadable or incomplete, or lacks what was requested; the message says
+    why."""
 
 
 @dataclass
 class Span:
-    """A part of an access's time, in seconds. The span of a message has no duration."""
+    """A part of an access; times are in seconds. The span of a message has no duration."""
 
     name: str
     category: str
@@ -87,7 +88,7 @@ class Call:
 
 @dataclass
 class File:
-    """What was recorded of a file from its open to its close."""
+    """The record of a file from one open to the matching close."""
 
     number: int
     args: dict[str, Any]
@@ -119,7 +120,8 @@ class File:
 
 
 def _why_cut(path: Path, otherwise: str) -> str:
-    """Returns why a trace is not whole."""
+    """Returns why a trace is incomplete: its folder is full, or if it has room now, `otherwise` or a disk
+    that was full then."""
     try:
         is_without_room = is_full(path.absolute().parent)
     except OSError:
@@ -225,8 +227,8 @@ def read(path: Path) -> list[File]:
 
 
 def files_named(files: Sequence[File], name: str | None) -> list[File]:
-    """Returns the files whose path contains `name`; all files without a name. Raises TraceError if there is
-    none."""
+    """Returns the files with `name` in their paths, or all files if `name` is None. Raises TraceError if
+    there is none."""
     found = [file for file in files if name is None or name in file.path]
     if not found:
         raise TraceError("the trace has no file" + (f" whose name has '{name}' in it" if name else ""))
@@ -234,8 +236,8 @@ def files_named(files: Sequence[File], name: str | None) -> list[File]:
 
 
 def call_seconds(files: Sequence[File]) -> dict[str, dict[int, float]]:
-    """Returns routine -> rank of MPI_COMM_WORLD -> the seconds in its calls. Routines come in the order of
-    ROUTINES; those that no rank called are left out."""
+    """Returns routine -> rank of MPI_COMM_WORLD -> the seconds that the rank spent in the routine. Routines
+    come in the order of ROUTINES; those that no rank called are left out."""
     found: dict[str, dict[int, float]] = {}
     for name in ROUTINES:
         spent: dict[int, float] = defaultdict(float)
