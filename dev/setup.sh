@@ -1,25 +1,25 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Brings the checkout into a runnable state; does nothing, quickly, where nothing is to be done.
+# Sets the checkout up so that it can run. Returns quickly if everything is set up already.
 #
 # usage: dev/setup.sh [--if-stale] STAGE...
-#   --if-stale nothing is done, and no lock taken, where the library is there and as new as its sources; where it is there
-#              and somebody else is building, it is used as it is
+#   --if-stale if the library is as new as its sources, or this user can't write here, does nothing and takes no lock;
+#              if another process is building, uses an existing library as it is
 #   base       Debian packages, .oratorio/venv (tools), .oratorio/mpich, .oratorio/openmpi
-#   extras     as root, what only few tests need: SimGrid, Slurm, Lmod, linters of packages
+#   extras     what only few tests need: linters of packages and, as root, SimGrid, Slurm, Lmod and others
 #   applications  as root, the applications of `neighbours` that the tests run
 #   tests      the Python programs of the tests: mpi4py, parallel h5py (built once, kept as a wheel)
 #   docs       Sphinx, which makes the site of the pages, in .oratorio/docs
 #   build      the library, in build/
 #   build-short  the library and the tests of the short test command, in build/
-#   build-jobs the library, the tests under mpiexec and the part plain of the others, in build/
+#   build-jobs the library, the tests under mpiexec and those of the part `plain`, in build/
 #   build-all  the library and all tests, in build/
 #   build-sanitize  the rooms that need no MPI and their tests with ASan and UBSan, in build-sanitize/
-#   build-thread    what threads meet in, and its tests, with ThreadSanitizer, in build-thread/
-#   build-thread-all  all tests of rooms that need no MPI, and one over MPICH with the library, with ThreadSanitizer
+#   build-thread    the tests of the part `thread`, with ThreadSanitizer, in build-thread/
+#   build-thread-all  all tests and the library over MPICH, with ThreadSanitizer, in build-thread/
 #   FOLDER:PROGRAM,...  these programs in a build folder, such as build:unit_plan_graph_test
 #
-# Everything it says goes to stderr; what the tools it calls say goes to .oratorio/setup.log.
+# Messages of this script go to stderr; the output of the tools that it calls goes to logs in .oratorio.
 set -euo pipefail
 root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd -P)
 private=$root/.oratorio
@@ -30,7 +30,7 @@ hdf5_lib=/usr/lib/$(uname -m)-linux-gnu/hdf5/mpich
 
 say() { printf 'oratorio: %s\n' "$*" >&2; }
 
-# step TEXT COMMAND...: runs the command into the log, telling how long it took.
+# step TEXT COMMAND...: runs the command with its output in the log, and prints how long it took. Exits if it fails.
 step() {
     local text=$1 start=$SECONDS status=0
     shift
@@ -45,12 +45,13 @@ step() {
     say "$text: done in $((SECONDS - start)) s"
 }
 
-# The key of a stage is what it was made from, and where: virtual environments can't be moved.
+# key_of FILE...: prints the key of a stage, a hash of the files that it was made from and of the checkout's path,
+# because virtual environments can't be moved.
 key_of() { { echo "$root"; cat "$@"; } | sha256sum | cut -d' ' -f1; }
 is_done() { [[ -f $private/stamp-$1 && $(<"$private/stamp-$1") == "$2" ]]; }
 mark_done() { echo "$2" >"$private/stamp-$1"; }
 
-# missing_packages LIST
+# missing_packages LIST: prints the packages in the file LIST that are not installed.
 missing_packages() {
     local package
     sed 's/#.*//' "$1" | while read -r package; do
@@ -59,7 +60,7 @@ missing_packages() {
     done
 }
 
-# Installs packages and starts no service that comes with one.
+# apt_install PACKAGE...: installs packages, without starting the services in them.
 apt_install() (
     policy=/usr/sbin/policy-rc.d
     if [[ ! -e $policy ]]; then
@@ -94,15 +95,15 @@ install_base_packages() {
 
 system_python() { [[ -x /usr/bin/python3 ]] && echo /usr/bin/python3 || command -v python3; }
 
-# new_environment FOLDER REQUIREMENTS
+# new_environment FOLDER REQUIREMENTS: makes a virtual environment, if it is missing, and installs the requirements.
 new_environment() {
     [[ -x $private/$1/bin/pip ]] || "$(system_python)" -m venv "$private/$1"
     "$private/$1/bin/pip" install --disable-pip-version-check --progress-bar off -r "$2"
 }
 
-# Debian's HDF5 wants MPICH by the name libmpich.so.12, mpi4py wants Debian's MPICH by the name
-# libmpi.so.12; both are the same ABI. The first link has to be beside the library: its RUNPATH is
-# relative to the folder it was found in.
+# Debian's HDF5 loads MPICH by the name libmpich.so.12, and mpi4py loads Debian's MPICH by the name libmpi.so.12; both
+# have the same ABI. The first link must be next to the library, because the library's RUNPATH is relative to the folder
+# in which it is found.
 link_mpich_names() {
     ln -sf libmpi.so.12 "$private/mpich/lib/libmpich.so.12"
     mkdir -p "$private/mpich4-compat"
@@ -121,12 +122,12 @@ stage_base() {
     mark_done base "$key"
 }
 
-# Tests that need what is missing are skipped, so only root installs it, and only on Debian.
+# Installs Debian packages only as root. Tests that need a missing package are skipped.
 stage_extras() {
     local packages=$root/dev/packages-debian-extras.txt list=$root/dev/requirements/extras.txt key missing=()
     key=$(key_of "${BASH_SOURCE[0]}" "$packages" "$list")
     is_done extras "$key" && return
-    # A failure here costs a few tests, which are skipped then, and not all of them. Each subshell keeps step's exit.
+    # A failure here only makes a few tests be skipped. The subshells keep the exit of step() from ending this script.
     (step "linters of packages" new_environment venv "$list") || return 0
     ! command -v dpkg-query >/dev/null || mapfile -t missing < <(missing_packages "$packages")
     if ((${#missing[@]} > 0 && EUID != 0)); then
@@ -137,7 +138,7 @@ stage_extras() {
     mark_done extras "$key"
 }
 
-# Each package alone, so that one that this system lacks costs only its own test.
+# Installs each package separately, so that a package that this system lacks only makes its own tests be skipped.
 stage_applications() {
     local list=$root/dev/packages-debian-applications.txt key package failed=0 missing=()
     key=$(key_of "${BASH_SOURCE[0]}" "$list")
@@ -153,14 +154,14 @@ stage_applications() {
     ((failed)) || mark_done applications "$key"
 }
 
-# Becomes pip, so that who starts it beside can end it.
+# Builds a wheel of h5py. Becomes pip, so that stage_tests(), which starts this function in the background, can end pip.
 build_h5py() {
     local bin=$private/mpich/bin
     PATH=$bin:$PATH CC=mpicc.mpich CFLAGS=-O1 HDF5_MPI=ON HDF5_LIBDIR=$hdf5_lib HDF5_INCLUDEDIR=$hdf5_include \
         exec "$bin/pip" wheel --no-deps --no-build-isolation --no-binary=h5py -w "$private/wheels" "$h5py"
 }
 
-tests_key="" # of a stage `tests` that has begun
+tests_key="" # the key of the stage `tests` between its beginning and finish_tests()
 h5py_job=""
 stage_tests() {
     local lists=("$root"/dev/requirements/tests-{mpich,openmpi}.txt) key
@@ -185,7 +186,7 @@ h5py_comes() {
     return "$status"
 }
 
-# The end of the stage, once all others are through: its compiler needs one core, and for minutes.
+# Ends the stage `tests`, after all other stages, because building h5py takes one core for minutes.
 finish_tests() {
     [[ -n $tests_key ]] || return 0
     [[ -z $h5py_job ]] || step "parallel h5py for MPICH" h5py_comes
@@ -203,23 +204,23 @@ stage_docs() {
     mark_done docs "$key"
 }
 
-# configure FOLDER
+# configure FOLDER: configures a build folder.
 configure() {
     local launcher=() level=-O1 options=(-DCMAKE_BUILD_TYPE=Debug)
     case $1 in
         build) options=() ;;
-        # The optimiser takes twice as long at -O1, and the tests hardly less.
+        # With -O1, compiling takes twice as long, and the tests are hardly faster.
         build-sanitize) level=-Og options+=(-DORATORIO_SANITIZE=ON -DORATORIO_MPI=OFF) ;;
-        # One build without precompiled headers and joined sources, which hide it where a source lacks an #include.
+        # One build has neither precompiled headers nor joined sources, which hide that a source lacks an #include.
         build-thread) options+=(-DORATORIO_SANITIZE=thread -DORATORIO_PCH=OFF -DORATORIO_UNITY=OFF) ;;
     esac
-    # Without this setting ccache keeps nothing that was compiled with precompiled headers.
+    # Without this setting, ccache does not cache what is compiled with precompiled headers.
     local words="env;CCACHE_SLOPPINESS=pch_defines,time_macros;ccache"
     command -v ccache >/dev/null && launcher=("-DCMAKE_CXX_COMPILER_LAUNCHER=$words" -DCMAKE_C_COMPILER_LAUNCHER=ccache)
     cmake -S "$root" -B "$root/$1" -G Ninja "${launcher[@]}" "-DCMAKE_CXX_FLAGS_DEBUG=$level -g1" "${options[@]}"
 }
 
-# Shows what goes through: in one line of a terminal, elsewhere a line now and then.
+# Shows the lines that it reads: in a terminal all in one place, otherwise a line of ninja's progress every 20 s.
 show_progress() {
     local line told=$SECONDS
     while IFS= read -r line; do
@@ -233,8 +234,8 @@ show_progress() {
     [[ ! -t 2 ]] || printf '\r\033[K' >&2
 }
 
-only_programs=false # a build after which the library may be older than its sources
-# build FOLDER TARGET...
+only_programs=false # true for a build that may leave the library older than its sources
+# build FOLDER TARGET...: builds the targets; first configures the folder if that was not done.
 build() {
     local folder=$1 start=$SECONDS output=$private/build.log
     shift
@@ -249,8 +250,8 @@ build() {
     grep -q 'no work to do' "$output" || say "building $folder/: done in $((SECONDS - start)) s"
 }
 
-# build_programs FOLDER PROGRAM,...: builds those of the programs that the folder has. An MPI may be missing here, and
-# some tests are never built with sanitizers.
+# build_programs FOLDER PROGRAM,...: builds those of the programs that are targets of the folder. Programs of a missing
+# MPI are no targets, nor are some tests in folders with sanitizers.
 build_programs() {
     local only_programs=true programs
     build "$1" build.ninja
@@ -258,11 +259,11 @@ build_programs() {
     ((${#programs[@]} == 0)) || build "$1" "${programs[@]}"
 }
 
-# made_for FOLDER: the checkout that a build folder configures and builds, whatever the folder is called now.
+# made_for FOLDER: prints the path of the checkout for which a build folder was configured.
 made_for() { sed -n 's/^CMAKE_HOME_DIRECTORY:INTERNAL=//p' "$1/CMakeCache.txt" 2>/dev/null; }
 
-# In a checkout that was moved or copied, environments would install into the one it came from, and build folders
-# configure it. They are made again.
+# Removes the virtual environments and build folders of a checkout that was moved or copied, because they would install
+# into the original checkout and build it.
 mend_place() {
     local place folder
     place=$(cat "$private/place" 2>/dev/null || made_for "$root/build" || true)
@@ -292,7 +293,7 @@ if [[ ${1:-} == --if-stale ]]; then
     shift
     if is_usable; then
         if_stale=true
-        # Who may not write here can't build either.
+        # A user who can't write here can't build either.
         if is_fresh || [[ ! -w $private ]]; then exit 0; fi
     fi
 fi

@@ -2,14 +2,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Checks rules of this code base that no compiler checks. Prints `file:line: complaint`; exit code 1 if any.
 
-- src/ is built in rooms: a file includes only the rooms that ROOMS allows its own.
+- src/ is divided into rooms, its folders: a file includes only headers of its own room and of the rooms that
+  ROOMS lists for it.
 - mpi.h and the names MPI_* and PMPI_* are for src/mpi and src/bind alone.
-- Files have at most 600 lines, C and C++ functions at most 60.
-- Descriptors of src/ are made as a Descriptor or a Socket, which are never 0, 1 or 2; no streams are opened.
+- Files have at most 600 lines, C and C++ functions at most 60; functions of src/ have at most 6
+  parameters, and abstract classes at most 8 virtual functions.
+- src/ gives each new file descriptor to a Descriptor or a Socket, which avoid 0, 1 and 2; it opens no
+  streams.
 - Messages of src/ go through base/standard_error.
 - Only the tables of parts (KIND_TABLES) ask which part a method has; other code asks for the part's facts.
-- No two types of the library have the same qualified name (one definition rule: the linker keeps the members
-  of one of them for both).
+- Only the collective helpers in VOUCHERS vouch for agreed values.
+- No two types of the library have the same qualified name (one definition rule: the linker would use the
+  members of one type for both).
+- Each source begins with the license.
 - A TODO names the issue it belongs to: TODO(#12).
 - Comments, and subjects of commits since 2026-11-26, avoid what wording.py lists.
 """
@@ -95,11 +100,11 @@ STANDARD_ERROR_FILES = {
 SUBJECTS_SINCE = "2026-11-26T22:00"
 TODO = re.compile(r"\b(TODO|FIXME|XXX)\b(?!\(#\d+\))")
 TYPE_OR_NAMESPACE = re.compile(r"\b(namespace|class|struct|union|enum|extern)\b")
-# The text that may stand between a function's parameters and its body.
 NAMESPACE = re.compile(r"(?:inline )?namespace ?([\w:]*) ?\{")
 TYPE = re.compile(
     r"(?:class|struct|union|enum(?: class)?)\b(?: \[\[\w+\]\])? (\w+)(?: final)?(?: ?: [^;]*)? ?\{"
 )
+# The text that may stand between a function's parameters and its body.
 FUNCTION_HEAD = re.compile(
     r"\)\s*((const|noexcept(\([^)]*\))?|override|final|mutable|&{1,2})\s*)*"
     r"(->[^;{}=]+|requires[^;{}]+|:[^:].*)?\s*$",
@@ -274,7 +279,7 @@ def parameters(head: str) -> int:
 
 
 def check_parameters(file: Path, text: str) -> Iterator[Complaint]:
-    """Limits the parameters of functions. Entry points are exempt, because the standard fixes their
+    """Limits the parameters of functions of src/. Entry points are exempt, because the standard fixes their
     parameters."""
     lines = without_literals(text).splitlines()
     for first, count in functions(text):
@@ -285,7 +290,7 @@ def check_parameters(file: Path, text: str) -> Iterator[Complaint]:
 
 
 def check_virtuals(file: Path, text: str) -> Iterator[Complaint]:
-    """Limits virtual functions of abstract classes, except for the two that represent an MPI and a file
+    """Limits virtual functions of abstract classes, except for WIDE, which represent an MPI and a file
     system."""
     plain = without_literals(text)
     for found in ABSTRACT.finditer(plain):
@@ -328,7 +333,8 @@ def check_subjects(subjects: list[str]) -> Iterator[str]:
 
 
 def recent_subjects() -> list[str]:
-    """Returns the subjects of commits since the rules for them; none outside a git checkout."""
+    """Returns the subjects of commits since SUBJECTS_SINCE, the time of the rules for subjects; none outside
+    a git checkout."""
     words = ["git", "-C", ROOT, "log", "--no-merges", "--since", SUBJECTS_SINCE, "--format=%s"]
     try:
         return subprocess.run(words, capture_output=True, text=True, check=True).stdout.splitlines()
@@ -337,7 +343,8 @@ def recent_subjects() -> list[str]:
 
 
 def types_of(text: str) -> Iterator[tuple[int, str]]:
-    """Returns each type that a file defines outside anonymous namespaces: its line and its qualified name."""
+    """Yields (line, qualified name) of each type that a file defines in a namespace, but not in an anonymous
+    one or in another type."""
     namespaces: list[str] = []
     for number, line in enumerate(text.splitlines(), 1):
         if opened := NAMESPACE.match(line):
@@ -359,7 +366,7 @@ def check_types(files: list[tuple[Path, str]]) -> Iterator[Complaint]:
 
 
 def check(file: Path, text: str) -> list[Complaint]:
-    """Returns all complaints about one file, given relative to the root."""
+    """Returns all complaints about one file except a missing license; `file` is relative to the root."""
     found = [*check_sizes(file, text), *check_todos(file, text)]
     if file.suffix in CXX_SUFFIXES | {".py"}:
         found += check_wording(file, text)
@@ -372,7 +379,7 @@ def check(file: Path, text: str) -> list[Complaint]:
 
 
 def check_whole(file: Path, text: str) -> list[Complaint]:
-    """Returns all complaints about one whole file: those of check(), and that of a missing license."""
+    """Returns all complaints about one file: those of check(), and that of a missing license."""
     return [*check_license(file, text), *check(file, text)]
 
 

@@ -189,7 +189,7 @@ def declarations(procedures):
 
 
 def fortran_names(procedure):
-    """Returns the spellings that a Fortran compiler or Open MPI's own modules may use."""
+    """Returns the spellings that a Fortran compiler, or the modules of Open MPI and MPICH, may use."""
     stem = procedure.name.rstrip("_")
     spellings = [stem, stem + "_", stem + "__", stem.upper()]
     names = spellings + ["p" + name for name in spellings[:3]] + ["P" + stem.upper()]
@@ -301,7 +301,7 @@ def main():
         }
         for name, text in outputs.items():
             file = options.out / name
-            if not file.exists() or file.read_text() != text:  # spares a build of everything that includes it
+            if not file.exists() or file.read_text() != text:  # spares a rebuild of all that includes it
                 file.write_text(text)
 
 

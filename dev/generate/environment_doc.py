@@ -24,7 +24,8 @@ def marked(text):
 
 
 def cells(row):
-    """Returns the cells of a variable: its name, ours and the effect."""
+    """Returns the cells of a variable: its name, the implementation it is from, Oratorio's counterpart and the
+    effect."""
     effect = marked(row["effect"])
     return [
         f"`{row['name']}`",

@@ -2,8 +2,8 @@
 """`oratorio fuzz`: feeds arbitrary bytes to the code that reads foreign bytes, with libFuzzer.
 
 Each tests/fuzz/NAME.cpp but replay.cpp is a target. Targets are built with clang and its sanitizers in
-build-fuzz/. out/fuzz/NAME/inputs has the inputs that reached new code; inputs that failed are next to that
-folder.
+build-fuzz/. out/fuzz/NAME/inputs has the inputs that reached new code; inputs that failed are in
+out/fuzz/NAME.
 """
 
 import argparse
@@ -124,7 +124,8 @@ def attack(target: str, seconds: int) -> Found:
 
 
 def keep(target: str) -> int:
-    """Adds inputs that reach new code to the corpus in the sources; returns their number.
+    """Adds inputs that reach new code to the corpus in the sources, up to FILES_MOST files; returns their
+    number.
 
     The merge writes the inputs that reach most code first, so the oldest files are added first.
     """
@@ -143,7 +144,8 @@ def keep(target: str) -> int:
 
 
 def run(names: Sequence[str], seconds: int, jobs: int | None, keeps: bool) -> bool:
-    """Fuzzes these targets; returns whether all are free of failures."""
+    """Fuzzes these targets; returns whether no failure was found. With `keeps`, adds inputs to the
+    corpora."""
     console = Console(highlight=False)
     console.print(f"building {', '.join(names)} ...")
     build(names)

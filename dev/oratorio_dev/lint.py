@@ -42,7 +42,7 @@ def outcomes(fix: bool = False) -> dict[str, str]:
 
 
 def run(fix: bool) -> bool:
-    """Prints one line per check, with its complaints below; returns whether there are none."""
+    """Prints one line per check, with its complaints below; returns whether no check complained."""
     console = Console(highlight=False)
     found = outcomes(fix)
     for name, complaints in found.items():

@@ -2,8 +2,8 @@
 """`oratorio mutations`: tests whether the oracle notices deliberate faults in the library.
 
 A copy of the sources is built with one mutation of tests/oracle/mutations.toml after the other. A mutation is
-killed by the first seed that fails with the mutation and passes without it. Seeds count from 1, so the seed's
-number says how many programs that took.
+killed if the first seed that fails with the mutation passes without it. Seeds count from 1, so the seed's
+number says how many programs it took to notice the fault.
 """
 
 import shutil
@@ -99,8 +99,8 @@ class Bench:
         return subprocess.run(command, stdout=subprocess.DEVNULL, check=False).returncode == 0
 
     def failure(self, program: Path, options: tuple[str, ...], seeds: range) -> tuple[int | None, str]:
-        """Returns the first seed that fails and its kind, or (None, how the program ended) if it ended
-        abnormally."""
+        """Returns the first seed that fails and the kind of failure. If no seed is reported as failed,
+        returns None and how the program ended, empty for exit code 0."""
         command = [program, "--first", str(seeds.start), "--count", str(len(seeds)), "--no-shrink", "--list"]
         try:
             done = subprocess.run(
@@ -159,7 +159,8 @@ def row(found: Found) -> str:
 
 
 def run(seeds: int, match: str | None) -> bool:
-    """Prints the table; returns whether all mutations that apply were found."""
+    """Prints the table; returns whether every mutation tried was killed or made the program crash. Tries only
+    those with `match` in their name, if it is given."""
     console = Console(highlight=False)
     bench = Bench(seeds)
     bench.prepare()

@@ -24,7 +24,7 @@ from oratorio_lab import building
 
 TARGET = "oracle_soak"
 QUIET_SECONDS = 10  # seconds between two lines of progress
-# Options without a value that the soak program has, too.
+# Options without a value, which are passed on to the soak program.
 SWITCHES = {
     "faults": "Make a storage request fail, or memory run out, in some programs.",
     "scarce": "Make memory run out in all programs.",

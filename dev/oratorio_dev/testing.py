@@ -142,7 +142,7 @@ def _with_progress(console: Console, name: str, part: Part, match: str | None) -
 
 
 def _untold(share: float, name: str) -> None:
-    """Ignores the progress of the part that runs beside the others, because only the others' is shown."""
+    """Ignores the progress of the part that runs in parallel; only that of the other parts is shown."""
 
 
 def _print_part(console: Console, part: str, outcome: Outcome) -> None:
@@ -179,8 +179,8 @@ def run(parts: Mapping[str, Part], match: str | None = None) -> bool:
 
 
 def lines_of_skips(outcomes: Mapping[str, Outcome]) -> list[str]:
-    """Returns a line for each reason, with the number of tests that were skipped for it and the name of
-    one."""
+    """Returns a line for each reason, with the number of tests that were skipped for that reason and the name
+    of one of them."""
     tests: dict[str, list[str]] = {}
     for part, outcome in outcomes.items():
         for test, reason in outcome.skips:

@@ -20,7 +20,7 @@ from oratorio.paths import BUILD, ROOT
 from oratorio_dev.testing_parts import MACHINES, PARTS, SHORT, SITE, parts_of
 
 TESTS = ROOT / "tests"
-# Sources whose words appear in values of parameters: names of methods, of workloads and of MPIs.
+# Sources of words in the values of tests' parameters: names of methods, of workloads and of MPIs.
 SHARED = ("cli/oratorio/library/description.json", "cli/oratorio/launch/hosts.py")
 # What tests under mpiexec load besides their own program.
 LIBRARIES = ("oratorio", "oratorio-mpich", "oratorio-ompi", "oratorio-abi", "oratorio_yielding")
@@ -39,7 +39,7 @@ class Group:
 
     name: str  # the program, or the file relative to the root; "" for tests whose program is not known
     tests: Collection[str]
-    # The text whose words appear in the names of further tests; empty if `tests` has all names.
+    # Text with words that the names of further tests may have; empty if `tests` has all names.
     open_ended: str = ""
 
 
@@ -80,7 +80,8 @@ def _program(name: str, prefix: str, *files: Path) -> Group:
 
 
 def _example() -> Group:
-    """Returns the tests of the method that a page adds, among them those of the engine."""
+    """Returns the tests of the example method, which a page of the documentation adds, among them the
+    engine's tests with that method."""
     engine = _names_in(_text(TESTS / "sim/engine_test.cpp"), "example.")
     of_method = {re.sub(r"/\w+$", "/descending", name) for name in engine if "/" in name}
     own = _program("example_method", "example.", *TESTS.glob("example/*_test.cpp"))
@@ -160,7 +161,8 @@ def _in_expression(names: str, text: str) -> bool:
 
 
 def _matcher(part: str, names: str) -> Callable[[str], bool]:
-    """Returns a function that says whether a test's name matches, as the part's runner would."""
+    """Returns a function that says whether a test's name matches, as the part's runner would. All names match
+    an expression that this module can't judge."""
     if part in ("tools", "programs", "machines"):
         if re.search(r"\bnot\b", names):
             return lambda name: True
@@ -172,9 +174,9 @@ def _matcher(part: str, names: str) -> Callable[[str], bool]:
 
 
 def matching(parts: Iterable[str], names: str, is_short: bool) -> dict[str, list[Group]]:
-    """Returns part -> its groups that have tests of these names, without parts that have none. Where no
-    known name matches, these are the groups whose sources have all words of `names`, because the value of a
-    parameter may be made of them. Raises OratorioError if there is none."""
+    """Returns part -> its groups that have tests of these names, without parts that have none. If no
+    known name matches, returns the groups with sources that have all words of `names`, because the value of
+    a parameter may consist of these words. Raises OratorioError if there is no such group."""
     groups = {part: groups_of(part, is_short) for part in parts}
     found = {
         part: [group for group in known if any(map(_matcher(part, names), group.tests))]

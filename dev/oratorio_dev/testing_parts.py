@@ -19,8 +19,8 @@ CORES = os.cpu_count() or 1
 # The number of files of tests/programs that run at the same time. It is small, because each test may start
 # several ranks.
 FILES_AT_ONCE = min(4, CORES)
-# Options of pytest-xdist. A test that hangs ends its process of pytest, and a new process would only run the
-# same test again.
+# Options of pytest-xdist. A process of pytest that a hanging test ended is not restarted, because a new
+# process would only run the same test again.
 DIVIDED = ("--dist", "loadfile", "--max-worker-restart=0")
 
 # The folder of the build with ThreadSanitizer. Its target thread_tests builds those tests that the part
@@ -96,7 +96,7 @@ PARTS: dict[str, Part] = {
 }
 
 # The short command runs the tests that find most faults. Those under mpiexec are marked by SHORT in
-# tests/mpi, programs by @pytest.mark.short in tests/programs.
+# tests/mpi, Python tests of tests/programs by @pytest.mark.short.
 SHORT: dict[str, Part] = {
     "lint": PARTS["lint"],
     "tools": Part(_pytest("tests/tools", f"--ignore={SITE}"), fewest=600),

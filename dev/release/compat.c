@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Functions that libstdc++ and our objects, compiled against a newer glibc, use and glibc 2.28
- * lacks.
+/* Functions that glibc 2.28 lacks. libstdc++ and our objects use them, because they are compiled
+ * against a newer glibc.
  *
- * Linked into the portable libraries only (cmake/portable.cmake), and hidden there. */
+ * This file is linked only into the portable libraries (cmake/portable.cmake), which hide its
+ * functions. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>
@@ -15,8 +16,8 @@
 
 #define HIDDEN __attribute__((visibility("hidden")))
 enum { NANOSECONDS = 1000000000 };
-/* The version of struct stat that these functions request. glibc returns an error for another
- * one. */
+/* The version of struct stat that stat, lstat and fstat below request. glibc returns an error for
+ * any other version. */
 #if defined(__x86_64__)
 enum { STAT_VERSION = 1 };
 #elif defined(__aarch64__)
@@ -64,8 +65,8 @@ HIDDEN uint32_t arc4random(void) {
 
 typedef int ClockWait(pthread_cond_t*, pthread_mutex_t*, clockid_t, const struct timespec*);
 
-/* Waits until a time of a given clock, as pthread_cond_clockwait does, which exists since glibc
- * 2.30. The older wait takes only the time of day. */
+/* Waits until a time of `clock`, as pthread_cond_clockwait of glibc 2.30 does, by
+ * pthread_cond_timedwait, which takes only the time of day. */
 static int wait_by_time_of_day(pthread_cond_t* condition, pthread_mutex_t* mutex, clockid_t clock,
                                const struct timespec* until) {
     struct timespec now, today;

@@ -4,7 +4,8 @@
 
 usage: package.py [--libraries PATH] FOLDER
 
-Replaces FOLDER/oratorio. PATH leads from there to the libraries. `cmake --install` and the wheel use this.
+Replaces FOLDER/oratorio. PATH is the path of the libraries, relative to FOLDER/oratorio. Used by
+`cmake --install` and for the wheel.
 """
 
 import argparse
@@ -17,7 +18,8 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def lay_out(folder: Path, libraries: str) -> Path:
-    """Replaces folder/oratorio by a new package and returns it."""
+    """Replaces folder/oratorio by a new package and returns the package's path. `libraries` is the path of
+    the libraries, relative to the package."""
     package = folder / "oratorio"
     shutil.rmtree(package, ignore_errors=True)
     installed = package / "installed"

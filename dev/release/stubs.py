@@ -4,8 +4,8 @@
 
 usage: stubs.py TABLE --cc COMPILER --out FOLDER
 
-A line of the table is `library version symbol...`. Code that uses a name which that glibc lacks fails at the
-link with "undefined reference"; the remedy is a definition in compat.c.
+A line of the table is `library version symbol...`. Code that uses a name outside the table fails to link,
+with "undefined reference"; the remedy is a definition in compat.c.
 """
 
 import argparse

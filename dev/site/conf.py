@@ -47,7 +47,7 @@ SECTION = re.compile(r"^\*\*(.+)\*\*$")
 PAGE = re.compile(r"\]\(([\w./-]+)\.md\)")
 # Pages that list pages by links. The site gets a hidden copy of each list, for its navigation.
 INDEXES = ("docs/research/README", "docs/research/results/README", "docs/internals/README", "src/README")
-# The page whose sections are sections of the navigation, too, so that users see their pages by subject.
+# The page with sections that are sections of the navigation, too, so that users see their pages by subject.
 GROUPED = "docs/user/README"
 # Pages to which the site adds a list of all other pages of their folder.
 FOLDERS = ("docs/internals/decisions/README",)
@@ -59,7 +59,7 @@ ANSWERS = {
     "full disk": ("docs/user/failing-disks", "a-full-disk"),
     "disk full": ("docs/user/failing-disks", "a-full-disk"),
 }
-SENTENCE = 60  # characters of a cell from which on its table is shown as a list on narrow screens
+SENTENCE = 60  # a table with a cell of this many characters becomes a list on narrow screens
 
 
 def toctree(pages: list[str], *options: str) -> str:
@@ -82,7 +82,7 @@ def sections(index: str, text: str) -> dict[str, list[str]]:
 
 def navigation(source: Path) -> str:
     """Returns hidden lists of pages: one for each section of docs/README.md, and, after the section that
-    names GROUPED, one for each section of that page."""
+    links to GROUPED, one for each section of that page."""
     lists = {}
     for title, pages in sections("docs/README", (source / "docs/README.md").read_text()).items():
         lists[title] = pages
@@ -98,8 +98,8 @@ def listed(index: str, text: str) -> list[str]:
 
 
 def add_lists(app, page: str, text: list[str]) -> None:
-    """Adds lists of pages for Sphinx: the navigation to the start page, the linked pages to INDEXES, and the
-    folder's pages to FOLDERS."""
+    """Adds lists of pages for Sphinx to the text of a page: the navigation to the start page, the linked
+    pages to a page of INDEXES, and the folder's pages to a page of FOLDERS."""
     if page == root_doc:
         text[0] += toctree(["/docs/README"], ":hidden:") + navigation(Path(app.srcdir))
     elif page in INDEXES:
@@ -126,7 +126,7 @@ class SearchAnswers(SphinxTransform):
             next(self.document.findall(nodes.section)).append(addnodes.index(entries=entries))
 
     def _rows(self) -> dict[str, str]:
-        """Gives each row of a table that begins with a name an anchor; returns name -> anchor."""
+        """Adds an anchor to each table row that begins with a name; returns name -> anchor."""
         found = {}
         for body in self.document.findall(nodes.tbody):
             for row in body:
@@ -138,8 +138,8 @@ class SearchAnswers(SphinxTransform):
 
 
 class ColumnLabels(SphinxTransform):
-    """Marks tables of sentences, and repeats the heads of their columns in each cell. site.css shows these
-    labels only on narrow screens, where a row becomes a list."""
+    """Marks tables of sentences, and repeats the head of its column in each cell but the first of a row.
+    site.css shows these labels only on narrow screens, where a row becomes a list."""
 
     default_priority = 510
 
@@ -158,7 +158,7 @@ class ColumnLabels(SphinxTransform):
 
 
 def setup(app) -> None:
-    """Registers what is above. Sphinx calls this function when it reads the configuration."""
+    """Registers add_lists and the transforms of this file. Sphinx calls this function."""
     app.connect("source-read", add_lists)
     app.add_transform(SearchAnswers)
     app.add_transform(ColumnLabels)

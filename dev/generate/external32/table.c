@@ -3,8 +3,9 @@
  * MPI_Pack_external packs it:
  *   row|name|bytes in memory|value|extent in the file|bytes of the file|bytes packed by the host
  * usage: table (prints the host's name and version), or
- *        table FILE FIRST (on one rank; FILE is made and removed; FIRST: row to begin with, because
- * MPICH ends in MPI_Pack_external of some datatypes). Built by dev/generate/external32_doc.py.
+ *        table FILE FIRST (on one rank; FILE is made and removed; FIRST is the row to begin with,
+ * because MPICH aborts in MPI_Pack_external of some datatypes). Built by
+ * dev/generate/external32_doc.py.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -15,7 +16,7 @@ enum number { bytes, integer, natural, real, long_double, wide };
 
 struct row {
     const char* name;
-    /* A pair has a first and a second member. Any other type is its own first and has no second. */
+    /* The members of a pair. Any other type is its own `first` and has no `second`. */
     MPI_Datatype type, first, second;
     enum number number;
     int scalars;
@@ -27,8 +28,8 @@ static enum number number_of(const struct row* rows, int count, MPI_Datatype typ
     return bytes;
 }
 
-/* Writes `size` bytes of a value to `to` and returns the value's text: -2, 2, 1.5, 'A' or the euro
- * sign, by the kind of number. */
+/* Writes `size` bytes of a value to `to` and returns the value's text: 65, -2, 2, U+20AC or 1.5, by
+ * the kind of number. */
 static const char* put(enum number number, int size, unsigned char* to) {
     const float single = 1.5F;
     const double twice = 1.5;
