@@ -18,7 +18,7 @@ from oratorio.advise.log import DIRECTIONS, Log, Record, Segment, by_name, total
 MIB = 1 << 20
 REQUEST = 4 * MIB  # the largest storage request of auto's collective methods by default
 LARGE_CALL = MIB  # bytes from which a storage call counts as large
-SAMPLES_FEW = 5  # with fewer samples, all of them are in the range
+SAMPLES_FEW = 5  # with fewer samples, the range covers all samples
 ONE_SAMPLE = 3.0  # a single sample may be wrong by this factor
 # Bytes per second with which data reaches the aggregators: lowest, usual, highest. These are assumptions
 # about memory and networks, because a log has no such rate.
@@ -88,8 +88,8 @@ def _samples(records: Iterable[Record], segments: Iterable[Segment], direction: 
 
 
 def rate_of(samples: Sequence[float]) -> Rate | None:
-    """Returns the median rate and its range: the middle 80 % of the samples; all of them if there are fewer
-    than SAMPLES_FEW; a factor ONE_SAMPLE both ways if there is one. None if there is none."""
+    """Returns the median rate and its range: the middle 80 % of the samples, all samples if there are fewer
+    than SAMPLES_FEW, or a factor ONE_SAMPLE both ways around a single sample. None without samples."""
     if not samples:
         return None
     ordered, last = sorted(samples), len(samples) - 1

@@ -269,7 +269,7 @@ def _spent(record: Record, prefix: str) -> float:
 
 
 def _shared_balance(record: Record, prefix: str, processes: int) -> list[Balance]:
-    """Compares the slowest rank of a shared record with the mean of the others."""
+    """Compares the slowest rank of a shared record with the mean of all other ranks."""
     if processes < 2:
         return []
     moved, seconds = (record.get(f"{prefix}_{n}") for n in ("SLOWEST_RANK_BYTES", "F_SLOWEST_RANK_TIME"))
@@ -297,8 +297,8 @@ def _balances(records: Iterable[tuple[Record, str]], processes: int) -> list[Bal
 
 
 def facts_of(log: Log) -> JobFacts:
-    """Returns the facts of a log. Files that were accessed through MPI-IO have MPI-IO's accesses, other files
-    those of POSIX calls."""
+    """Returns the facts of a log. A file that was accessed through MPI-IO has the accesses of its MPI-IO
+    records, any other file the accesses of its POSIX records."""
     posix, mpi = by_name(log.of("POSIX")), by_name(log.of("MPI-IO"))
     datasets: dict[str, list[Record]] = defaultdict(list)
     for record in log.of("H5D"):

@@ -60,7 +60,8 @@ class Arm:
 
     @property
     def typical(self) -> Spent:
-        """The times of the median run by time in accesses; of two middle runs, those of the shorter one."""
+        """The times of the median run, by time in accesses; with two middle runs, the times of the shorter
+        run."""
         return sorted(self.spent, key=lambda spent: spent.total)[(len(self.spent) - 1) // 2]
 
     @property
@@ -149,15 +150,15 @@ def host_of(arms: Sequence[Arm]) -> Arm:
 
 
 def moved_by(arm: Arm, arms: Sequence[Arm]) -> int | None:
-    """Returns the bytes that a run of the arm moved; None if unknown. The host's runs are not recorded: they
-    move the same bytes as the others."""
+    """Returns the bytes that a run of the arm moved; None if unknown. The host's runs are not recorded, but
+    move the same bytes as the runs of other arms."""
     if arm.name != HOST:
         return arm.moved
     return next((other.moved for other in arms if other.moved is not None), None)
 
 
 def best_of(arms: Sequence[Arm]) -> Arm | None:
-    """Returns the arm with the least time in accesses, of those whose accesses were recorded."""
+    """Returns the recorded arm with the least time in accesses; None if no arm was recorded."""
     known = [arm for arm in arms if arm.spent]
     return min(known, key=lambda arm: arm.io_seconds) if known else None
 

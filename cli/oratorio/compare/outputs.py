@@ -26,8 +26,8 @@ def _digest(name: str) -> str:
 class Outputs:
     """The files that match some patterns, as the first run of the host left them.
 
-    A file that a run leaves alone counts as not written: otherwise the bytes of an earlier run would be
-    compared.
+    A file that a run does not change counts as not written, because its bytes are those of an earlier
+    run.
     """
 
     patterns: Sequence[str] = ()

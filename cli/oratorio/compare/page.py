@@ -61,8 +61,8 @@ def cells_of(arm: Arm, arms: Sequence[Arm]) -> list[str]:
 
 
 def differences_of(arms: Sequence[Arm]) -> list[str]:
-    """Returns a sentence for each arm whose runs show no difference from the host's, with both intervals, or
-    one that there were too few runs."""
+    """Returns a sentence, with both intervals, for each arm that shows no difference from the host; after too
+    few runs, returns a single sentence that says so."""
     host = host_of(arms)
     if len(host.walls) < RUNS_LEAST:
         return [f"Too few runs for confidence intervals: each method needs at least {RUNS_LEAST}."]

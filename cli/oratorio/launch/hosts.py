@@ -32,7 +32,8 @@ MPICH_OVERSUBSCRIBED = {
     "MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1",
     "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT": "1",
 }
-# Hosts whose MPI has no such variables; the preloaded library of yielding.c makes their ranks yield.
+# Hosts with an MPI that has no variables for this; the preloaded library of yielding.c makes their ranks
+# yield.
 NEVER_YIELD = ("mpich4",)
 TIMED_OUT, KILLED = 124, 137  # exit codes of timeout(1)
 OPENMPI_OPTIONS = ("--allow-run-as-root", "--oversubscribe", "--bind-to", "none")
@@ -97,7 +98,7 @@ def _fortran(name: str) -> Path | None:
 
 @cache
 def find_hosts() -> tuple[Host, ...]:
-    """Returns all hosts of this machine; those that are installed inside this checkout come first."""
+    """Returns all hosts of this machine: first those inside this checkout, then those of Debian."""
     mpich_python = PRIVATE / "mpich/bin/python"
     openmpi_python = PRIVATE / "openmpi/bin/python"
     debian_env = {

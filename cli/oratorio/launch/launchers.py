@@ -84,7 +84,7 @@ class Launcher:
     is_repeated: bool = True  # each program of a `:` list needs the words of `forward`
     is_joined: bool = False  # all variables are in the value of one option, which ends at a comma
     doubled: str = ""  # a character of values that must be doubled, because the launcher expands it
-    flavours: tuple[str, ...] = ()  # the MPIs whose ranks it can start; empty: any MPI
+    flavours: tuple[str, ...] = ()  # the flavours of MPI that it can start; empty: any MPI
 
 
 _HYDRA = _options(

@@ -84,7 +84,7 @@ class FileFacts:
 
 @dataclass(frozen=True)
 class Balance:
-    """One rank compared with the others."""
+    """One rank compared with all other ranks."""
 
     where: str  # the file's name, or "All files"
     rank: int

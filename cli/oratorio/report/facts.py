@@ -42,7 +42,7 @@ class Spent:
 
 
 def _planning(access: Access) -> float:
-    """Returns the seconds of planning without those already counted as waiting, copying or storage."""
+    """Returns the seconds of planning, except the time in details (waiting, copying, storage) within it."""
     phases = [span for span in access.spans if span.name == "planning"]
     inside = [span for span in access.spans if span.category == "detail"]
     seconds = sum(phase.seconds for phase in phases)

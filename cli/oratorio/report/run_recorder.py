@@ -122,7 +122,7 @@ def _started(prepared: launch.Launch, **options: Any) -> subprocess.Popen:
 
 def attached(prepared: launch.Launch, **options: Any) -> int:
     """Runs a job with this process's terminal, and passes signals on to it; returns the job's exit code.
-    `options` are those of subprocess.Popen."""
+    `options` are passed to subprocess.Popen."""
     with _signals_kept() as heard_by, _started(prepared, **options) as job:
 
         def pass_on(number: int, frame: object) -> None:

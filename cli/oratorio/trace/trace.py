@@ -237,7 +237,7 @@ def files_named(files: Sequence[File], name: str | None) -> list[File]:
 
 def call_seconds(files: Sequence[File]) -> dict[str, dict[int, float]]:
     """Returns routine -> rank of MPI_COMM_WORLD -> the seconds that the rank spent in the routine. Routines
-    come in the order of ROUTINES; those that no rank called are left out."""
+    come in the order of ROUTINES; routines that no rank called are left out."""
     found: dict[str, dict[int, float]] = {}
     for name in ROUTINES:
         spent: dict[int, float] = defaultdict(float)
