@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The names of all tests as their sources show them, for `oratorio test -k`: which parts have tests of these
-names, and which programs have to be built for them.
+names, and which programs these tests need.
 
 ./oratorio calls this module with any Python, before it installs or builds anything. Names that only a
 program knows (values of parameters) are taken from the last build, if there was one.
@@ -37,7 +37,7 @@ PROGRAM = re.compile(r"/tests/(?:mpi/|oracle/|fuzz/)?((?:unit|sim|oracle|example
 class Group:
     """Tests that are built or run together: those of a C++ program, or of a file of Python tests."""
 
-    name: str  # the program, or the file relative to the root; "" for tests whose program is not known
+    name: str  # the program, or the file relative to the root; "" if the tests' program is unknown
     tests: Collection[str]
     # Text with words that the names of further tests may have; empty if `tests` has all names.
     open_ended: str = ""

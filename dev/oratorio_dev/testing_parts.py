@@ -110,7 +110,7 @@ SHORT: dict[str, Part] = {
 BESIDE = "machines"
 
 # Parts that `--all` leaves out. `unit` has the tests of `sanitize` without sanitizers, and `plain` has a few
-# of them. `thread-all` takes minutes to build.
+# of the same tests. `thread-all` takes minutes to build.
 ON_REQUEST = frozenset({"thread-all", "unit"})
 
 
