@@ -190,7 +190,7 @@ Result<Completion> NodeTransport::test(Ticket ticket) {
     operations_.erase(found);
     finish();
     if (failed != ErrorKind::none)
-        return Error::make(failed, "the first ranks of the nodes can't reach each other");
+        return Error::make(failed, "messages between the first ranks of the nodes fail");
     return Completion{.done = true};
 }
 

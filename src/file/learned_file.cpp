@@ -46,7 +46,8 @@ Result<std::string> LearnedFile::read() const {
     auto text = read_small_file(path_);
     if (!text) return text;
     if (!text->empty() && !parse_learned(*text))
-        return Error::make(ErrorKind::bad_file, "the file has an unknown format");
+        return Error::make(ErrorKind::bad_file,
+                           "this is not a file of learned times of this version");
     return text;
 }
 
@@ -79,8 +80,9 @@ Result<void> LearnedFile::add(LearnedTimes& learned) const {
     std::error_code failed;
     std::filesystem::create_directories(folder, failed);
     const Descriptor lock(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (lock.number() < 0) return Error::of_errno("opening the folder");
-    if (!is_of_this_user(folder)) return Error::of_errno("opening the folder", EPERM);
+    if (lock.number() < 0) return Error::of_errno("opening the folder of learned times");
+    if (!is_of_this_user(folder))
+        return Error::of_errno("the folder of learned times belongs to another user", EPERM);
     if (::flock(lock.number(), LOCK_EX | LOCK_NB) != 0) return {};
     const auto before = read();
     LearnedTimes all = before ? parse_learned(*before).value_or(LearnedTimes()) : LearnedTimes();

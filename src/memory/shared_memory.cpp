@@ -43,8 +43,8 @@ std::string new_name() {
 
 Error another() {
     return Error::make(ErrorKind::io,
-                       "shared memory: another rank's name refers to other memory here; the ranks "
-                       "of this node see different /dev/shm folders");
+                       "shared memory: ranks of this node see different objects of one name; if "
+                       "they run in containers, let these share /dev/shm");
 }
 
 }  // namespace

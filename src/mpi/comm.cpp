@@ -83,14 +83,17 @@ bool mpi_finalized() {
 }
 
 Result<void> Comm::check_kind(MPI_Comm comm) {
-    if (comm == MPI_COMM_NULL) return Error::make(ErrorKind::communicator, "null communicator");
+    if (comm == MPI_COMM_NULL)
+        return Error::make(ErrorKind::communicator, "open: the communicator is MPI_COMM_NULL");
     int inter = 0;
     if (auto tested =
             check(host().Comm_test_inter(comm, &inter), "reading the kind of a communicator");
         !tested)
         return tested.error();
     if (inter)
-        return Error::make(ErrorKind::communicator, "an intercommunicator can't open a file");
+        return Error::make(ErrorKind::communicator,
+                           "open: the communicator is an intercommunicator; use an "
+                           "intracommunicator");
     return {};
 }
 

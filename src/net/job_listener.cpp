@@ -50,7 +50,8 @@ Result<void> JobListener::find_address() {
     if (!port) return port.error();
     auto addresses = own_addresses(listener_.hears_ipv6());
     if (!addresses) return addresses.error();
-    if (addresses->empty()) return Error::make(ErrorKind::io, "this machine has no address");
+    if (addresses->empty())
+        return Error::make(ErrorKind::io, "this machine has no network address, not even loopback");
     // The last address is loopback, for ranks on this node.
     while (addresses->size() > address_.addresses.size()) addresses->erase(addresses->end() - 2);
     std::ranges::copy(*addresses, address_.addresses.begin());

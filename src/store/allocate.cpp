@@ -60,8 +60,8 @@ Result<void> allocate(Store& store, Bytes bytes, const Allocator& allocator) {
     if (!allocator.may_fill) {
         return Error::make(
             ErrorKind::unsupported_operation,
-            "preallocate: the file system can't allocate, and rewriting the file could overwrite "
-            "writes of other handles; close the file's other handles first",
+            "preallocate: the file system can't allocate, and filling the file could overwrite "
+            "writes of other handles; close those first",
             allocated.error().system_errno);
     }
     if (auto written = allocate_by_writing(store, bytes, allocator); !written) return written;

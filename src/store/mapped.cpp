@@ -136,7 +136,8 @@ Error map_error(std::string_view what, int number, Extent range) {
 Result<Mapped> map_file(int descriptor, Extent range, Direction direction, Populate populate) {
     const bool write = direction == Direction::write;
     const int access = ::fcntl(descriptor, F_GETFL) & O_ACCMODE;
-    if (write && access == O_RDONLY) return map_error("map: not open for writing", EBADF, range);
+    if (write && access == O_RDONLY)
+        return map_error("map: the file isn't open for writing", EBADF, range);
     if (access == O_WRONLY) return map_error("map: the file isn't open for reading", EACCES, range);
     struct stat status {};
     if (::fstat(descriptor, &status) != 0) return map_error("map: fstat", errno, range);
@@ -154,7 +155,7 @@ Result<Mapped> map_file(int descriptor, Extent range, Direction direction, Popul
     const auto length = static_cast<std::size_t>(range.end - first);
     void* memory = map(length, write, descriptor, first);
     if (memory == MAP_FAILED) {
-        return map_error("map: the file system refuses", errno, range);
+        return map_error("map: the file system refuses to map the file", errno, range);
     }
     // Failing to populate isn't an error: the access itself will then fail, and report where.
     if (populate == Populate::yes && write && is_tmpfs(descriptor))

@@ -227,7 +227,8 @@ inline void Store::expect_size(Offset end) {
 }
 
 inline Result<std::unique_ptr<Store>> Store::duplicate() {
-    return Error::make(ErrorKind::unsupported_operation, "this store is for one thread");
+    return Error::make(ErrorKind::unsupported_operation,
+                       "this kind of store can't be duplicated for a second thread");
 }
 
 /// Opens a store over the pread/pwrite family; requests complete inside submit.

@@ -262,8 +262,8 @@ Result<std::unique_ptr<Store>> open_uring(const std::string& path, const OpenMod
     queue_depth = std::clamp(queue_depth, 1, kDepthMax);
     auto ring = std::make_unique<Ring>();
     if (const int number = ring->open(queue_depth); number != 0) {
-        return Error::make(ErrorKind::unsupported_operation, "io_uring: the kernel refuses it",
-                           number);
+        return Error::make(ErrorKind::unsupported_operation,
+                           "io_uring: the kernel refuses to set up a queue", number);
     }
     auto file = open_descriptor(path, mode);
     if (!file) return file.error();
