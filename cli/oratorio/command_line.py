@@ -190,7 +190,7 @@ class _Job(argparse.Action):
         """Stores the words. Reports an error if there are none although the command is required."""
         words = values[1:] if values[:1] == ["--"] else values
         if self.required and not words:
-            parser.error("a command is missing: mpiexec -n 16 ./app")
+            parser.error("a command is missing, such as mpiexec -n 16 ./app")
         setattr(namespace, self.dest, words)
 
 

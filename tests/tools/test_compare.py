@@ -179,7 +179,9 @@ def test_files_in_which_the_host_itself_differs_are_not_compared(tmp_path):
 
 
 def test_a_pattern_without_files_is_an_error(tmp_path):
-    with pytest.raises(compare.CompareError, match=r"wrote no file .*\*.h5 without Oratorio"):
+    with pytest.raises(
+        compare.CompareError, match=r"wrote no file that matches --output-files .*\*.h5 in the run without"
+    ):
         outputs_of(tmp_path, lambda name: None)
 
 

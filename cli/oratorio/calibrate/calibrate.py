@@ -83,7 +83,9 @@ def _command(*words: str | Path) -> list[str]:
         library = LIBRARIES / f"liboratorio-{flavour}.so"
         if library.exists():  # the library of each flavour has these commands
             return [sys.executable, *map(str, (CHILD, library, *words))]
-    raise CalibrateError(f"{LIBRARIES} has no library for any MPI")
+    raise CalibrateError(
+        f"{LIBRARIES} contains no Oratorio library; build or install one (docs/user/install.md)"
+    )
 
 
 def _ask(*words: str | Path, text: str = "") -> subprocess.CompletedProcess[str]:

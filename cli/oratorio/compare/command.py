@@ -55,7 +55,7 @@ def add_options(parser: Parser) -> None:
         "folders. Repeatable.",
     )  # fmt: skip
     parser.add_argument(
-        "-o", "--output", type=Path, metavar="FILE.html", help="Also write the table to this page."
+        "-o", "--output", type=Path, metavar="FILE.html", help="Also write an HTML page with the table."
     )
     parser.add_argument("-q", "--quiet", action="store_true", help="Do not print the progress.")
     add_json(parser)

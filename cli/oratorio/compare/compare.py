@@ -273,7 +273,10 @@ class _Comparison:
             raise CompareError(f"{error.filename} can't be read: {error.strerror}") from None
         if not self.outputs.reference:
             names = " ".join(self.rules.outputs)
-            raise CompareError(f"the program wrote no file {names} without Oratorio; quote the pattern")
+            raise CompareError(
+                f"the program wrote no file that matches --output-files {names} in the run without Oratorio; "
+                "if that is a pattern, quote it, so that the shell does not expand it"
+            )
 
 
 def compare(

@@ -44,7 +44,9 @@ def main(folder: str, cells: int, steps: int) -> None:
             found = array("d", bytes(cells**3 * DOUBLE))
             file.Set_view(0, MPI.DOUBLE, view)
             file.Read_all(found)
-            assert found == values(world.rank, cells, step, 0), f"rank {world.rank} read other bytes"
+            assert found == values(world.rank, cells, step, 0), (
+                f"rank {world.rank} read other bytes than it wrote"
+            )
         file.Close()
 
 

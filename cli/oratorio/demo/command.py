@@ -25,7 +25,7 @@ REPEATS = 3
 def add_options(parser: Parser) -> None:
     """Adds the options of `demo`."""
     parser.add_argument(
-        "--dir", type=Path, default=Path(), metavar="FOLDER", help="The folder of the test files."
+        "--dir", type=Path, default=Path(), metavar="FOLDER", help="The folder for the checkpoints."
     )
     parser.add_argument(
         "--python", default=sys.executable, metavar="PYTHON",
@@ -54,8 +54,8 @@ def require_mpi4py(python: str) -> None:
         raise OratorioError(f"{python} can't be started: {error.strerror}") from None
     if code:
         raise OratorioError(
-            f"the demo is a Python program with mpi4py, which {python} hasn't: pip install mpi4py, or name "
-            "another Python with --python"
+            f"the demo needs mpi4py, which {python} doesn't have: run {python} -m pip install mpi4py, or "
+            "name another Python with --python"
         )
 
 

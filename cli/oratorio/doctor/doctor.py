@@ -49,11 +49,21 @@ def library() -> list[Finding]:
     file = preload_library()
     if not file.exists():
         return [
-            Finding(BAD, "library", f"{file} is missing", "install Oratorio, or ./oratorio info builds it")
+            Finding(
+                BAD,
+                "library",
+                f"{file} is missing",
+                "install Oratorio, or run ./oratorio info in a checkout, which builds it",
+            )
         ]
     flavours = [name for name in FLAVOUR_NAMES if (LIBRARIES / f"liboratorio-{name}.so").exists()]
     if not flavours:
-        return [Finding(BAD, "library", f"{LIBRARIES} has no library for any MPI", "install it again")]
+        return [
+            Finding(
+                BAD, "library", f"{LIBRARIES} contains no Oratorio library for an MPI",
+                "build or install one: docs/user/install.md",
+            )
+        ]  # fmt: skip
     try:
         environ = {**os.environ, "LD_PRELOAD": str(preloadable(file))}
     except PreloadError as error:

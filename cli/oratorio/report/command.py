@@ -83,7 +83,7 @@ def run_and_report(
     except LaunchError:
         raise
     except OratorioError as error:
-        raise OratorioError(f"there is no report: {error}") from None
+        raise OratorioError(f"the report can't be made: {error}") from None
     found.compared = known
     try:
         if options.explain:

@@ -346,7 +346,7 @@ def _limits(found: Sequence[Limits]) -> str:
     for one in found:
         if not one.source:
             parts.append(
-                f"<p>{text(one.file_system)}: no costs were measured here. In a checkout, "
+                f"<p>{text(one.file_system)}: no costs were measured here. "
                 "<code>oratorio calibrate --dir FOLDER</code> measures them in 10 s, with a "
                 "folder on that file system; later reports then show a comparison, and "
                 "<code>auto</code> uses the measured costs.</p>"

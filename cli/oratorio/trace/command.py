@@ -13,10 +13,13 @@ from oratorio.trace import plot, table, trace
 
 def add_options(parser: Parser) -> None:
     """Adds the options of `trace`."""
-    parser.add_argument("path", type=Path, metavar="FILE", help="The file that ORATORIO_TRACE named.")
+    parser.add_argument("path", type=Path, metavar="FILE", help="The trace file that ORATORIO_TRACE named.")
     parser.add_argument("--markdown", action="store_true", help="Print the tables in Markdown.")
     parser.add_argument(
-        "--plot", type=Path, metavar="FILE.png", help="Draw a timeline of the first file's ranks."
+        "--plot",
+        type=Path,
+        metavar="FILE.png",
+        help="Draw a timeline of the first file, with a row for each rank (at most 64), into this picture.",
     )
     parser.add_argument("--file", metavar="TEXT", help="Show only files whose path contains TEXT.")
     add_json(parser)
