@@ -44,7 +44,9 @@ def libraries() -> Path:
     if folder.exists():
         return folder
     if shutil.which("apt-get") is None:
-        raise SourceError(f"this machine has no apt-get; unpack Debian's liburing-dev of arm64 into {folder}")
+        raise SourceError(
+            f"this machine has no apt-get; unpack Debian's package liburing-dev for arm64 into {folder}"
+        )
     HOME.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=HOME) as name:
         lines = {apt_line("deb", *target) for target in debian_targets()}

@@ -104,7 +104,7 @@ Access make_array(const Params& params, Place place, Direction) {
         return blocks_at_random(block, blocks, all, params.number("seed"), place);
     }
     if (distribution != "block3d") {
-        throw std::invalid_argument("dist is block, cyclic, block3d or random, not " +
+        throw std::invalid_argument("dist must be block, cyclic, block3d or random, not " +
                                     distribution);
     }
     const std::uint64_t depth = floor_root(blocks);

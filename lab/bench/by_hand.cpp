@@ -161,7 +161,7 @@ Sample run_by_hand(Direction direction, const std::string& path, const Access& a
     if (found == ranks.end()) {
         sample.error = "this workload has no arm by_hand";
     } else if (access.buffer_bytes > INT_MAX || row_bytes / ranks.size() >= INT_MAX) {
-        sample.error = "MPI_Alltoallv takes no more than 2 GiB of a rank";
+        sample.error = "by_hand: a rank exchanges 2 GiB or more, the limit of MPI_Alltoallv";
     }
     if (!all_agree(sample.error.empty(), comm)) return sample;
     const bool write = direction == Direction::write;

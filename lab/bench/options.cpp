@@ -52,7 +52,7 @@ void take(Options& options, const std::string& word, const std::string& value) {
     } else if (word == "--out") {
         options.out = value;
     } else {
-        throw std::invalid_argument("no option " + word);
+        throw std::invalid_argument("unknown option: " + word);
     }
 }
 

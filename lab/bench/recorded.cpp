@@ -42,7 +42,7 @@ class NumberReader {
     std::int64_t number() { return numbers(1).front(); }
     std::vector<std::int64_t> numbers(std::int64_t count) {
         if (!in_ || count < 0 || count > left_)
-            throw std::invalid_argument("not complete recorded accesses: " + path_);
+            throw std::invalid_argument("the file of recorded accesses is incomplete: " + path_);
         left_ -= count;
         std::vector<std::int64_t> values(static_cast<std::size_t>(count));
         in_.read(reinterpret_cast<char*>(values.data()), count * 8);
@@ -84,13 +84,15 @@ Part read_part(NumberReader& in, const std::vector<NodePtr>& shapes) {
     const bool odd = told[0] < 0 || part.from < 0 || part.from > largest || part.tiles < 0 ||
                      __builtin_mul_overflow(part.tiles, part.memory.shape->bytes, &bytes) ||
                      bytes > largest || part.file.shape->bytes == 0;
-    if (odd) throw std::invalid_argument("the recorded accesses have numbers that can't be");
+    if (odd)
+        throw std::invalid_argument("the recorded accesses are damaged: a number is out of range");
     return part;
 }
 
 std::vector<Recorded> read(const std::string& path, Place place, Direction direction) {
     NumberReader in(path);
-    if (in.number() != magic) throw std::invalid_argument("no recorded accesses: " + path);
+    if (in.number() != magic)
+        throw std::invalid_argument("not a file of recorded accesses: " + path);
     const std::int64_t ranks = in.number();
     if (ranks != place.ranks)
         throw std::invalid_argument("the accesses were recorded on " + std::to_string(ranks) +

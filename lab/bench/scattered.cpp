@@ -99,7 +99,7 @@ Access spaced_pieces(const Spaced& s) {
 bool has_gaps(const Params& params, const std::string& name) {
     const std::string& value = params.text(name);
     if (value != "gaps" && value != "contiguous") {
-        throw std::invalid_argument(name + " is gaps or contiguous, not " + value);
+        throw std::invalid_argument(name + " must be gaps or contiguous, not " + value);
     }
     return value == "gaps";
 }
@@ -179,7 +179,7 @@ Access make_sparse(const Params& params, Place place, Direction) {
     const std::uint64_t block = params.number("block");
     const std::uint64_t count = params.number("count");
     const std::uint64_t sparsity = params.number("sparsity");
-    if (sparsity > 100) throw std::invalid_argument("sparsity is a percentage, 1 to 100");
+    if (sparsity > 100) throw std::invalid_argument("sparsity must be a percentage from 1 to 100");
     const std::uint64_t stripes = (count * 100 + sparsity - 1) / sparsity;
     const auto ranks = static_cast<std::uint64_t>(place.ranks);
 
@@ -223,7 +223,7 @@ Access make_ship(const Params& params, Place place, Direction) {
     const std::uint64_t blocks = params.number("blocks");
     const std::uint64_t at_once = params.number("at_once");
     const std::uint64_t room = params.number("room");
-    if (blocks % at_once != 0) throw std::invalid_argument("blocks is no multiple of at_once");
+    if (blocks % at_once != 0) throw std::invalid_argument("blocks must be a multiple of at_once");
     const auto ranks = static_cast<std::uint64_t>(place.ranks);
 
     Random random(params.number("seed"));

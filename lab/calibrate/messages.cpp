@@ -231,6 +231,6 @@ extern "C" __attribute__((visibility("default"))) int oratorio_calibrate(int arg
         oratorio::calibrate::measure_all(std::stoll(words[1]), std::stoi(words[2]));
         return 0;
     }
-    std::fputs("two ranks at least are needed\n", stderr);
+    std::fputs("at least two ranks are needed\n", stderr);
     return 2;
 }

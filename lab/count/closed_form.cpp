@@ -218,13 +218,14 @@ Machine read_machine(std::istream& line) {
     Machine machine;
     line >> machine.cores >> machine.targets >> machine.stripe;
     if (line.fail() || machine.cores < 1 || machine.targets < 1 || machine.stripe < 1)
-        throw std::runtime_error("a machine has CORES TARGETS STRIPE, each above 0");
+        throw std::runtime_error("a machine needs CORES TARGETS STRIPE, each above 0");
     return machine;
 }
 
 void add_cost(Question& question, const std::string& text) {
     std::vector<std::string> warnings;
-    if (question.machines.empty()) throw std::runtime_error("no machine before: " + text);
+    if (question.machines.empty())
+        throw std::runtime_error("a cost needs a machine in an earlier line: " + text);
     Costs& costs = question.machines.back().costs;
     costs = parse_costs(text, costs, warnings);
     if (!warnings.empty()) throw std::runtime_error(warnings.front());
@@ -252,10 +253,11 @@ Question read_question(std::istream& in) {
         } else {
             add_cost(question, text);
         }
-        if (!known) throw std::runtime_error("a line isn't understood: " + text);
+        if (!known) throw std::runtime_error("can't parse the line: " + text);
     }
     if (question.machines.empty() || schedule.rounds.empty() || schedule.aggregator_nodes.empty())
-        throw std::runtime_error("a machine and a plan with a round are wanted");
+        throw std::runtime_error(
+            "the input must have a machine and a plan with aggregators and rounds");
     return question;
 }
 

@@ -15,7 +15,7 @@ NumberFile::NumberFile(const std::string& path, std::int64_t magic, std::string 
     : what_(std::move(what)), in_(path, std::ios::binary | std::ios::ate) {
     left_ = static_cast<std::int64_t>(in_.tellg()) / kNumber;
     in_.seekg(0);
-    if (!in_ || number() != magic) throw std::runtime_error(path + " is no file of " + what_);
+    if (!in_ || number() != magic) throw std::runtime_error(path + " is not a file of " + what_);
 }
 
 bool NumberFile::begins_with(const std::string& path, std::int64_t magic) {

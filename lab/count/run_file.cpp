@@ -31,8 +31,9 @@ RunFile::RunFile(const std::string& path, int ranks) : ranks_(ranks) {
     NumberFile reader(path, kRunsMagic, "runs");
     processes_ = reader.number();
     if (processes_ < 1 || (processes_ % ranks != 0 && ranks % processes_ != 0))
-        throw std::runtime_error(std::to_string(ranks) + " ranks don't divide the map's " +
-                                 std::to_string(processes_) + " processes, nor these them");
+        throw std::runtime_error("the map has " + std::to_string(processes_) +
+                                 " processes: the number of ranks, " + std::to_string(ranks) +
+                                 ", must be a divisor or a multiple of that");
     const std::int64_t maps = reader.number();
     for (std::int64_t i = 0; i < maps; ++i) {
         Map& map = maps_.emplace_back();

@@ -55,7 +55,7 @@ class NoStore final : public Store {
     Result<void> lock(Extent, bool, bool) override { return {}; }
     Result<bool> is_locked_elsewhere(Extent) override { return false; }
     Result<Mapped> map(Extent, Direction, Populate) override {
-        return Error::make(ErrorKind::unsupported_operation, "nothing is kept");
+        return Error::make(ErrorKind::unsupported_operation, "a simulated file can't be mapped");
     }
     Result<void> close() override { return {}; }
 
@@ -75,7 +75,7 @@ Machine read(std::istream& in) {
     in >> links.rate >> links.latency >> links.middle >> links.memory >> links.near_latency;
     for (Endpoint* one : {&machine.ends.exchange, &machine.ends.gather})
         in >> one->send >> one->receive >> one->look >> one->byte >> one->piece >> one->place;
-    if (!in) throw std::runtime_error("too few numbers of the machine");
+    if (!in) throw std::runtime_error("standard input has too few numbers to describe the machine");
     return machine;
 }
 
@@ -107,7 +107,9 @@ class Job {
     /// Prints the results. Throws std::runtime_error if the access failed.
     void tell() const {
         if (!failure_.empty()) throw std::runtime_error(failure_);
-        if (moved_ != bytes_) throw std::runtime_error("not all data was moved, or more");
+        if (moved_ != bytes_)
+            throw std::runtime_error("the simulated access moved " + std::to_string(moved_) +
+                                     " bytes instead of " + std::to_string(bytes_));
         std::printf("%.9g %lld %lld\n", seen_.taken - seen_.planned,
                     static_cast<long long>(seen_.messages), static_cast<long long>(seen_.bytes));
     }
@@ -124,7 +126,7 @@ class Job {
         Access access = access_of(rank);
         access.buffer = memory_.data();  // all ranks share the memory, as no rank looks at the data
         NodeMemory node(
-            Error::make(ErrorKind::unsupported_operation, "simulated ranks share none"));
+            Error::make(ErrorKind::unsupported_operation, "simulated ranks share no memory"));
         PlanCache plans;
         LearnedTimes learned;
         Tuning tuning(learned);

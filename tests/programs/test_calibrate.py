@@ -143,7 +143,7 @@ def test_a_launcher_of_one_rank_measures_no_messages_and_says_why(tmp_path):
     done = calibrate(tmp_path / "costs", "--quick", "--dir", tmp_path, *launcher)
     assert done.returncode == 0, done.stdout + done.stderr
     assert re.search(
-        "^message keeps its built-in value: mpiexec: two ranks at least", done.stderr, re.MULTILINE
+        "^message keeps its built-in value: mpiexec: at least two ranks", done.stderr, re.MULTILINE
     )
 
 

@@ -342,7 +342,7 @@ def made_map(tmp_path, case="F"):
 def test_ranks_that_do_not_fit_a_map_or_a_mesh_are_reported(tmp_path):
     workload = sim_schedule.workload_of("e3sm_f", made_map(tmp_path))
     assert plan_of(workload, 8, 2).pieces > 0, "two ranks share a process"
-    with pytest.raises(SimulateError, match="6 ranks don't divide the map's 4 processes, nor these them"):
+    with pytest.raises(SimulateError, match="the map has 4 processes: the number of ranks, 6, must"):
         plan_of(workload, 6, 2)
     with pytest.raises(SimulateError, match="btio needs a square number of ranks"):
         plan_of(sim_schedule.workload_of("btio", None), 8, 2)

@@ -74,7 +74,7 @@ class Files {
         }
         void* const fresh = ::mmap(nullptr, bytes_max, PROT_READ | PROT_WRITE,
                                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        if (fresh == MAP_FAILED) throw std::runtime_error("no addresses for a file");
+        if (fresh == MAP_FAILED) throw std::runtime_error("can't reserve memory for a file");
         ::madvise(fresh, bytes_max, MADV_HUGEPAGE);
         return static_cast<std::byte*>(fresh);
     }

@@ -113,13 +113,15 @@ def expand(text: str | None, with_oratorio: bool, direct: bool) -> tuple[str, ..
     words = [word for word in (default if text is None else text).split(",") if word]
     arms = list(dict.fromkeys(arm for word in words for arm in groups.get(word, [word])))
     if not arms:
-        raise BenchError("--method names no arm")
+        raise BenchError("--method is empty: name what to measure")
     missing = [arm for arm in arms if is_oratorios(arm)]
     if missing and not with_oratorio:
         raise BenchError(f"the Oratorio library is not built, so there is no arm {', '.join(missing)}")
     strangers = {method_of(arm) for arm in missing} - set(methods())
     if strangers:
-        raise BenchError(f"no arm {', '.join(sorted(strangers))}; the methods are {', '.join(methods())}")
+        raise BenchError(
+            f"there is no arm {', '.join(sorted(strangers))}; the methods are {', '.join(methods())}"
+        )
     return tuple(arms)
 
 

@@ -483,7 +483,7 @@ def _add_regret(parser: Parser) -> None:
 
 
 def _add_trace(parser: Parser) -> None:
-    parser.add_argument("path", type=Path, metavar="FILE", help="The trace.")
+    parser.add_argument("path", type=Path, metavar="FILE", help="The trace file that ORATORIO_TRACE named.")
     parser.add_argument(
         "--file", metavar="TEXT",
         help="Repeat the traced file whose path contains TEXT; the one with the most data in collective "

@@ -222,11 +222,17 @@ def add_options(parser: Parser) -> None:
         help="Simulate the traced file whose path contains TEXT; by default, the one with the most data in "
         "collective accesses.",
     )
-    add("--rounds", type=within(1), default=3, help="Plan a sample of at most this many rounds.")
+    add(
+        "--rounds",
+        type=within(1),
+        default=3,
+        help="Plan only a sample of the rounds, at most this many; %(default)s if not given.",
+    )
     add(
         "--engine",
         default="closed",
-        help="closed: closed formulas; s4u: also SimGrid; smpi: also the library itself.",
+        help="How to predict: closed (by formulas), s4u (also by a replay of the messages in SimGrid) or "
+        "smpi (also by the library itself on SimGrid's MPI); %(default)s if not given.",
     )
     add(
         "--switches",
@@ -236,7 +242,8 @@ def add_options(parser: Parser) -> None:
     )
     add("--search", type=Path, metavar="FILE",
         help="Search for the best hints and write them to this file, for ROMIO_HINTS=FILE.")  # fmt: skip
-    add("--plot", type=Path, metavar="FILE", help="Draw the phases into this file.")
+    add("--plot", type=Path, metavar="FILE",
+        help="Draw the predicted time of each method, divided into phases, into this file.")  # fmt: skip
     add("-o", "--output", type=Path, metavar="FILE", help="Write the tables to this page.")
     parser.set_defaults(does=_simulate)
 

@@ -121,7 +121,7 @@ TEST_F(RecordedFile, ReportsErrorsInTheFile) {
     const auto numbers = two_ranks();
     EXPECT_EQ(complaint(numbers), "");
     EXPECT_EQ(complaint(numbers, 4), "the access was recorded on 2 ranks, not 4");
-    EXPECT_NE(complaint({1, 2, 3}).find("is no file of recorded accesses"), std::string::npos);
+    EXPECT_NE(complaint({1, 2, 3}).find("is not a file of recorded accesses"), std::string::npos);
     for (std::size_t cut = 1; cut < numbers.size(); ++cut) {
         const std::vector<std::int64_t> less(numbers.begin(),
                                              numbers.begin() + static_cast<std::ptrdiff_t>(cut));
