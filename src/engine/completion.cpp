@@ -12,7 +12,7 @@ namespace oratorio {
 namespace {
 
 /// Completes an access by an agreement of all ranks, which is one reduction. After a failed write
-/// through aggregators, the ranks also gather how far each one's storage got.
+/// through aggregators, the ranks also gather how far each rank's storage got.
 class AgreedCompletion final : public AccessCompletion {
   public:
     AgreedCompletion(Transport& transport, const Plan& plan) : transport_(transport), plan_(plan) {}
@@ -88,7 +88,7 @@ class ReportedCompletion final : public AccessCompletion {
     std::vector<AggregatorReport> told_;  ///< reports of the aggregators in by_, in the same order
     AggregatorReport mine_;               ///< this rank's report to the ranks of its edges
     std::vector<Ticket> tickets_;         ///< outstanding messages in both directions
-    Error lost_;                          ///< a transport error of a function that can't return it
+    Error lost_;  ///< the first transport error in start(); step() returns it
     Error worst_;
 };
 

@@ -15,7 +15,7 @@
 namespace oratorio {
 
 /// Completes one attempt of a collective access, in steps. It is created before the work begins, so
-/// that no aggregator that reports to this rank has to wait for it. It must not move, because the
+/// that no aggregator has to wait for this rank before it reports. It must not move, because the
 /// transport holds addresses of its members.
 class AccessCompletion {
   public:
@@ -45,7 +45,7 @@ class AccessCompletion {
     [[nodiscard]] virtual bool goes_on() const { return false; }
     /// Returns the nanoseconds that the access took. Equal on all ranks; 0 if it isn't measured.
     [[nodiscard]] virtual std::uint64_t nanoseconds() const { return 0; }
-    /// Returns the bytes of `access` that are stored; `mine` is this rank's hull.
+    /// Returns how many bytes of `access` are stored; `mine` is this rank's hull.
     /// REQUIRES: a write through aggregators failed.
     [[nodiscard]] virtual Bytes stored_bytes(const Access& access, Extent mine) const = 0;
 };

@@ -35,7 +35,7 @@ class EntryTracker {
     const Plan& plan_;
     std::uint64_t key_ = 0;
     bool complete_ = true;
-    Rank next_ = 0;  ///< all ranks below it have entered
+    Rank next_ = 0;  ///< all ranks below this one have entered
     std::uint64_t nothing_ = 0;
     Ticket ticket_;
 };

@@ -26,8 +26,8 @@ struct ReadEnd {
 
 class LateAgreement {
   public:
-    /// Contributes this rank's part. Never waits. REQUIRES: none is pending; all ranks call it for
-    /// the same access.
+    /// Contributes this rank's part to the agreement. Never waits. REQUIRES: no agreement is
+    /// pending, and all ranks call it for the same access.
     void begin(const FileContext& file, const ReadEnd& mine);
     /// Makes progress; returns Step::done if no agreement is pending any more. The file's kept
     /// plans and learned times then reflect the agreed result. REQUIRES: the object does not move.

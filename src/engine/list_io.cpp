@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// List I/O: moves each piece of an access separately, without data sieving: directly from or to the
-// user's memory, or through a small bounce buffer.
+// List I/O: moves each piece of an access separately, without data sieving, either directly from or
+// to the user's memory or through a small bounce buffer.
 #include <algorithm>
 #include <memory>
 #include <vector>

@@ -9,8 +9,8 @@
 namespace oratorio {
 
 struct LockPolicy {
-    /// No other handle can be filling holes of the file: none had it open when this one was opened,
-    /// and handles opened later know of this one. Equal on all ranks.
+    /// No other handle can be filling holes of the file: no other handle had it open when this one
+    /// was opened, and handles opened later know of this one. Equal on all ranks.
     bool sole = true;
     /// This handle may fill holes if it is `sole`. False if other nodes might not see this handle's
     /// locks, or if this handle might not know of all other handles. Equal on all ranks.
@@ -20,7 +20,7 @@ struct LockPolicy {
     /// The MPI job's locks on this file; null: locks come from the file system.
     const JobLocksOfFile* job = nullptr;
     /// Shared locks come from the file system, though `job` is set: other handles that fill holes
-    /// have only those locks.
+    /// take only file-system locks.
     bool shares_in_file = false;
     /// The thread that may perform store jobs under this handle's locks; null: no thread does.
     IoThread* io_thread = nullptr;
@@ -42,7 +42,7 @@ struct LockPolicy {
     /// Waits for the lock and takes it. First waits until no store job is under way: file-system
     /// locks of one handle don't exclude each other, and a store job that waits for a lock of the
     /// MPI job would block the requests queued behind it. REQUIRES: the caller holds no other lock,
-    /// and waits for no rank before it gives this one back.
+    /// and waits for no rank before it releases this lock.
     [[nodiscard]] Result<RangeLock> take(Store& store, Extent range, bool exclusive) const {
         return take_from(job, store, range, exclusive);
     }
@@ -63,7 +63,7 @@ struct LockPolicy {
 };
 
 /// Counts a collective write in the policy while this rank is in it. REQUIRES: the policy outlives
-/// it.
+/// the object.
 class CollectiveWrite {
   public:
     explicit CollectiveWrite(LockPolicy& lock_policy) : policy_(lock_policy) {

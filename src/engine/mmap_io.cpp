@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copies pieces between the user's memory and a mapping of the file, window by window (Hastings &
-// Choudhary 2006, "mmap"). Holes aren't touched, so nothing is read before it is written. The ranks
+// Choudhary 2006, "mmap"). Holes aren't touched, so there is no read-modify-write. The ranks
 // exchange nothing but the length that the file needs (engine/pre_extend).
 #include <algorithm>
 #include <vector>
@@ -120,8 +120,8 @@ void MappedWork::copy(Window& window, Extent extent) {
     context_.file.stats.bytes_shared += static_cast<std::uint64_t>(bytes);
 }
 
-/// Copies again the pieces of `extent` before `end`, where the page that faulted begins, and
-/// returns how many bytes they have. The failed copy may have skipped some of them, because pieces
+/// Copies the pieces of `extent` once more, up to `end`, where the page that faulted begins;
+/// returns the bytes copied. The failed copy may have skipped some of these pieces, because pieces
 /// aren't copied in byte order.
 Bytes MappedWork::copy_before(Offset end, Window& window, Extent extent) {
     std::byte* const base = displaced(window.mapped.bytes().data(), -window.mapped.range().begin);

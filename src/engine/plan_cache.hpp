@@ -26,18 +26,19 @@ class PlanCache {
 
     /// Returns true if the next collective access should try the kept plan. Equal on all ranks.
     [[nodiscard]] bool trusted(Direction direction) const;
-    /// Returns the kept plan for this access, or nothing if its shape differs. REQUIRES: trusted().
+    /// Returns the kept plan, moved to the offset of this access; nothing if the access has another
+    /// shape. REQUIRES: trusted().
     [[nodiscard]] std::optional<Kept> recall(const Access& access) const;
     /// Returns the kept plan without moving it, for a rank that takes part in it without data.
     /// REQUIRES: trusted().
     [[nodiscard]] const Plan& plan(Direction direction) const { return entry(direction).plan; }
-    /// Keeps this rank's part of a plan and the fingerprint of all ranks' summaries. REQUIRES: all
-    /// ranks planned together.
+    /// Keeps the plan of `access`, this rank's summary of it and the fingerprint of all ranks'
+    /// summaries. REQUIRES: all ranks planned together.
     void keep(const Access& access, const Plan& plan, const AccessSummary& mine,
               std::uint64_t fingerprint);
-    /// Called when a rank's access did not match the kept plan: a kept plan is then tried again
-    /// only after several accesses of equal shape. REQUIRES: called on all ranks, after the
-    /// agreement that reported the mismatch.
+    /// Records that some rank's access did not match the kept plan: a kept plan is then tried only
+    /// after more successive accesses of equal shape than before. REQUIRES: called on all ranks,
+    /// after the agreement that reported the mismatch.
     void distrust(Direction direction);
     void forget() { entries_ = {}; }
 

@@ -110,7 +110,8 @@ Result<Step> Planning::choose() {
     return shares ? shared() : settle();
 }
 
-/// Prepares the node's shared memory. If it isn't available, all ranks choose again without it.
+/// Prepares the node's shared memory, and cross-memory access if the method needs it. If either
+/// isn't available, all ranks make a plan without it.
 Result<Step> Planning::shared() {
     const bool reach = plan_.method->exchange_part().reaches;
     const auto decided =

@@ -13,7 +13,8 @@ namespace oratorio {
 
 class Planning {
   public:
-    /// `access` and `context` outlive it. Independent accesses are planned by each rank alone.
+    /// `access` and `context` outlive the object. Independent accesses are planned by each rank
+    /// alone.
     Planning(const RunContext& context, const Access& access, bool collective);
 
     /// Starts over. `may_recall` says that the kept plan may be used; `flags` are added to those of

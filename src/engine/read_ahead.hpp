@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // ReadAhead: announces the ranges that an access will touch, one hull per file block, to the
 // storage before they are accessed, and releases them afterwards: the policy of Prost et al. 2001,
-// section 2.3. A rank does it for its own pieces, an agent for the pieces of all ranks.
+// section 2.3. A rank announces the ranges of its own pieces, an aggregator those of all
+// ranks' pieces.
 #pragma once
 
 #include <deque>
@@ -48,7 +49,7 @@ class BlockRanges final : public AheadRanges {
 /// The hulls of all ranks' data in the extents of an aggregator's rounds.
 class RoundRanges final : public AheadRanges {
   public:
-    /// `plan` outlives the object, which is for aggregator `index`.
+    /// The ranges of the aggregator with index `index`. `plan` outlives the object.
     RoundRanges(const Plan& plan, int index) : plan_(plan), index_(index) {}
     [[nodiscard]] std::optional<Range> next() override;
     /// Returns the position at the end of extent i of a round.
@@ -68,7 +69,7 @@ class RoundRanges final : public AheadRanges {
 
 class ReadAhead {
   public:
-    /// `prefetch` and `stats` outlive the object. It accesses at most `at_once` ranges at once.
+    /// `prefetch` and `stats` outlive the object. It allows at most `at_once` ranges per call.
     /// REQUIRES: at_once > 0.
     ReadAhead(Prefetch& prefetch, Direction direction, int at_once,
               std::unique_ptr<AheadRanges> ranges, Stats& stats);

@@ -4,8 +4,9 @@
 // an exclusive lock it reads the region, merges the pieces and writes it back (read-modify-write),
 // so no write to the bytes in between is lost. docs/internals/decisions/holes-and-locks.md.
 //
-// All of this is one job of the store, so that an I/O thread can do it while the next round is
-// exchanged: the pipelining of Tsujita et al., "Multithreaded Two-Phase I/O" (2014), section II-B.
+// Storing a region is one job of the store, so that an I/O thread can perform it while the next
+// round is exchanged: the pipelining of Tsujita et al., "Multithreaded Two-Phase I/O" (2014),
+// section II-B.
 #pragma once
 
 #include <span>
@@ -23,9 +24,9 @@ class RegionWriter final : public StoreJob {
     /// Size of `scratch`, the buffer for the file's bytes while holes are filled.
     static constexpr Bytes scratch_bytes = 64 << 10;
 
-    /// `plan` and `scratch` outlive it. Several writers may share `scratch` if one thread performs
-    /// all their jobs. For an atomic access, the writer takes no locks, because the run already
-    /// holds one on the whole range.
+    /// `plan` and `scratch` outlive the object. Several writers may share `scratch` if one thread
+    /// performs all their jobs. For an atomic access, the writer takes no locks, because the run
+    /// already holds one on the whole range.
     RegionWriter(const WorkContext& context, const Plan& plan, std::span<std::byte> scratch);
 
     struct Stored {

@@ -32,8 +32,8 @@ class RoundQueue {
     /// Returns the buffer of a round that the given slot of this rank took. REQUIRES: take()
     /// returned the round for that slot.
     [[nodiscard]] virtual RoundBuffer buffer(const Round& round, std::size_t slot) const = 0;
-    /// Returns true if this rank has no round left to take or, if any rank may load rounds, once
-    /// all rounds of its own domain were served.
+    /// Returns true if this rank has no round left to take. If any rank may load rounds, returns
+    /// true if all rounds of this rank's own domain were served.
     [[nodiscard]] virtual bool done() const = 0;
     /// Returns the maximum number of rounds that this rank has under way.
     [[nodiscard]] virtual std::size_t slots() const = 0;

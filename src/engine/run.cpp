@@ -145,13 +145,14 @@ bool Run::planning_done() {
     if (!planned) return fail(planned.error());
     const bool done = *planned == Step::done;
     if (done) enter(Phase::planned);
-    // All ranks have entered this access, so all have left the previous ones.
+    // All ranks have entered this access, so all have left the previous accesses.
     if (done && collective_ && !planning_.recalled()) {
         context_.file.lock_policy.left_first = false;
         context_.file.tuning.meet();
         entered_ = 0;
     }
-    // From here on, messages are sent: only a caller that may send them continues, at once.
+    // The next step sends messages: leave it to a caller that may send them, and that need not wait
+    // before the step.
     if (!sent && sends_messages()) {
         moves_left_ = 0;
         return false;
@@ -159,8 +160,8 @@ bool Run::planning_done() {
     return done && step_phase();
 }
 
-/// Starts the work once the token has arrived. No lock is taken before, because the rank that holds
-/// the token may need that lock.
+/// Starts the work once the token has arrived. The run takes no lock before that, because the rank
+/// that holds the token may need the same lock.
 bool Run::turn_come() {
     const auto come = token_.come(context_.file.transport, number(), plan().ranks_at_once());
     if (!come) return fail(come.error());
@@ -169,7 +170,7 @@ bool Run::turn_come() {
     return step_phase();
 }
 
-/// Ends a read in which this rank's data depends on no other rank.
+/// Ends, without waiting for the ranks' agreement, a read in which each rank makes its own calls.
 bool Run::return_early() {
     context_.file.late.begin(context_.file, {.failure = error_,
                                              .mismatched = planning_.mismatched(),
@@ -227,8 +228,8 @@ void Run::start_work() {
     if (plan().bytes > 0 && can_work) make_work();
 }
 
-/// Returns true if this rank calls the storage itself. A rank that leaves that to aggregators or
-/// agents needs no open store.
+/// Returns true if this rank calls the storage itself. A rank for which aggregators or agents call
+/// the storage needs no open store.
 bool Run::uses_store() const {
     if (plan().bytes == 0) return false;
     if (plan().method->aggregated()) return plan().aggregator_index(rank_) >= 0;
@@ -322,8 +323,9 @@ std::optional<AccessTimes> Run::times() const {
     return AccessTimes{entered_, context_.file.tuning.since_meeting()};
 }
 
-/// Records whether this rank left first. If aggregators reported the outcome, those that share no
-/// edge with it may still be filling holes, and other ranks may not know of its failure.
+/// Records an outcome that aggregators reported: those that share no edge with this rank may still
+/// be filling holes, and other ranks may not know of this rank's failed write. After an agreement
+/// of all ranks, clears `left_first`.
 void Run::leave() {
     const bool failed = error_.kind != ErrorKind::none && access_.direction == Direction::write;
     const bool reported = plan().ending() == Ending::reported;

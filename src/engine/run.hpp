@@ -36,13 +36,14 @@ class Run {
     Run(const RunContext& context, Access access, bool collective);
     Run(const Run&) = delete;
     Run& operator=(const Run&) = delete;
-    /// Makes progress without waiting for other ranks, with at most `moves` steps of its work.
-    /// Returns true when the run is done.
+    /// Makes progress without waiting for other ranks, with at most `moves` steps of its work
+    /// (under the lock of atomic mode, with all of them). Returns true when the run is done.
     bool step(int moves = INT_MAX);
     /// Returns what to wait for before the next step, or nothing if the next step can make progress
     /// at once. REQUIRES: step() returned false.
     [[nodiscard]] std::optional<WaitHint> waits_for() const;
-    /// Returns true if the plan needs messages of the host MPI between rounds.
+    /// Returns true if the run's current phase may exchange messages of the host MPI, other than
+    /// reductions and gatherings of one entry per rank.
     [[nodiscard]] bool sends_messages() const;
     /// Returns the outcome. In a collective access, all ranks that share data see the same error
     /// kind (engine/completion.hpp); the bytes are this rank's. REQUIRES: the run is done.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What runs see of the file and of their access, and nothing else: FileContext is what all accesses
-// of an open file share, RunContext adds what belongs to one run, and WorkContext what belongs to
-// one attempt of its work.
+// The inputs of runs: FileContext holds what all accesses of an open file share, RunContext adds
+// what belongs to one run, and WorkContext is what one attempt of a run's work sees.
 #pragma once
 
 #include <memory>
@@ -27,16 +26,17 @@ class PlanObserver {
     /// Called with the plan of each access, whether it was made for the access or kept from an
     /// earlier one.
     virtual void planned(const Plan&) {}
-    /// Called if the last plan was dropped before any data was moved: the ranks make another one.
+    /// Called if the last plan was dropped, because some rank's access didn't match it: the ranks
+    /// make another plan and repeat the access.
     virtual void dropped() {}
     virtual void remark(const std::string&) {}
 };
 
-/// Failed sparse writes (engine/completion.hpp) that this rank knows of and other ranks may not,
-/// since the last operation in which all ranks agreed.
+/// Failures of sparse writes (engine/completion.hpp) since the last operation in which all ranks
+/// agreed. This rank knows of these failures, and other ranks may not.
 struct UndeliveredErrors {
     Error first;
-    /// Sum of hashes of the failed writes' numbers: equal on ranks that know of the same ones.
+    /// Sum of hashes of the failed writes' numbers: equal on ranks that know of the same failures.
     std::uint64_t writes = 0;
 
     void add(const Error& error, unsigned number) {
@@ -59,7 +59,7 @@ struct FileContext {
     IoThread& io_thread;
     LockPolicy& lock_policy;
     UndeliveredErrors& undelivered;
-    LateAgreement& late;  ///< of the last collective read whose ranks did not wait for each other
+    LateAgreement& late;       ///< agreement of the last read in which no rank waited for another
     Agents* agents = nullptr;  ///< null: the file has no agents, so data shipping doesn't apply
 };
 
@@ -70,7 +70,7 @@ struct RunContext {
     PlanObserver& observer;  ///< outlives the run
     /// Number of a collective run, equal on all ranks. It separates the messages of successive
     /// runs, so two runs on the same ranks must not have the same number. Independent runs need
-    /// none.
+    /// no number.
     unsigned number = 0;
 };
 

@@ -26,7 +26,7 @@ struct StoredReport {
     Short short_rounds[shorts_max];
 };
 
-/// Returns the bytes of `access` that were stored; `mine` is the hull of the access's rank, and
+/// Returns how many bytes of `access` were stored; `mine` is the hull of the access's rank, and
 /// `reports` has one entry per aggregator.
 [[nodiscard]] Bytes stored_bytes(const Plan& plan, const Access& access, Extent mine,
                                  std::span<const StoredReport> reports);
@@ -39,7 +39,7 @@ class StoredReports {
     /// Returns Step::done when all reports are gathered; an error comes from the transport. The
     /// object must not move until then.
     Result<Step> step(Transport& transport) { return gathering_.step(transport); }
-    /// Returns the bytes of `access` that were stored, according to the gathered reports. REQUIRES:
+    /// Returns how many bytes of `access` were stored, according to the gathered reports. REQUIRES:
     /// step() has returned Step::done.
     [[nodiscard]] Bytes stored_bytes(const Plan& plan, const Access& access, Extent mine) const;
 

@@ -2,9 +2,9 @@
 // The two-phase engine: moves an access in rounds through collective buffers (collective
 // buffering). Data sieving is the same engine with a single participant.
 //
-// An aggregator has one or more slots. A slot takes a round from the RoundQueue and passes these
-// phases. Run::step() steps the work, step() advances all slots and the exchange, and step_slot()
-// advances one slot:
+// An aggregator has one or more slots. A slot takes a round from the RoundQueue and goes
+// through these phases. Run::step() steps the work, step() advances all slots and the exchange, and
+// step_slot() advances one slot:
 //
 //   write:  idle -> exchanging -> storing -> idle
 //   read:   idle -> [expecting] -> awaiting -> loading -> exchanging -> idle
@@ -13,9 +13,9 @@
 //   idle        the queue has a round that may begin (take_round)
 //   expecting   all participants have reported what they want (Exchange::contents; asks_contents)
 //   awaiting    all ranks with data in the round have entered the access (EntryTracker::all_of),
-//               and, with read-ahead, no earlier round is before its exchanging
-//   loading     the slot's storage calls have completed (reap_transfers); read-ahead begins few at
-//               a time (may_load)
+//               and, with read-ahead, all earlier rounds are loaded
+//   loading     the slot's storage calls have completed (reap_transfers); read-ahead limits how
+//               many begin at a time (may_load)
 //   exchanging  all participants have filled or emptied the buffer (Exchange::close_if_served),
 //               every earlier round has left this phase, and, if the plan keeps holes, all ranks
 //               have entered (EntryTracker::everybody)
@@ -162,8 +162,9 @@ void TwoPhaseWork::register_buffers(std::span<std::byte> memory) {
     if (announced_) context_.store.register_buffers(memory);
 }
 
-/// Begins the read-ahead of an agent's blocks. The system's own blocks, if it has any, must hold
-/// whole ranges.
+/// Creates the read-ahead of this aggregator's rounds, if the plan requests it and the store
+/// doesn't use direct requests. If the file system has blocks, each must hold whole blocks of the
+/// plan.
 void TwoPhaseWork::begin_ahead() {
     const auto* const two_phase = std::get_if<TwoPhase>(&plan_.route);
     Prefetch* const prefetch = context_.store.prefetch();
@@ -329,8 +330,8 @@ void TwoPhaseWork::start_transfers_from(std::size_t index, Direction direction,
     slot.loads_begun = i;
 }
 
-/// Returns true if the read-ahead, if there is one, allows extent i of the slot's round to be
-/// loaded. Announces further ranges once all that it has allowed are loaded.
+/// Returns true if extent i of the slot's round may be loaded now. With read-ahead, announces
+/// further ranges once all ranges allowed so far are loaded.
 bool TwoPhaseWork::may_load(const Slot& slot, std::int64_t i) {
     const std::int64_t position = RoundRanges::position(plan_, slot.round.number, i);
     while (ahead_ && position > allowed_) {
@@ -376,8 +377,8 @@ bool TwoPhaseWork::reap_transfers(bool wait) {
     return moved;
 }
 
-/// Returns true if no earlier round has yet to be exchanged. Rounds begin storing in order, which
-/// keeps the report of a failure short and exact.
+/// Returns true if all earlier rounds were exchanged. Rounds begin storing in order, which keeps
+/// the report of a failure short and exact.
 bool TwoPhaseWork::is_next(const Slot& slot) const {
     return std::none_of(slots_.begin(), slots_.end(), [&](const Slot& other) {
         return other.phase != Phase::idle && other.phase != Phase::storing &&

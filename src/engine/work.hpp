@@ -28,7 +28,8 @@ class Work {
     /// failed.
     virtual Result<Step> step() = 0;
     [[nodiscard]] virtual bool done() const = 0;
-    /// Returns the first failure of this rank's storage. The work continues after it.
+    /// Returns the first failure of this rank's storage. The rank still serves other ranks after
+    /// it.
     [[nodiscard]] virtual const Error& noted() const = 0;
     /// Returns how many of this rank's bytes were moved. An aggregated write returns all of them:
     /// only the aggregators know how many were stored.
