@@ -10,8 +10,8 @@ namespace oratorio {
 
 class CursorPair {
   public:
-    /// `file` says whether a write uses streaming stores. A read does if it has more bytes than a
-    /// core's cache holds.
+    /// `file` says whether a write uses streaming stores. A read uses them if it has more bytes
+    /// than a core's cache holds.
     CursorPair(const Access& access, Direction direction, Target file);
 
     /// Seeks to the rank's data in `extent`; returns the number of its bytes.

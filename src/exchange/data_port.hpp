@@ -50,8 +50,8 @@ class DataPort {
     DataPort(const DataPort&) = delete;
     DataPort& operator=(const DataPort&) = delete;
 
-    /// Returns true if the next chunk of the region can be taken. No chunk can be taken while data
-    /// of other ranks in the group is still to arrive.
+    /// Returns true if the next chunk of the region can be taken. For a group's data, that may have
+    /// to wait until data of the other ranks arrives.
     virtual bool ready(const Region& region) = 0;
     /// Takes the next chunk of a region. Writes its runs to the front of `table_and_payload`, which
     /// has room for both the table and the payload, and returns the bytes of the table.
@@ -59,7 +59,7 @@ class DataPort {
     virtual std::size_t next(const Region& region, std::span<std::byte> table_and_payload,
                              Chunk& chunk) = 0;
     /// Returns how much of the data lies in the region, and where; nothing until that is known.
-    /// Walks all runs of the region. Not called again once it has returned the region's contents.
+    /// Walks all runs of the region. REQUIRES: it hasn't returned the region's contents before.
     virtual std::optional<RoundContents> contents(const Region& region) = 0;
     /// Copies the chunk's data to the payload of a message. REQUIRES, for this function, unpack()
     /// and sent(): next() made the chunk.

@@ -66,7 +66,8 @@ class AggregatorSide {
     [[nodiscard]] bool finished() const { return replies_.empty(); }
     /// Returns true if a message named a different region than this rank's plan.
     [[nodiscard]] bool differs() const { return differs_; }
-    /// Returns the first failure to place or report others' data. Everything else continues.
+    /// Returns the error of the first damaged message from a participant. The exchange continues:
+    /// the damage loses data, but no participant waits for ever.
     [[nodiscard]] const Error& failed() const { return failed_; }
     /// Copies the available part of this rank's own data in an open round, without a message.
     Copied serve_own(std::int64_t round);
@@ -138,7 +139,7 @@ class ParticipantSide {
         return regions_.at_end() && outgoing_.empty() && announcements_done();
     }
     [[nodiscard]] Bytes received() const { return received_; }
-    /// Returns the first reply that couldn't be used. Everything else continues.
+    /// Returns the error of the first damaged reply. The exchange continues without its data.
     [[nodiscard]] const Error& failed() const { return failed_; }
 
   private:
@@ -186,7 +187,7 @@ class ParticipantSide {
     PeerContext& context_;
     bool reading_;
     Rank local_;           ///< this rank's local aggregator; -1: the rank sends for itself
-    RankRegions regions_;  ///< the next region whose data hasn't been handed over
+    RankRegions regions_;  ///< at the first region with data not sent or requested yet
     Chunk chunk_;
     std::vector<Outgoing> outgoing_;
     RankRegions announced_;

@@ -196,7 +196,8 @@ Result<void> ParticipantSide::receive_reply(Rank to, Outgoing& outgoing) {
     return {};
 }
 
-/// Sends the data that the message just sent describes (zero-copy writes).
+/// Zero-copy: counts the table message that was just sent and, in a write, sends the data that it
+/// describes.
 Result<void> ParticipantSide::send_straight(Rank to, Outgoing& outgoing) {
     context_.stats.table_messages += 1;
     if (reading_) return {};

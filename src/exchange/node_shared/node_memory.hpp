@@ -55,8 +55,8 @@ struct alignas(64) Awake {
 /// A rank's mailbox: where other ranks find its doorbell and its data
 /// (exchange/node_shared/cross_memory). Memory order: all operations are sequentially consistent.
 /// `ready` publishes the fields below it to the aggregators. `served` publishes to the participants
-/// what the aggregator has moved, `received` included. After each of the stores to `entered`,
-/// `ready` and `served` the ranks that may wait for it are rung.
+/// what the aggregator has moved, `received` included. After a store to `entered`, `ready` or
+/// `served`, the storing rank rings the ranks that may wait for that store.
 struct RankMailbox {
     explicit RankMailbox(WaitPolicy usual) : doorbell(usual) {}
     Doorbell doorbell;
@@ -88,8 +88,9 @@ class NodeMemory {
 
     /// Makes sure that each node has `bytes` of collective buffers; does nothing if all nodes have
     /// them. Works in steps: returns Step::done when finished. If `cross_memory`, the ranks must be
-    /// able to access each other's memory. If something is impossible, all ranks have the same
-    /// refusal() and don't try again. REQUIRES: collective, with equal arguments on all ranks.
+    /// able to access each other's memory. If the memory can't be made or accessed, all ranks have
+    /// the same refusal() and don't try again. REQUIRES: collective, with equal arguments on all
+    /// ranks.
     Result<Step> prepare(Transport& transport, Bytes bytes, bool cross_memory);
     /// Forgets refusals, and frees the memory if its collective buffers are larger than `kept_max`.
     /// REQUIRES: collective, between two files.

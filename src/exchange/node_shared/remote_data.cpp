@@ -44,7 +44,7 @@ Bytes append(std::vector<iovec>& list, const StridedRun& run, std::uint64_t base
 }
 
 /// Lists the next `bytes` of data as pieces, fewer if the list is full. Leaves the cursor after
-/// them.
+/// the listed bytes.
 Bytes list_pieces(std::vector<iovec>& list, Cursor& cursor, Bytes bytes, std::uint64_t base) {
     list.clear();
     const Bytes first = cursor.tell_size();

@@ -33,9 +33,9 @@ void ActiveScope::begin() {
     on_ = true;
 }
 
-/// Stops counting this rank as working. It decrements the count before it scans the doorbells, and
-/// a ringer reads the count after it rings. So one of the two sees the other, and no rank stays
-/// asleep while there is work and an idle core.
+/// Stops counting this rank as working. Decrements the count before it scans the doorbells, while
+/// a ringing rank reads the count after it rings. At least one of the two sees the other's change,
+/// so no rank stays asleep while there is work and an idle core.
 void ActiveScope::end() {
     if (!on_) return;
     on_ = false;
@@ -43,8 +43,7 @@ void ActiveScope::end() {
     waking_.call_others();
 }
 
-/// Restores the wait policy: other accesses, where no rank gives up its core, use the same
-/// doorbell.
+/// Restores the doorbell's usual wait policy, for accesses in which no rank gives up its core.
 ActiveScope::~ActiveScope() {
     end();
     node_.doorbell(topology_.rank).policy = usual_wait_policy(topology_);

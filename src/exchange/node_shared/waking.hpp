@@ -18,8 +18,8 @@ class Waking {
     /// Rings the rank's doorbell: something that it may wait for has changed. REQUIRES, if gently:
     /// call_others() follows.
     void tell(Rank rank) const;
-    /// Wakes other ranks. Called after the last tell(). If they then keep all cores busy, this rank
-    /// sleeps at once the next time it waits.
+    /// If gently, wakes other ranks; if these keep all cores busy, this rank sleeps at once the
+    /// next time it waits. Otherwise does nothing. REQUIRES: called after the last tell().
     void call_others() const;
 
   private:

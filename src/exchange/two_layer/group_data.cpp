@@ -133,8 +133,8 @@ std::optional<RoundContents> GroupData::contents(const Region& region) {
 }
 
 /// Merges the next runs of all members, by offset, until the chunk is full or a member's next
-/// message hasn't arrived. Either way, a piece that members share ends in the chunk in which it
-/// begins, if possible.
+/// message hasn't arrived. If possible, a piece that members share ends in the chunk in which it
+/// begins.
 std::size_t GroupData::next(const Region& region, std::span<std::byte> table_and_payload,
                             Chunk& chunk) {
     chunk = {};

@@ -209,8 +209,8 @@ Bytes GroupMember::decide(int message, Bytes bytes, Bytes there) {
     return one.state == State::taken && one.decided == one.merged ? end_answer(one) : 0;
 }
 
-/// Finishes an answer. The local aggregator copies the data for itself to the user's buffer at
-/// once; returns the bytes copied.
+/// Completes an answer. If it is the local aggregator's own, copies it to the user's buffer and
+/// returns the bytes copied; else leaves it to be sent, and returns 0.
 Bytes GroupMember::end_answer(Message& message) {
     message.state = is_own() ? State::free : State::answered;
     if (!is_own() || message.there == 0) return 0;

@@ -19,7 +19,7 @@ struct GroupContext {
     unsigned sequence = 0;
     DataPort& own;         ///< the local aggregator's own data
     bool differs = false;  ///< a message named a different region than the plan
-    Error failed = {};     ///< a message that couldn't be used; everything else continues
+    Error failed = {};     ///< of the first damaged message; the exchange continues
 
     [[nodiscard]] bool reading() const { return plan.direction == Direction::read; }
     [[nodiscard]] Rank rank() const { return transport.topology().rank; }
@@ -73,8 +73,10 @@ class GroupMember {
         return messages_[static_cast<std::size_t>(message)].reply.data() + sizeof(MessageHead) +
                position;
     }
-    /// Records that `bytes` of the answer are settled, and that `there` of them exist. Returns the
-    /// bytes that reached this rank's own memory.
+    /// Records that `bytes` more bytes of a message's answer are decided: `there` of them were
+    /// read, and the rest lies past the end of the file or couldn't be read. When the answer is
+    /// complete and is the local aggregator's own, copies it to the user's buffer and returns the
+    /// bytes copied; else returns 0.
     Bytes decide(int message, Bytes bytes, Bytes there);
     /// Copies the data of the current region that has arrived between its messages and the region's
     /// buffer.
@@ -102,8 +104,8 @@ class GroupMember {
         MessageView view;
         Bytes promised = 0;  ///< bytes of the runs that look() returned
         Bytes merged = 0;    ///< bytes of these runs merged into chunks
-        Bytes decided = 0;   ///< reads: merged bytes that a reply has settled
-        Bytes there = 0;     ///< reads: settled bytes that exist in the file
+        Bytes decided = 0;   ///< reads: merged bytes that a reply has answered
+        Bytes there = 0;     ///< reads: decided bytes that were read
         Chunk own;
     };
     [[nodiscard]] const Message& current() const {

@@ -16,7 +16,8 @@ class GroupSource : public DataPort {
     [[nodiscard]] virtual bool finished() const = 0;
     /// Returns true if some rank works by a different plan.
     [[nodiscard]] virtual bool differs() const = 0;
-    /// Returns the first message that couldn't be used. Everything else continues.
+    /// Returns the error of the first message that couldn't be used. The exchange continues without
+    /// its data.
     [[nodiscard]] virtual const Error& failed() const = 0;
 
   protected:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// RunJoiner: writes pieces, given in offset order, to a run table as few runs: pieces that touch
-// become one piece, and equal pieces at equal distances one run. It never joins across extents of
-// the region.
+// RunJoiner: writes pieces to a run table in as few runs as possible. The pieces come in offset
+// order. Pieces that touch become one piece, and equal pieces at equal distances one run, but never
+// across extents of the region.
 #pragma once
 
 #include "plan/domains.hpp"
