@@ -35,8 +35,8 @@ std::size_t BlockCache::idle_bytes() const {
     return idle_bytes_;
 }
 
-/// Takes the shortest free block that is long enough, and at most twice as long. Returns an empty
-/// block if there is none.
+/// Takes the shortest free block of at least `bytes` and at most about twice as many bytes. Returns
+/// an empty block if there is none.
 BlockCache::Block BlockCache::idle_one(std::size_t bytes) {
     const std::lock_guard lock(mutex_);
     const auto end = idle_.begin() + static_cast<std::ptrdiff_t>(count_);

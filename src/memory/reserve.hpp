@@ -36,7 +36,7 @@ class Reserve {
     /// false when the system has none.
     [[nodiscard]] bool make_room(std::size_t bytes);
 
-    /// Returns the bytes in use, and their maximum so far.
+    /// used() returns the bytes in use, most_used() their maximum so far.
     [[nodiscard]] std::size_t used() const { return used_; }
     [[nodiscard]] std::size_t most_used() const { return most_used_; }
 
