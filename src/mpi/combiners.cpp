@@ -17,7 +17,7 @@ ShapePtr repeat(const DecodedType& type, std::int64_t count) {
     return Shape::strided(type.shape, count, type.extent);
 }
 
-/// Returns true if an element is one run and the next element follows it at once.
+/// Returns true if an element is one run and the next element follows it without a gap.
 bool dense(const DecodedType& type) {
     return type.shape->kind() == Shape::Kind::run && type.extent == type.size;
 }
@@ -137,7 +137,7 @@ struct Distribution {
         return kind == MPI_DISTRIBUTE_BLOCK ? (size + processes - 1) / processes : 1;
     }
 
-    /// Returns the elements of this process. Every distribution is a cyclic one; a block
+    /// Returns the shape of this process's elements. Treats every distribution as cyclic: a block
     /// distribution has one turn.
     [[nodiscard]] ShapePtr shape(const ShapePtr& element, Bytes stride) const {
         const std::int64_t length = block();

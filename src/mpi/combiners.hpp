@@ -10,7 +10,7 @@
 
 namespace oratorio {
 
-/// Returns the product, or INT64_MAX, which shapes refuse, if it doesn't fit.
+/// Returns a * b or, if that overflows, INT64_MAX, which shapes refuse.
 [[nodiscard]] inline Offset product(std::int64_t a, std::int64_t b) {
     Offset made = 0;
     return __builtin_mul_overflow(a, b, &made) ? INT64_MAX : made;

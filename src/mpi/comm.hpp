@@ -49,7 +49,7 @@ class Comm {
     void leave() { comm_ = MPI_COMM_NULL; }
     [[nodiscard]] Rank rank() const { return rank_; }
     [[nodiscard]] int size() const { return size_; }
-    /// Returns the rank in this communicator of rank 0 of `part`. Local.
+    /// Returns the rank that rank 0 of `part` has in this communicator. Local.
     [[nodiscard]] Result<Rank> first_of(const Comm& part) const;
 
   private:

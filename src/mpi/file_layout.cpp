@@ -14,7 +14,7 @@ namespace {
 /// A lower or upper bound of a datatype. A bound that a constructor has set outweighs bounds that
 /// follow from data, however deep in the type it was set.
 struct Bound {
-    bool known = false;  ///< a type without entries has none
+    bool known = false;  ///< false for a type without entries
     bool set = false;
     Offset at = 0;
 };

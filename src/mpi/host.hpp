@@ -32,7 +32,8 @@ struct Host {
 #pragma GCC diagnostic pop
 
 /// Returns the host, or null while the process has no MPI loaded (or one that lacks a function we
-/// need, see host_defect). Thread-safe; looks again on each call until found, then costs one load.
+/// need, see host_defect). Thread-safe. Searches on each call until the host is found; later calls
+/// cost one load.
 [[nodiscard]] const Host* host_if_loaded();
 
 /// Returns the host. REQUIRES: called inside a call of the program to MPI, so that there is a host.

@@ -2,9 +2,9 @@
 // MpiTransport: the Transport over messages of the host MPI, on a communicator of its own.
 //
 // If an operation fails on a rank, that rank sends an alarm to all others, on a tag that no other
-// message uses (lose). A waiting rank looks for alarms (look_for_alarm, hear). From then on every
-// operation of both ranks fails with an error of that kind, so that no rank waits for a rank that
-// gave up.
+// message uses (lose). A waiting rank looks for alarms (look_for_alarm, hear). From then on, every
+// operation of the failed rank, and of each rank that has received its alarm, fails with an error
+// of that kind, so that no rank waits for a rank that gave up.
 #pragma once
 
 #include <climits>

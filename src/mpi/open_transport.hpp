@@ -23,7 +23,7 @@ struct OpenedTransport {
     MPI_Comm program, CounterService& counters, const Agreed<int>& ranks_per_node,
     const Agreed<std::size_t>& listed_from = NodeBoards::usually_listed_from(),
     MpiTransport::Chores chores = nullptr);
-/// Opens a transport as above, on a communicator that was already made for it. Collective.
+/// Collective over `own`. Opens a transport as above on `own`, a communicator made for it.
 [[nodiscard]] Result<OpenedTransport> open_transport(
     Comm own, CounterService& counters, const Agreed<int>& ranks_per_node,
     const Agreed<std::size_t>& listed_from = NodeBoards::usually_listed_from(),

@@ -13,7 +13,7 @@
 namespace oratorio {
 
 /// Returns the value of `type`. `known(type)` returns a Result of an optional value, which is empty
-/// for a datatype with members that must be looked at first. `make(type, contents, values)` then
+/// for a datatype with members that must be visited first. `make(type, contents, values)` then
 /// receives the values of the members, in the order of contents.members(), and returns a Result of
 /// a value. Long lists are allocated from `memory`, which may be null.
 template <class Value, class Known, class Make>
