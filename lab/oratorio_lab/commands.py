@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The table of the commands of `oratorio_lab`, which the command line of a checkout adds to its own; its
-`calibrate` has an option more, and its `demo` needs a compiler and parallel HDF5."""
+"""The table of the commands of `oratorio_lab`, which the command line of a checkout adds to those of
+`oratorio`. This `calibrate` has the additional option --machine; this `demo` needs a compiler and parallel
+HDF5."""
 
 from oratorio.command_line import Command
 

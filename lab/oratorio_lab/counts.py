@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`oratorio count`: counts facts of the papers exactly from plans and cursors, without data or MPI
-(lab/count)."""
+"""`oratorio count`: runs lab/count, which checks numbers from the papers (messages, pieces, storage calls)
+by counting them in plans and cursors, without data or MPI."""
 
 import os
 import subprocess
@@ -66,12 +66,12 @@ class Counted:
 
 
 def build() -> Path:
-    """Builds the program and returns its path. Raises TargetError."""
+    """Builds the counting program and returns its path. Raises TargetError."""
     return targets.build(TARGET, "lab/count")
 
 
 def parse_fact(line: str) -> Fact:
-    """Parses a line that the program printed."""
+    """Parses a line that the counting program printed."""
     what, counted, relation, claimed, whose = line.split("\t")
     return Fact(what, int(counted), relation, int(claimed), whose)
 
@@ -83,8 +83,8 @@ def topics(program: Path) -> list[Topic]:
 
 
 def count(program: Path, topic: Topic, ranks: int | None) -> Counted:
-    """Runs the program for one topic, and measures the CPU time and memory that it takes. Raises
-    CountError."""
+    """Runs the program for one topic, and measures the CPU time and memory that it takes. `ranks` replaces
+    the numbers of ranks in the paper. Raises CountError."""
     words = [str(program), topic.name, *([str(ranks)] if ranks else [])]
     with tempfile.TemporaryFile("w+") as out:
         job = subprocess.Popen(words, stdout=out)
@@ -116,7 +116,7 @@ def table(counted: Counted) -> Table:
 
 
 def choose(known: Sequence[Topic], words: Sequence[str]) -> list[Topic]:
-    """Picks topics by their names or their papers; no words mean all. Raises CountError."""
+    """Returns the topics with names or papers in `words`, or all if there are no words. Raises CountError."""
     for word in words:
         if not any(word in (topic.name, topic.paper) for topic in known):
             there = ", ".join(dict.fromkeys(name for t in known for name in (t.paper, t.name)))

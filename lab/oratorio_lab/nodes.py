@@ -2,9 +2,9 @@
 """Makes nodes on one machine from Linux namespaces; needs no ssh and leaves no trace.
 
 A node has a network, a host name, processes and shared memory of its own, and reaches other nodes by TCP
-alone. All nodes share the file system, and optionally one folder of /dev/shm. A launcher starts ranks there
-with a stand-in for ssh. Everything ends with a node's first process, which reads a pipe from this process,
-so nothing is left even if this process is killed.
+alone. All nodes share the file system, and optionally one folder of /dev/shm. A launcher starts ranks on the
+nodes with a stand-in for ssh. All processes of a node end with its first process, which ends when its pipe
+from this process is closed, so nothing is left even if this process is killed.
 """
 
 import json
@@ -31,8 +31,8 @@ ip link set bridge0 up
 echo $$
 exec cat
 """
-# The script of a node's first process. Its first line runs while /proc is still the machine's, and so reads
-# the number that the process has outside of its namespace.
+# The script of a node's first process. Its first line runs while /proc is still the machine's, so that it
+# reads the PID that the process has outside of its namespace.
 NODE = """
 read -r number rest < /proc/self/stat
 hostname "$1"
@@ -82,8 +82,8 @@ def _script(file: Path, *lines: str) -> Path:
 
 
 class Nodes:
-    """A context manager that makes `count` nodes and a head, where launchers run; `folder` is for its
-    scripts.
+    """A context manager that makes `count` nodes and a head, where launchers run; `folder`
+    holds the generated scripts.
 
     `common` is a folder in /dev/shm that all nodes see. `link` holds netem's arguments for what a node
     sends, as in "delay 50us rate 10gbit". With a `delay` in seconds, the second half of the nodes is on
@@ -102,7 +102,7 @@ class Nodes:
         self._folder, self._count, self._common, self._link = folder, count, common, link
         self._delay = delay
         self._processes: list[subprocess.Popen] = []
-        self._numbers: dict[str, str] = {}  # node's name -> number of the node's first process
+        self._numbers: dict[str, str] = {}  # node's name -> PID of the node's first process
 
     @property
     def names(self) -> list[str]:
@@ -141,10 +141,10 @@ class Nodes:
             process.communicate()  # closes the pipe, which ends the process
 
     def host(self, host: Host, ranks_per_node: int, more: str = "") -> Host:
-        """Returns the MPI with an mpiexec that starts this many ranks on each node, the lowest ranks on the
-        first node.
+        """Returns `host` with an mpiexec that starts `ranks_per_node` ranks on each node, the lowest ranks on
+        the first node.
 
-        `more` are further words for mpiexec.
+        `more` holds additional options of mpiexec.
         """
         words = DIALECTS[host.name].format(
             remote=self._folder / "remote-shell", ranks=ranks_per_node, names=",".join(self.names),
@@ -158,7 +158,7 @@ class Nodes:
         return replace(host, mpiexec=_script(place / host.mpiexec.name, line))
 
     def cut(self, name: str) -> None:
-        """Drops everything that goes to or comes from a node, until it is joined again."""
+        """Disconnects a node from the network until join() reconnects it."""
         self._of_port(name, "nomaster")
 
     def join(self, name: str) -> None:
@@ -216,7 +216,7 @@ class Nodes:
         self._write_remote_shell()
 
     def _begin(self, name: str, inside: tuple, namespaces: tuple, script: str, *arguments: str) -> str:
-        """Starts a node's first process and returns its number."""
+        """Starts a node's first process and returns the PID. Raises NoNodesError."""
         words = [*inside, "unshare", *namespaces, "sh", "-e", "-c", script, "sh", *arguments]
         process = subprocess.Popen(
             ["timeout", "3600", *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -229,8 +229,8 @@ class Nodes:
         return self._numbers[name]
 
     def _write_remote_shell(self) -> None:
-        """Writes `remote-shell [-OPTION]... NODE WORD...`, which runs the words in the environment of a
-        fresh login."""
+        """Writes `remote-shell [-OPTION]... NODE WORD...`, which runs the words on NODE in the
+        environment of a fresh login."""
         enter = " ".join(("nsenter", "--target", "$number", *NODE_NAMESPACES))
         cases = [f"{name}) number={self._numbers[name]};;" for name in self.names]
         _script(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Shows how far a long command is: a bar in a terminal, elsewhere a line from time to time."""
+"""Shows the progress of a long command: a bar in a terminal, and otherwise a line from time to time."""
 
 import time
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ __all__ = ["Tell", "shown"]
 
 @contextmanager
 def shown(console: Console, title: str = "") -> Iterator[Tell]:
-    """Yields a function to call with each step."""
+    """Yields a function to call at each step, with the completed share (0 to 1) and a description."""
     if not console.is_terminal:
         head = f"{title}: " if title else ""
         yield lines(lambda line: console.print(head + line, markup=False, soft_wrap=True))

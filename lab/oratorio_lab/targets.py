@@ -34,10 +34,11 @@ def compile_program(
     *flags: Path | str,
     announce: Callable[[], None] = lambda: None,
 ) -> Path:
-    """Returns the program build/programs/NAME, or NAME if that is a whole path, compiled from these sources
-    and libraries; compiles again if one of them, a header in a source's folder or the command has changed.
+    """Returns the path of the program build/programs/NAME, or NAME if that is an absolute path, compiled from
+    `sources`, which may include libraries.
 
-    Calls `announce` before it compiles. Raises TargetError.
+    Compiles only if a source, a header in the folder of a source, or the command has changed since the last
+    time, and calls `announce` first. Raises TargetError.
     """
     target = BUILD / "programs" / name
     files = [sources] if isinstance(sources, Path) else list(sources)
@@ -50,7 +51,7 @@ def compile_program(
         return target
     announce()
     target.parent.mkdir(parents=True, exist_ok=True)
-    # Two processes may compile the same program at once; the rename keeps both from seeing half of it.
+    # Two processes may compile the same program at once; the rename hides unfinished files from both.
     unfinished = target.with_name(f"{target.name}-{os.getpid()}")
     # The compiler writes Fortran's module files into the working folder.
     done = subprocess.run(

@@ -103,7 +103,8 @@ def arm_hints(
 
 
 def expand(text: str | None, with_oratorio: bool, direct: bool) -> tuple[str, ...]:
-    """Returns the arms that --method names. Raises BenchError."""
+    """Returns the arms that `text`, the value of --method, names; if it is None, the default arms. Raises
+    BenchError."""
     default = "host,host_tuned,auto,raw" if with_oratorio else "host,host_tuned,raw"
     groups = {
         "methods": methods(),
@@ -126,7 +127,8 @@ def expand(text: str | None, with_oratorio: bool, direct: bool) -> tuple[str, ..
 
 
 def parse_hints(texts: Sequence[str], arms: Sequence[str]) -> tuple[tuple[str, str, str], ...]:
-    """Returns (arm, key, value) of each `[ARM:]key=value`. Raises BenchError."""
+    """Returns (arm, key, value) of each `[ARM:]key=value`, by default for host_tuned. Raises BenchError if a
+    hint is malformed, is for an arm that does not run, or is missing for an arm of the host."""
     hints = []
     for text in texts:
         left, equals, value = text.partition("=")

@@ -68,8 +68,8 @@ ROUTINES = {
 
 
 def measure(host: Host, ranks: int, repeats: int, records: int, folder: Path, disk: Path) -> Table:
-    """Measures all kinds of access with the arms interleaved. The table has medians and, for records, the
-    speed relative to the host's MPI-IO."""
+    """Measures all kinds of access. The table has, for records, the medians of interleaved runs and the speed
+    relative to the host's MPI-IO, and for the overlapped write the times of the fastest run."""
     title = f"{host.name}, medians of {repeats}"
     table = Table("what", "pwrite(2)", "host's MPI-IO", "Oratorio", "ratio", "gathered", "ratio", title=title)
     few = [(kind, count) for count in (1, 2) for kind in ("all", "iall")]

@@ -188,7 +188,7 @@ def measure_all(jobs: Sequence[Job]) -> None:
 
 
 def _finish(jobs: Sequence[Job], common: Common) -> int:
-    """Prints profile, predictions and problems, writes the files and returns the exit code."""
+    """Prints the profile, predictions and problems, writes the requested files and returns the exit code."""
     if common.settings.profile:
         stdout.print(bench_profile.table([run for run, _ in jobs], common.settings))
     if common.settings.predict:
@@ -286,7 +286,7 @@ def _suite(options: argparse.Namespace) -> int:
 
 
 def _file_systems(folders: Sequence[Path]) -> dict[Path, str]:
-    """Returns the name of each folder's file system. Adds the folder where two names are equal."""
+    """Returns the name of each folder's file system, followed by the folder if several have the same name."""
     names = {_folder(folder, False): report.file_system(folder) for folder in folders}
     several = [name for name in names.values() if list(names.values()).count(name) > 1]
     return {folder: f"{name} {folder}" if name in several else name for folder, name in names.items()}
@@ -318,7 +318,7 @@ def _regret(options: argparse.Namespace) -> int:
             for line in (line for job in jobs for line in report.problems(*job)):
                 stderr.print(line, markup=False, soft_wrap=True)
             is_well = is_well and all(report.all_well(*job) for job in jobs)
-            # A run of all cases takes hours, so what is known is written after each.
+            # A run of all cases takes hours, so the results are written after each case.
             _write_regret(options, cells, regret_page.About(
                 f"./oratorio {shlex.join(sys.argv[1:])}", f"{host.name} {host.version}",
                 [report.machine(folder) for folder in folders], options.all, repeat,
@@ -509,7 +509,7 @@ def _add_paper(parser: Parser) -> None:
 
 
 def add_options(parser: Parser) -> None:
-    """Adds a command for each workload, and those that measure several."""
+    """Adds a command for each workload, and the commands that list or measure several."""
     commands = parser.add_subparsers(metavar="WORKLOAD", required=True)
 
     def add(name: str, text: str) -> Parser:

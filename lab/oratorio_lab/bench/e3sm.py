@@ -87,7 +87,7 @@ def _map_runs(data: Dataset, number: int, sizes: Map, max_variables: int) -> lis
 
 
 def case_of(map_file: Path) -> Case:
-    """Returns the case that has as many maps as the file. Raises BenchError."""
+    """Returns the case with the number of maps that the file has. Raises BenchError."""
     with _opened(map_file) as data:
         maps = len(data.dimensions.get("num_decomp", ()))
     for case in CASES.values():
@@ -113,7 +113,8 @@ def processes_of(map_file: Path) -> int:
 
 
 def write_real(map_file: Path, run_file: Path, max_variables: int) -> None:
-    """Writes the run file of all variables of a case, at most `max_variables` for each map."""
+    """Writes the run file of a map file, with at most `max_variables` variables for each map. Raises
+    BenchError."""
     case = case_of(map_file)
     with _opened(map_file) as data:
         parts = [np.array([MAGIC, len(data.dimensions["decomp_nprocs"]), len(case.maps)], dtype="<i8")]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`oratorio bench --rate`: puts test files on an in-memory file system with storage of a given bandwidth
-(lab/bench/paced)."""
+"""`oratorio bench --rate`: puts test files on an in-memory file system that simulates storage of a given
+bandwidth (lab/bench/paced)."""
 
 import subprocess
 import tempfile
@@ -26,7 +26,8 @@ Measure = Callable[[Run, Settings], None]
 
 
 def check(rate: str, nodes: int) -> None:
-    """Raises BenchError unless `rate` is empty, or is a number of MiB/s or `exchange` on one node."""
+    """Raises BenchError if `rate` is not empty, `exchange` or a positive number of MiB/s, or if a rate is
+    combined with several nodes."""
     if rate and nodes > 1:
         raise BenchError("--rate works on one node only")
     try:
@@ -75,7 +76,7 @@ class Paced:
 
 
 def _rates(run: Run) -> dict[str, float]:
-    """Returns the MiB/s of the median pass of each direction."""
+    """Returns the MiB/s of the median pass of PROBE in each direction that was measured."""
     seconds = {
         direction: median(s["seconds"] for s in good)
         for direction in DIRECTIONS
@@ -85,8 +86,8 @@ def _rates(run: Run) -> dict[str, float]:
 
 
 def _by_calls(settings: Settings) -> Settings:
-    """Adds oratorio_store=posix to each Oratorio arm without a hint for the store. Otherwise a FUSE file
-    system counts as one with caches that are not coherent between clients."""
+    """Adds oratorio_store=posix to each Oratorio arm without a hint for the store. Without it,
+    Oratorio would assume that the caches of a FUSE file system are not coherent between clients."""
     told = {arm for arm, key, _ in settings.hints if key == STORE}
     more = tuple((arm, STORE, "posix") for arm in settings.arms if is_oratorios(arm) and arm not in told)
     return replace(settings, hints=(*settings.hints, *more))

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 CLIP = 140  # per cent of raw I/O at which a longer bar is cut off, marked and labelled
-# length of the axis in lengths of the longest bar; the rest is for its number and that of raw I/O
+# length of the axis relative to the longest bar, with room for the bar's number and the rate of raw I/O
 ROOM = 1.36
 FEW_ARMS = 6  # with at most this many arms every bar shows its number
 BAR_INCHES = 0.135
@@ -138,7 +138,7 @@ def _caption(settings: Settings) -> str:
 
 
 def save(figure: "Figure", file: Path) -> None:
-    """Saves a figure in the resolution at which a page shows it without scaling, and closes it."""
+    """Saves a figure at the resolution that a page shows without scaling, and closes the figure."""
     file.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(file, dpi=styles.DOTS_PER_INCH, facecolor="white")
     pyplot().close(figure)
@@ -154,8 +154,8 @@ class _Row:
 
 
 def _rows(runs: Sequence[Run]) -> list[_Row]:
-    """Returns a row with all numbers of ranks if there is one workload, else a row for each number of
-    ranks."""
+    """Returns one row with all numbers of ranks if there is only one workload, and otherwise a row for each
+    number of ranks."""
     labels = list(dict.fromkeys(run.label for run in runs))
     if len(labels) == 1:
         return [_Row(labels[0], list(runs), [f"{run.ranks} ranks" for run in runs])]
@@ -192,7 +192,7 @@ def bars(runs: Sequence[Run], settings: Settings) -> "Figure":
 
 
 def draw(file: Path, runs: Sequence[Run], settings: Settings) -> None:
-    """Saves the chart of `bars`, if anything was measured."""
+    """Draws the bars into a file, if an arm other than raw I/O was measured."""
     shown = [run for run in runs if run.samples]
     if shown and any(arm not in RAW for arm in settings.arms):
         save(bars(shown, settings), file)

@@ -29,11 +29,11 @@ class Predicted:
     direction: str
     seconds: float  # predicted by the plans of the accesses before they ran
     took: float  # measured from the first rank's start to the last rank's end
-    farthest: float  # % by which the pass that is farthest from the median differs from it
+    farthest: float  # largest deviation of a pass from the median, in % of the median
 
     @property
     def error(self) -> float:
-        """Returns the error in % of the measured time; negative if the pass took longer than predicted."""
+        """The error in % of the measured time; negative if the passes took longer than predicted."""
         return 100 * (self.seconds / self.took - 1)
 
 

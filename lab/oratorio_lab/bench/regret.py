@@ -3,8 +3,8 @@
 of ranks, file system and direction.
 
 Each case is measured in three steps. The first measures the table of all arms. The second measures the
-fastest arms of the table again, in turns with `auto`, because the fastest of many noisy times flatters its
-arm. The third repeats the second with wrong constants in the cost model.
+fastest arms of the table again, in turns with `auto`, because the smallest of many noisy times is too
+good. The third repeats the second with wrong constants in the cost model.
 """
 
 import itertools
@@ -34,7 +34,7 @@ ON_NODE = ("shared", "cross_memory")  # the exchanges that need all ranks on one
 
 ACCESSES_BEFORE = 10  # passes before the counted ones, from which `auto` learns
 CONTENDERS = 3  # arms of the table that are measured again
-ARMS_OF_RUN = 48  # a launcher takes a limited number of words
+ARMS_OF_RUN = 48  # limit for one run, because the length of a launcher's command is limited
 GOAL = 0.95  # share of the best speed below which `auto` has lost
 
 RIGHT = "right"  # the constants in force
@@ -111,7 +111,7 @@ def _parameters(method: Mapping, layout: Layout) -> dict[str, Sequence]:
 
 def arms_of(layout: Layout, exhaustive: bool) -> list[Arm]:
     """Returns Oratorio's arms that are possible in a layout: each method with the parameters that it chooses
-    itself and, with `exhaustive`, with all combinations of the others."""
+    itself and, with `exhaustive`, also with each combination of given parameters."""
     arms = []
     for method in description.rows("methods"):
         if layout.nodes > 1 and method["parts"]["exchange"] in ON_NODE:
@@ -156,7 +156,7 @@ def write_wrong_costs(folder: Path) -> dict[str, Path]:
 class Case:
     """A workload with given parameters in a layout of ranks, in a folder."""
 
-    run: Run  # is never measured itself
+    run: Run  # a template: only copies of it are measured
     layout: Layout
     folder: Path
     file_system: str
@@ -165,7 +165,7 @@ class Case:
 def cases_of(
     layouts: Sequence[Layout], folders: Mapping[Path, str], names: Sequence[str], smoke: bool
 ) -> tuple[list[Case], list[str]]:
-    """Returns the cases of the named workloads (default: all), and why others are not possible. `folders`
+    """Returns the cases of the named workloads (default: all), and the reasons for skipping other cases. `folders`
     maps each folder to the name of its file system. Raises BenchError if a workload does not exist."""
     cases, skipped = [], []
     for layout in layouts:
@@ -182,7 +182,7 @@ class Plan:
     settings: Settings  # `repeats` is the number of passes that count
     exhaustive: bool
     costs: Mapping[str, Path]  # name -> a folder of wrong costs
-    scratch: Path  # for state that each run starts without
+    scratch: Path  # holds an empty state folder for each run
     timeout_seconds: float | None
     measure: Callable[[Sequence[Job]], None]
 
@@ -202,7 +202,7 @@ class Speed:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The speeds of `auto` with some constants of the cost model: without and with what it learned."""
+    """The speeds of `auto` with one set of constants of the cost model, before and after it has learned."""
 
     cold: Speed
     learned: Speed
@@ -219,7 +219,7 @@ class Cell:
     best: str
     best_host: str
     milliseconds: Mapping[str, float]  # of `best`, `best_host`, and `auto` cold and learned
-    # the median deviation from a median, as a share of it; of the noisiest of these arms
+    # median absolute deviation of the noisiest of these arms, as a share of its median
     noise: float | None
     outcomes: Mapping[str, Outcome]  # by the name of the constants
     table: Mapping[str, float]  # of all arms, as measured in the first step
@@ -266,8 +266,8 @@ def _times(jobs: Sequence[Job], direction: str, before: int = 0) -> dict[str, fl
 
 
 def _noise(passes: Sequence[Sequence[float]]) -> float | None:
-    """Returns the largest median deviation from the median of several passes, as a share of the median; None
-    if all have only one pass."""
+    """Returns the largest median absolute deviation of an arm's passes, as a share of their median; None if
+    no arm has several passes."""
 
     def of_one(seconds: Sequence[float]) -> float:
         middle = median(seconds)
@@ -282,7 +282,7 @@ def _fastest(times: Mapping[str, float], arms: Sequence[Arm], count: int) -> lis
 
 
 def _dealt(arms: Sequence[Arm]) -> Iterator[Sequence[Arm]]:
-    """Deals the arms to as few runs as possible, so that the variants of a method are spread over all."""
+    """Deals the arms to as few runs as possible, so that each has variants of each method."""
     runs = math.ceil(len(arms) / ARMS_OF_RUN)
     return (arms[index::runs] for index in range(runs))
 
@@ -306,8 +306,8 @@ def _finalists(times: Mapping[str, float], arms: Sequence[Arm], count: int) -> _
 
 
 def _final_job(case: Case, plan: Plan, finals: Sequence[_Final], costs: Path | None = None) -> Job:
-    """Returns the run of `auto` and the finalists of all directions. Its first ten passes do not count; one
-    of them is never measured."""
+    """Returns the run of `auto` and the finalists of all directions. The first ten passes do not count:
+    an unmeasured pass and nine measured ones."""
     named = {arm.name: arm for final in finals for arm in final.arms}
     repeats = ACCESSES_BEFORE - 1 + plan.settings.repeats
     return _job(case, plan, [*named.values(), COLD, LEARNED], repeats, costs)

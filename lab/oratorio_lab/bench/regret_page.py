@@ -18,7 +18,7 @@ GOAL_TEXT = f"{GOAL * 100:.0f} %"
 
 # The picture's measures, in points.
 NAMES_WIDE, PLOT_WIDE, ROW_HIGH, AXIS_HIGH = 110, 590, 30, 34
-MOST = 1.2  # the right end of the axis; dots beyond it are drawn at it
+MOST = 1.2  # the right end of the axis; larger values are drawn there
 TICKS = (0.0, 0.2, 0.4, 0.6, 0.8, GOAL, 1.0)
 # cold and learned: y in the row, style of the dot
 DOTS = {
@@ -56,7 +56,8 @@ class About:
 
 
 def in_order(cells: Sequence[Cell]) -> list[Cell]:
-    """Returns the losses, then the other cells; each from the slowest to the fastest."""
+    """Returns the cells in which `auto` lost, then the others; both sorted from the lowest share to the
+    highest."""
 
     def rank(cell: Cell) -> tuple[bool, float]:
         speed = cell.right.learned
@@ -82,7 +83,8 @@ def sentence(cells: Sequence[Cell]) -> str:
 
 
 def details(cells: Sequence[Cell]) -> str:
-    """Returns what else the cells show after the accesses from which `auto` learned."""
+    """Returns sentences about `auto` after it has learned: compared with the host, at worst, and with wrong
+    constants."""
     learned = [cell.right.learned for cell in cells]
     as_host = sum(speed.of_host is not None and speed.of_host >= GOAL for speed in learned)
     told = [f"Then it also reached {GOAL_TEXT} of the speed of the host's best hints in {as_host} cells."]

@@ -22,11 +22,12 @@ MIB = 1 << 20
 
 @dataclass(frozen=True)
 class Summary:
-    """The results of an arm's passes in one direction, without the first, unmeasured pass."""
+    """The results of an arm's passes in one direction. Times and rates leave out the first, unmeasured pass;
+    memory and problems include it."""
 
     arm: str
     direction: str
-    seconds: float | None  # median of the calls; None if no pass succeeded
+    seconds: float | None  # median of the passes; None if no pass succeeded
     mib_per_s: float | None
     fastest_mib_per_s: float | None
     slowest_mib_per_s: float | None
@@ -84,7 +85,7 @@ def summarise(run: Run, settings: Settings) -> list[Summary]:
 
 
 def all_well(run: Run, settings: Settings) -> bool:
-    """Returns False if the run broke off or an arm other than the host's MPI-IO moved wrong bytes."""
+    """Returns whether the run completed and all arms but the host's own MPI-IO moved the right bytes."""
     ours = [s for s in summarise(run, settings) if not is_host(s.arm)]
     return bool(run.setup) and not run.failure and all(s.verified for s in ours)
 
@@ -182,7 +183,7 @@ def suite_table(runs: Sequence[Run], settings: Settings) -> Table:
 
 
 def problems(run: Run, settings: Settings) -> list[str]:
-    """Returns a line for each problem."""
+    """Returns lines for the failure of a run and for the first problem of each arm in each direction."""
     lines = [f"{run.title}: {run.failure}"] if run.failure else []
     if not run.setup:
         return lines
@@ -205,7 +206,7 @@ def file_system(folder: Path) -> str:
 
 
 def is_in_memory(folder: Path) -> bool:
-    """True if the folder's files have no storage below the page cache."""
+    """Returns whether the folder's files have no storage below the page cache."""
     return file_system(folder) in ("tmpfs", "ramfs")
 
 
@@ -234,7 +235,8 @@ def _run_record(run: Run, settings: Settings) -> dict:
 
 
 def write_json(file: Path, jobs: Sequence[tuple[Run, Settings]], settings: Settings) -> None:
-    """Writes all results, each single pass included; each run has its own settings."""
+    """Writes all results, including every pass. `settings` describes the whole command, and each job has the
+    settings of its run."""
     record = {
         "machine": machine(settings.folder),
         "mpi": {

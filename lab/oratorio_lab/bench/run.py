@@ -25,7 +25,7 @@ SECONDS_A_PASS = 30  # a run that takes longer on average counts as hung
 LEAST_TIMEOUT = 300
 POLL_SECONDS = 0.5  # The progress is read seldom, because the ranks need the cores.
 DIRECTIONS = ("write", "read")
-Progress = Callable[[int, str], None]  # number of samples so far, description of the current one
+Progress = Callable[[int, str], None]  # number of samples so far, description of the current pass
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class Run:
     setup: dict = field(default_factory=dict)
     samples: list[dict] = field(default_factory=list)
     failure: str = ""  # the reason if the program broke off
-    # direction -> bandwidth, if that of the storage is limited
+    # direction -> MiB/s of the storage, if it is limited
     store_mib_per_s: dict[str, float] = field(default_factory=dict)
 
     @property
@@ -100,7 +100,8 @@ class Run:
 
 
 def oratorio_library() -> Path | None:
-    """Returns ORATORIO_PRELOAD, or the library of this checkout's build; None if it is not built."""
+    """Returns the library that ORATORIO_PRELOAD names, or else that of this checkout's build; None if the file
+    does not exist."""
     library = Path(os.environ.get("ORATORIO_PRELOAD") or hosts.preload_library())
     return library.resolve() if library.is_file() else None
 
@@ -111,8 +112,8 @@ def timeout_of(given: float | None, passes: int) -> float:
 
 
 def build(host: Host, announce: Callable[[str], None] = lambda _: None) -> Path:
-    """Returns the benchmark program for this MPI. Builds (and announces) it if a source or the MPI has
-    changed. Raises TargetError."""
+    """Returns the benchmark program for this MPI. Announces and builds it if a source, a header or
+    the command has changed. Raises TargetError."""
     return targets.compile_program(
         host.mpicxx, sorted(SOURCES.glob("*.cpp")), f"bench-{host.name}", *COMPILE_OPTIONS, "-ldl",
         announce=lambda: announce(f"building the benchmark for {host.name}"),
@@ -120,7 +121,8 @@ def build(host: Host, announce: Callable[[str], None] = lambda _: None) -> Path:
 
 
 def _program_parameters(run: Run, folder: Path) -> Mapping[str, object]:
-    """Returns the program's parameters; for E3SM that is a file with the pieces of all ranks."""
+    """Returns the parameters of the program. For E3SM, writes a file with the pieces of all ranks, which is
+    the only parameter."""
     case = WORKLOADS[run.workload].case if run.workload in WORKLOADS else ""
     if not case:
         return run.parameters
@@ -172,8 +174,8 @@ def _take_lines(run: Run, out: Path) -> tuple[int, str]:
 
 
 def _check_served(run: Run, settings: Settings) -> None:
-    """Marks the run as failed if Oratorio was not in the ranks, and samples as failed if another method
-    served them, because their figures would mislead."""
+    """Marks the run as failed if the ranks did not load Oratorio, and marks a sample as failed if another
+    method served it, because the figures would mislead."""
     used = Path(run.setup.get("io_library", "")).name
     ours = [arm for arm in settings.arms if is_oratorios(arm)]
     if ours and run.setup and "oratorio" not in used:
@@ -190,9 +192,9 @@ def _last_words(done: subprocess.CompletedProcess[str]) -> str:
 
 
 def measure(run: Run, settings: Settings, progress: Progress) -> None:
-    """Runs the program; calls `progress` while it works.
+    """Runs the program, and calls `progress` from time to time until it ends.
 
-    Records every failure in `run`, with the samples taken before it.
+    Records in `run` all samples and the failure, if there is one. Raises TargetError.
     """
     program = build(settings.host)
     folder = Path(tempfile.mkdtemp(prefix="oratorio-bench-", dir=settings.folder))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The table of how each arm looks in every picture: its colour, its marker, its name in the legend."""
+"""The look of each arm in all pictures: colour, marker and name in the legend."""
 
 import zlib
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from oratorio_lab.bench.arms import RAW, is_host
 
 PAGE_INCHES = 8.0  # width of a picture
-DOTS_PER_INCH = 110  # 880 points wide: a README shows the pictures without scaling
+DOTS_PER_INCH = 110  # makes pictures 880 pixels wide, which a README shows without scaling
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,8 @@ def _refusal(workload: Workload, map_file: Path | None, ranks: int) -> str:
 def runs_of(
     ranks: Sequence[int], smoke: bool, names: Sequence[str], maps: Sequence[Path]
 ) -> tuple[list[Run], list[str]]:
-    """Returns the runs of the named workloads (default: all) that are possible, and why the others are not.
-    Raises BenchError if a workload does not exist."""
+    """Returns the runs of the named workloads (default: all) that are possible, and the reasons for
+    skipping others. Raises BenchError if a workload does not exist."""
     strangers = set(names) - set(WORKLOADS)
     if strangers:
         raise BenchError(

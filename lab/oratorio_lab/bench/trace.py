@@ -15,7 +15,7 @@ from oratorio_lab.trace.accesses import Collective
 WORKLOAD = "recorded"
 ARMS = "host,methods,raw"
 MOST = 1 << 30  # A pass repeats at most this many bytes of all ranks in one direction.
-# views begin earlier by a multiple of this, because the part of the file before them is skipped
+# displacements are reduced by a multiple of this, so that the file begins near the first view
 ALIGNMENT = 64 << 20
 
 
@@ -63,8 +63,8 @@ def _first(found: Sequence[Collective]) -> list[Collective]:
 
 
 def job_of(path: Path, name: str | None, ranks: Sequence[int] = ()) -> Job:
-    """Returns the job of the named file of a trace, or else of the file that moved most. The trace must have
-    these numbers of ranks, if any are given. Raises TraceError."""
+    """Returns the job of one file of a trace: of the files with `name` in the path, the one that moved most
+    data. Raises TraceError, for instance if one of `ranks` is not the trace's number of ranks."""
     file, found = trace_accesses.of_file(path, name, ranks, "repeated")
     kept = _first(found)
     told = [trace_accesses.left_out(file, found)]

@@ -26,7 +26,7 @@ def numbers(text: str, option: str) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class Parameter:
-    """A parameter of a workload: a number that scales it, or one of a few words."""
+    """A parameter of a workload: a number, or one of the words in `choices`."""
 
     name: str
     default: int | str

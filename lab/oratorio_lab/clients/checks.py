@@ -19,7 +19,7 @@ SECTIONS = "14.4.4,14.6"
 RULE_SECONDS = 120
 ORACLE_SECONDS = 3600
 PATIENCE_SECONDS = 300  # time limit of one program of the oracle
-# time limit for a job to notice that a client is dead, and again for the file to become usable
+# time limit for a job to notice that a client is dead; then the file has as long to become usable
 KILL_SECONDS = 180
 TIMED_OUT = 124  # exit code of timeout(1) for a command that ran too long
 WRONG = re.compile(r"^(.*?): (\d+) wrong of (\d+)", re.MULTILINE)
@@ -50,7 +50,7 @@ def _shown(found: list[str]) -> str:
 
 
 def _without_end(code: int, output: str) -> str:
-    """Describes how a command ended that should have ended with 0 or 1."""
+    """Describes how a command ended that gave no result: at its time limit, or with an exit code and error."""
     if code == TIMED_OUT:
         return "still running at its limit"
     lines = [line.strip() for line in output.splitlines() if line.strip()]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`oratorio clients`: sets up kinds of clients, runs the checks there, and renews the table in the
+"""`oratorio clients`: sets up each kind of clients, runs the checks on them, and updates the table in the
 documentation."""
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ SETUP_SECONDS = 400  # time limit for booting and for making and mounting the fi
 
 
 class _Progress:
-    """Prints the verdict of each check as soon as its exit code is there."""
+    """Prints the verdict of each check as soon as the file with the exit code of the check exists."""
 
     def __init__(self, console: Console, checks: Sequence[Check]) -> None:
         self.console_, self.left_, self.verdicts = console, list(checks), {}
@@ -87,7 +87,7 @@ def page_with(text: str, rows: dict[str, str], machine: str) -> str:
 
 
 def machine() -> str:
-    """Returns the line above the table, which says how and on which machine the results were made."""
+    """Returns the line above the table: the command and the machine that produced the results."""
     return (
         f"`./oratorio clients KIND... --write`, {RANKS} ranks, {RANKS // 2} on each client; last with "
         f"Oratorio {__version__}, {platform.machine()}, {os.cpu_count()} cores, Linux {platform.release()}.\n"

@@ -14,7 +14,7 @@ from oratorio.errors import OratorioError
 
 NFS_PACKAGES = ("nfs-kernel-server", "nfs-common", "rpcbind", "keyutils", "e2fsprogs")
 CEPH_PACKAGES = ("ceph-mon", "ceph-osd", "ceph-mds", "ceph-common", "ceph-fuse")
-# Packages by the layer into which they are unpacked; kinds with a kernel need KERNEL_PACKAGES, too.
+# Maps each layer to the packages that are unpacked into it. A kind with a kernel needs KERNEL_PACKAGES.
 KERNEL_PACKAGES = ("user-mode-linux", "kmod")
 PACKAGES = {
     "disk": (*KERNEL_PACKAGES, "dmsetup", "e2fsprogs"),
@@ -63,7 +63,8 @@ KINDS = (
 
 
 def find_kind(name: str) -> Kind:
-    """Returns the kind of that name. Raises OratorioError, which names all kinds."""
+    """Returns the kind named `name`, which may also be `disk`. If there is none, raises OratorioError with
+    the names in KINDS."""
     for kind in (*KINDS, DISK):
         if kind.name == name:
             return kind

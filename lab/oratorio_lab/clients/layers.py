@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Unpacks Debian's packages where they are used, without installing them, and compiles the library for
-user-mode Linux."""
+"""Unpacks Debian packages into folders without installing them, and compiles the library that is preloaded
+into user-mode Linux."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from oratorio_lab.clients.kinds import PACKAGES
 from oratorio_lab.targets import compile_program
 
 HOME = PRIVATE / "clients"
-# Unpacks by tar into an overlay of /, which keeps the links /bin and /lib. dpkg's own unpacking would replace
-# these links.
+# Unpacks by tar into an overlay of /, which keeps the symbolic links /bin and /lib; dpkg would
+# replace them with folders.
 UNPACK = """
 packages=$1 layer=$2
 mount -t tmpfs -o size=90% tmpfs /mnt
@@ -29,7 +29,8 @@ cp -a /mnt/upper/. "$layer/"
 
 
 class NoClientsError(OratorioError):
-    """Raised if this machine cannot have such clients; the message says why."""
+    """Raised if the clients of a network file system cannot be set up on this machine; the message says
+    why."""
 
 
 def checked(*words: str | Path, cwd: Path | None = None) -> str:
@@ -41,7 +42,8 @@ def checked(*words: str | Path, cwd: Path | None = None) -> str:
 
 
 def _download(packages: tuple[str, ...], folder: Path) -> None:
-    """Fetches the packages and the packages they need that are not installed here."""
+    """Downloads the packages, and those of their dependencies that are not installed, into `folder`. Raises
+    NoClientsError."""
     told = checked("apt-get", "install", "--simulate", "--no-install-recommends", *packages)
     missing = [line.split()[1] for line in told.splitlines() if line.startswith("Inst ")]
     # The packages themselves are fetched even if they are installed, because apt-get download needs at least
@@ -50,8 +52,8 @@ def _download(packages: tuple[str, ...], folder: Path) -> None:
 
 
 def layer(name: str) -> Path:
-    """Returns the folder of the unpacked packages, laid out to be mounted over the root; makes it once.
-    Raises NoClientsError."""
+    """Returns the folder with the unpacked packages of a layer, for an overlay of /; makes the folder if it
+    does not exist. Raises NoClientsError."""
     made = HOME / name
     if made.exists():
         return made

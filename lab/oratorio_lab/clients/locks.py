@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tests which locks another client sees. Debian's Python runs this, which has none of our packages.
+"""Tests which locks another client sees. Runs with Debian's Python, without our packages.
 
-locks.py look FILE OTHER WORD...  locks FILE in each way and starts `WORD... locks.py try OTHER WAY` on the
-                                  other client, which knows the file as OTHER; prints "WAY yes" if the
-                                  lock was refused there, that is, if the other client sees it
-locks.py try FILE WAY             exits with 0 if it got the lock, 1 if another process holds it
-locks.py hold FILE WAY            reports whether it got the lock, and holds it until its input ends
+locks.py look FILE OTHER WORD...  for each way of locking, locks FILE and runs
+                                  `WORD... locks.py try OTHER WAY`, on the other client, where OTHER is the
+                                  path of the file; prints "WAY yes" if the other client sees the lock,
+                                  "WAY no" if it does not, or why this is unknown
+locks.py try FILE WAY             exits with 0 if it got the lock, 1 if another process holds it, and 2 if
+                                  locking failed
+locks.py hold FILE WAY            prints "held" and holds the lock until its input ends, or prints why
+                                  locking failed
 """
 
 import fcntl
@@ -26,15 +29,16 @@ HELD = "held"
 
 
 def lock(path: str, way: str) -> None:
-    """Locks the file until the process ends. Raises OSError if the lock is refused."""
+    """Locks the first 50 bytes of the file, or the whole file with flock, until the process ends. Raises
+    OSError if the lock is refused."""
     WAYS[way](os.open(path, os.O_RDWR | os.O_CREAT, 0o666))
 
 
 def look(path: str, other: str, words: list[str]) -> None:
     """Prints for each way whether the other client sees the lock."""
     for way in WAYS:
-        # The holder is a process of its own: on 9p a lock is gone once any child of its owner closes the
-        # file.
+        # A separate process holds the lock, because on 9p a lock is released once any child of its owner
+        # closes the file.
         holding = [sys.executable, __file__, "hold", path, way]
         with subprocess.Popen(holding, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
             told = holder.stdout.readline().strip()

@@ -18,7 +18,7 @@ KEEP_ALIVE = {
 
 
 def main() -> int:
-    """Returns the command's exit code."""
+    """Runs the command and returns its exit code, or NO_CONNECTION if the connection fails."""
     words = sys.argv[1:]
     while words and words[0].startswith("-"):
         del words[0]

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Boots the machines of a kind (`kinds`), runs a command on the first of them, and ends them all.
 
-Nothing is installed, and everything ends with the first process (setup/frame.sh). If this machine cannot
-have such clients, NoClientsError is raised before anything starts. If a machine was started and does not
-come up, GuestError is raised with its console, after at most a minute. A command finds the common folder as
-$CLIENT. The words that Clients.launcher() returns start its ranks: the lower half on the first client and
-the upper half on the second.
+Nothing is installed, and everything ends with the first process (setup/frame.sh). If the
+clients cannot be set up on this machine, NoClientsError is raised before anything starts. If a machine does
+not come up within a minute, GuestError is raised with its console output. The command finds the folder that
+the clients share as $CLIENT. The words that Clients.launcher() returns start ranks: the lower half on the
+first client and the upper half on the second.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Ended:
 
 
 def _require(kind: Kind) -> None:
-    """Raises NoClientsError if this machine cannot have the kind's clients."""
+    """Raises NoClientsError if clients of this kind cannot be set up on this machine."""
     if os.geteuid() != 0:
         raise NoClientsError("mounting file systems needs root")
     if not shutil.which("apt-get"):
@@ -111,7 +111,8 @@ class Clients:
     def run(
         self, command: str, seconds: int, network: str = "", watch: Callable[[Path], None] = lambda rig: None
     ) -> Ended:
-        """Sets everything up, runs a shell command, and ends everything. Raises GuestError.
+        """Boots the machines, runs a shell command for at most `seconds`, boot included, and ends all
+        processes. Raises GuestError.
 
         `network` holds arguments of tc netem. `watch` is called several times a second with the folder $RIG.
         """
@@ -145,8 +146,8 @@ class Clients:
 
 
 def _wait(job: subprocess.Popen, marks: list[Path], watch: Callable[[], None]) -> str:
-    """Waits for the job and returns why it never came up, or "". Ends the job if the marks do not appear in
-    time."""
+    """Waits for the end of the job, with calls of `watch`. Returns why the guests did not come up, or "".
+    Ends the job if not all marks exist after UP_SECONDS."""
     deadline = time.monotonic() + UP_SECONDS
     is_up = False
     while True:
@@ -186,5 +187,5 @@ def _ended(rig: Path, trouble: str, seconds: int) -> Ended:
 
 
 def shell(words: list[str | Path]) -> str:
-    """Quotes words as one line of a shell."""
+    """Quotes words as a shell command."""
     return shlex.join(map(str, words))

@@ -2,7 +2,7 @@
 """Runs the rules of the standard on the clients: rules.py FOLDER SECONDS SECTIONS MPICC WORD...
 
 The words are the launcher. Sections are separated by commas; '-' means all. Prints each broken rule, then
-the number of rules that were kept. Debian's Python runs this, which has none of our packages.
+the number of rules that were kept. Runs with Debian's Python, without packages from outside this checkout.
 """
 
 import sys

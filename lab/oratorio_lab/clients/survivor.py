@@ -2,8 +2,9 @@
 """survivor.py FILE: checks that a file can be used after a client that wrote it was killed
 (clients_killed.c).
 
-Synced data must be there, and no lock may be left: each kind of lock on the whole file can be taken, and a
-write succeeds. Debian's Python runs this. The caller limits its time, because it waits for the locks.
+Synced data must be there, and no lock may be left: each kind of lock on the whole file must be available, and
+a write must succeed. Runs with Debian's Python. Waits for the locks without a time limit, so the caller must
+set one.
 """
 
 import fcntl

@@ -2,7 +2,7 @@
 """`oratorio demo`: writes a parallel HDF5 checkpoint with the MPI's own MPI-IO and with Oratorio.
 
 The same binary runs twice; only the second run has Oratorio preloaded. The files must be equal byte for
-byte. Times, a table and a small report go to out/demo/.
+byte. Prints a table of times, and writes a report, Oratorio's plans and logs to out/demo/.
 """
 
 import argparse
@@ -51,7 +51,7 @@ class Geometry:
 
     @property
     def phases(self) -> int:
-        """The number of lines that the program prints."""
+        """The number of phases in a run."""
         return len(LAYOUTS) * (self.steps * (FIELDS + 2) + 1)
 
 
@@ -81,8 +81,8 @@ def parse_phase(line: str) -> Phase | None:
 
 
 def hdf5_flags(host: Host) -> list[str]:
-    """Returns the compiler's flags for Debian's HDF5 for this host's ABI. Newer MPIs of the same ABI run
-    programs built with it, too."""
+    """Returns the compiler's flags for Debian's HDF5 for this host's ABI. Newer MPIs of the same ABI also
+    run programs built with these flags. Raises DemoError."""
     name = {"mpich": "mpich", "ompi": "openmpi"}.get(host.flavour)
     if name is None:
         raise DemoError(f"there is no parallel HDF5 for {host.name}; use mpich5, mpich4 or openmpi4")
@@ -93,14 +93,14 @@ def hdf5_flags(host: Host) -> list[str]:
 
 
 def compile_program(host: Host) -> Path:
-    """Returns checkpoint.c, compiled for `host`. Raises DemoError, TargetError."""
+    """Compiles checkpoint.c for `host` and returns the program. Raises DemoError, TargetError."""
     return targets.compile_program(
         host.mpicc, SOURCE, f"checkpoint-{host.name}", "-O2", "-Wall", *hdf5_flags(host)
     )
 
 
 def _phases(command: list[str], log: Path) -> Iterable[Phase]:
-    """Runs the job and yields each phase as it ends."""
+    """Runs the job and yields each phase as it ends. Raises DemoError if the job fails."""
     with log.open("w") as errors:
         job = subprocess.Popen(
             ["timeout", "--kill-after=10", str(TIMEOUT_SECONDS), *command],
@@ -143,7 +143,7 @@ def _run_once(
 
 
 def compare_files(one: Path, other: Path) -> list[str]:
-    """Returns the names of files that differ or exist on one side only."""
+    """Returns the names of HDF5 files that differ or exist in only one of two folders."""
     names = {file.name for folder in (one, other) for file in folder.glob("*.h5")}
     _, unequal, missing = filecmp.cmpfiles(one, other, sorted(names), shallow=False)
     return unequal + missing

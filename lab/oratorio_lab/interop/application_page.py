@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs the applications of `oratorio neighbours`, prints what came of them, and writes the table into
+"""Runs the applications of `oratorio neighbours`, prints the outcomes, and writes the table into
 docs/user/applications.md."""
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ HEADS = (
 
 @dataclass(frozen=True)
 class Outcome:
-    """The outcome of running an application; `measured` only if it is OK."""
+    """The outcome of running an application. `measured` is None unless `state` is OK."""
 
     application: Application
     state: str  # OK, SKIPPED or WRONG
@@ -43,7 +43,7 @@ class Outcome:
 
 
 def look(application: Application, repeat: int) -> Outcome:
-    """Runs an application in an empty folder, which is removed afterwards."""
+    """Runs an application in a temporary folder and returns the outcome."""
     version = ""
     with releases.scratch(f"{os.getpid()}-{application.package}") as folder:
         try:

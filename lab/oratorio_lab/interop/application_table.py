@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The table of applications that `oratorio neighbours` runs. A new application is a row here, with its inputs
-in the folder inputs."""
+"""The table of applications that `oratorio neighbours` runs. To add one, add a row, and its inputs to the
+folder inputs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SYSTEM_PYTHON = "/usr/bin/python3"
 ESCRIPT = "/usr/lib/python3-escript-mpi"
 PETSC = f"/usr/lib/petscdir/petsc3.18/{os.uname().machine}-linux-gnu-real/lib/python3/dist-packages"
 SATURNE = "/usr/lib/code_saturne"
-# These files contain times, so their contents are compared.
+# HDF5 files contain times, so h5diff compares their data instead of their bytes.
 IN_HDF5 = {"checker": ("h5diff",), "needs": ("hdf5-tools",)}
 BPLS = "bpls.openmpi -d -f %.17g"
 SAME_FIELD = f'mine=$({BPLS} "$0" field) && test -n "$mine" && test "$mine" = "$({BPLS} "$1" field)"'

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs unchanged applications with the host's own MPI-IO and with Oratorio in turns, compares the files, and
-measures the time in MPI-IO of both in the same way."""
+measures the time in MPI-IO of both with the same library."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Application:
     """An application as its package installs it, and what it runs.
 
     All files that it leaves are compared byte by byte, except those that match a pattern of `unlike`. Files
-    of other bytes are equal if `checker` says so.
+    with different bytes also count as equal if `checker` exits with 0 for them.
     """
 
     name: str
@@ -49,7 +49,7 @@ class Application:
     inputs: tuple[str, ...] = ()  # files of INPUTS, copied into the working folder
     before: tuple[tuple[str, ...], ...] = ()  # commands that prepare the inputs, without MPI and not timed
     unlike: tuple[str, ...] = ()  # patterns of the names of files that contain times, such as logs
-    checker: tuple[str, ...] = ()  # compares two files by their values, where bytes contain times
+    checker: tuple[str, ...] = ()  # command that compares two files by their data, if the files contain times
     needs: tuple[str, ...] = ()  # Debian packages that `package` does not depend on
     env: Mapping[str, str] = field(default_factory=dict)
     mpi: str = "openmpi4"
@@ -72,8 +72,8 @@ ROMIO = Arm("ROMIO", env={"OMPI_MCA_io": "romio321"})
 
 @dataclass(frozen=True)
 class Once:
-    """What one run of all steps did: the time in MPI-IO of the rank that spent most there in each step, and
-    what it printed."""
+    """The result of one run of all steps: the longest time of a rank in MPI-IO, summed over the steps, and
+    what the steps printed to stderr."""
 
     seconds: float
     said: str
@@ -147,7 +147,8 @@ def _slowest(times: Path) -> float:
 
 
 def run_once(application: Application, host: Host, arm: Arm, folder: Path, explain: bool = False) -> Once:
-    """Runs all steps in the new folder `folder`. Raises WrongError, and NoEndError at the time limit."""
+    """Makes `folder` and runs all steps there. Raises MissingError, WrongError, and NoEndError at the time
+    limit."""
     _prepare(application, folder)
     times = folder.with_name(f"{folder.name}.times")
     times.mkdir()
@@ -180,7 +181,8 @@ def _files(application: Application, folder: Path) -> dict[str, Path]:
 
 
 def _alike(application: Application, one: Path, other: Path) -> bool:
-    """Returns whether two files are equal, or equal by the checker if there is one."""
+    """Returns whether two files are equal byte for byte or, if there is a checker, by the checker. Raises
+    MissingError."""
     if one.read_bytes() == other.read_bytes():
         return True
     if not application.checker:
@@ -193,7 +195,7 @@ def _alike(application: Application, one: Path, other: Path) -> bool:
 
 
 def compare(application: Application, theirs: Path, ours: Path) -> int:
-    """Returns how many files of two runs are equal. Raises WrongError unless there is one and all are."""
+    """Returns the number of files that two runs left. Raises WrongError if there is none, or if they differ."""
     expected, found = _files(application, theirs), _files(application, ours)
     if not expected or expected.keys() != found.keys():
         names = sorted(expected.keys() ^ found.keys())
@@ -205,7 +207,7 @@ def compare(application: Application, theirs: Path, ours: Path) -> int:
 
 
 def _turns(arms: Sequence[Arm], repeat: int) -> list[Arm]:
-    """Returns the arms in turns; each turn begins with another one."""
+    """Returns `repeat` turns through all arms; each turn begins with the next arm."""
     return [arms[(turn + place) % len(arms)] for turn in range(repeat) for place in range(len(arms))]
 
 
@@ -231,7 +233,7 @@ def measure(application: Application, folder: Path, repeat: int) -> Measured:
                 compare(application, theirs, again)
             result.seconds.setdefault(arm.name, []).append(once.seconds)
         except WrongError:
-            # OMPIO is what the application uses by itself; ROMIO need not work.
+            # The application uses OMPIO by default, so ROMIO need not work.
             if arm is not ROMIO:
                 raise
             failed.add(arm.name)

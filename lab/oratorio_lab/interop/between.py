@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tests with code between a program and its MPI, such as profilers, and with programs that Oratorio cannot be
-loaded into."""
+"""Tests of code between a program and its MPI, such as profilers, and of programs into which Oratorio cannot
+be loaded."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ OPENMPI |= {"OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_hwloc_base_bindi
 
 
 def gio_is_told(program: Path) -> str:
-    """Checks that `oratorio run` warns of GIO and names the hint against it, and says nothing of GIO if the
-    hint is set. Raises WrongError."""
+    """Checks that `oratorio run` warns of GIO and names the hint that disables it, and does not mention GIO
+    if the hint is set. Raises WrongError."""
     _, said = oratorio_says("run", "--dry-run", program)
     _, with_hint = oratorio_says("run", "--dry-run", program, env={"PNETCDF_HINTS": "nc_driver=mpiio"})
     if "nc_driver=mpiio" not in said or "GIO" in with_hint:
@@ -39,8 +39,8 @@ def _profiler(host: Host) -> Path:
 
 
 def _profiled(host: Host, program: Path, preload: Sequence[Path], folder: Path) -> str:
-    """Starts a program by `oratorio explain` with these libraries preloaded. Raises WrongError unless the
-    profiler's counts are right on all ranks."""
+    """Runs a program with `oratorio explain` and these libraries preloaded. Raises WrongError unless the
+    profiler's counts are right on all ranks and Oratorio saw the accesses."""
     env = {**OPENMPI, **host.env, "LD_PRELOAD": ":".join(map(str, preload))}
     code, said = oratorio_says("explain", host.mpiexec, "-n", str(RANKS), program, folder, env=env)
     if code:
@@ -130,7 +130,7 @@ def own_choice(place: str) -> Run:
 
 def both_named(place: str) -> Run:
     """Returns a run of a program that looks names up in an empty library. The library depends on Oratorio's
-    and then on the MPI's, so names are found in the first of them that has them."""
+    and then on the MPI's, so each name is found in Oratorio's library if that defines it."""
 
     def trial(folder: Path) -> str:
         host = host_of(place)

@@ -40,7 +40,7 @@ COLORS = {OK: "green", SKIPPED: "yellow", WRONG: "red"}
 
 
 def look(neighbour: Neighbour) -> Outcome:
-    """Runs a neighbour in an empty folder, which is removed afterwards."""
+    """Runs a neighbour in a temporary folder and returns the outcome."""
     version = ""
     with releases.scratch(str(os.getpid())) as folder:
         try:
@@ -75,7 +75,7 @@ def table_of(outcomes: Iterable[Outcome]) -> str:
 
 
 def _mpis(outcomes: Sequence[Outcome]) -> str:
-    """Returns name and version of each MPI that was used."""
+    """Returns the name and version of each MPI on which a neighbour ran."""
     used = dict.fromkeys(one.neighbour.mpi for one in outcomes if one.state != SKIPPED)
     names = {release.name: release.host for release in releases.RELEASES}
     told = []
@@ -99,7 +99,8 @@ def write(outcomes: Sequence[Outcome]) -> None:
 
 
 def run(match: str | None, with_fetch: bool, with_write: bool) -> bool:
-    """Runs the neighbours; returns whether none is wrong. Raises SourceError."""
+    """Runs the neighbours that `match`, and prints the outcomes; returns whether none is wrong. Raises
+    SourceError."""
     if with_fetch:
         fetch()
     console, outcomes = Console(highlight=False), []

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The data of a neighbour, which is a program or library that shares a job with Oratorio, and of its
-outcome."""
+"""Data types for `oratorio neighbours`: a neighbour (a program or library that runs in one job with
+Oratorio), and the outcome of trying it."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ class Neighbour:
     had: str  # where the program or library comes from: a release of Debian, or PyPI
     mpi: str
     version: Callable[[], str]
-    tried: str  # the program, in a few words
+    tried: str  # what ran, in a few words
     run: Callable[[Path], str]
     is_quick: bool = False  # whether the tests that run with every change include it
 
 
 def matching(rows: Sequence[Row], match: str | None) -> list[Row]:
-    """Returns the rows with `match` in their name or MPI; all if there is none."""
+    """Returns the rows with `match` in their name or MPI; all rows if `match` is None or empty."""
     return [row for row in rows if not match or match.lower() in f"{row.name} {row.mpi}".lower()]
 
 

@@ -2,7 +2,7 @@
 """Fetches packages of other releases of Debian, whose libraries are newer than this machine's.
 
 The packages are unpacked into a folder and nothing is installed. Programs are compiled here against the
-release's headers, and run with that folder as their root. Oratorio has the same path there as here.
+release's headers, and run with that folder as their root. The checkout has the same path in that root.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from oratorio_lab.suites.sources import apt_line, call, debian_targets, private_
 
 HOME = PRIVATE / "neighbours"
 LIBRARIES = f"usr/lib/{os.uname().machine}-linux-gnu"
-# Folders with the libraries BLAS and LAPACK. Debian links one implementation of each into the library folder
-# only when packages are installed, and these are only unpacked.
+# Folders with the libraries BLAS and LAPACK. Installing their packages would link them into the library
+# folder, but unpacking does not.
 SEARCHED = ":".join(f"/{LIBRARIES}/{name}" for name in ("blas", "lapack"))
 # Only the files of these packages are needed, not the compilers and libraries that they depend on.
 LOOSE = ("libopenmpi-dev", "libhdf5-openmpi-dev", "libpnetcdf-dev", "libnetcdf-mpi-dev")
@@ -47,7 +47,7 @@ exec unshare --mount {user}sh -c '
 
 @contextmanager
 def scratch(name: str) -> Iterator[Path]:
-    """Makes an empty folder of that name for a run, and removes it afterwards."""
+    """Yields an empty folder of that name, and removes it afterwards."""
     folder = HOME / "scratch" / name
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -74,7 +74,7 @@ class Release:
         return HOME / f"{self.name}.mpiexec"
 
     def version(self, package: str) -> str:
-        """Returns the version of the package whose name is this one, perhaps with a number at the end. Raises
+        """Returns the version of the package named `package`, or `package` with a number at the end. Raises
         MissingError."""
         self._require()
         for line in (self.root / "packages").read_text().splitlines():
@@ -102,7 +102,7 @@ RELEASES = (Release("debian13", "Debian 13", "trixie"), Release("sid", "Debian s
 
 
 def upstream(version: str) -> str:
-    """Returns the project's own version: without Debian's epoch and revision."""
+    """Returns the upstream version: a Debian version without epoch and revision."""
     return re.sub(r"[+-].*$", "", version.rpartition(":")[2]).replace("~", "")
 
 
@@ -140,7 +140,8 @@ def _packages(archives: Path) -> list[Path]:
 
 
 def fetch(release: Release) -> None:
-    """Fetches and unpacks a release, 100 MiB or more, unless it is here. Raises SourceError."""
+    """Downloads the packages of a release (100 MiB or more) and unpacks them, unless that is already done.
+    Raises SourceError."""
     if (release.root / "packages").exists():
         return
     packages = _packages(_download(release))

@@ -20,7 +20,7 @@ LIBCLANG = "libclang==18.1.1"
 
 
 def version(project: Path) -> str:
-    """Returns the version of rsmpi."""
+    """Returns the version of rsmpi that the project requires."""
     found = re.search(r'^mpi = .*"=([0-9.]+)"', (project / "Cargo.toml").read_text(), re.MULTILINE)
     return found[1] if found else ""
 

@@ -46,8 +46,8 @@ def default_methods(ranks: int, nodes: int) -> list[str]:
 
 
 def own_hints(machine: Machine, hints: Sequence[str]) -> dict[str, str]:
-    """Returns hints for as many aggregators as storage targets and file domains cut at stripes, unless
-    `hints` differ.
+    """Returns `hints` (KEY=VALUE) in addition to the defaults: as many aggregators as storage targets, and
+    file domains that end at stripes.
 
     Raises SimulateError.
     """
@@ -72,7 +72,8 @@ def arm_hints(arm: str, machine: Machine, hints: Sequence[str]) -> dict[str, str
 
 
 def nodes_of(machine: Machine, ranks: int, nodes: int | None) -> int:
-    """Returns the number of nodes of a job; by default each core has a rank. Raises SimulateError."""
+    """Returns the number of nodes of a job: `nodes`, or enough for a rank on each core. Raises
+    SimulateError."""
     chosen = nodes or -(-ranks // machine.cores)
     if chosen > machine.nodes:
         raise SimulateError(f"{ranks} ranks need {chosen} nodes; {machine.name} has {machine.nodes}")
@@ -102,7 +103,8 @@ class Ask:
 
 
 def steps_of(told: progress.Tell, whole: int) -> Step:
-    """Returns a function to call when one of at most `whole` steps begins; it reports the progress."""
+    """Returns a function to call when one of at most `whole` steps begins. It reports the progress to
+    `told`."""
     begun = itertools.count()
     return lambda what: told(min(next(begun) / whole, 1.0), what)
 
@@ -183,7 +185,7 @@ def _recorded(
     ranks: Sequence[int] | None,
     direction: str,
 ) -> sim_trace.Job | None:
-    """Returns the job of the trace, if one is given."""
+    """Returns the job of the trace `given`, or None if there is no trace. Raises SimulateError."""
     if given is None:
         if file is not None:
             raise SimulateError("--file selects a file of a trace: it requires --trace")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Machines for `oratorio simulate`: TOML files of lab/machines, or the user's own."""
+"""Machines for `oratorio simulate`, from TOML files in lab/machines or of the user."""
 
 import math
 import tomllib
@@ -24,7 +24,7 @@ class Links:
     """The links between nodes, and between ranks of a node (`near`). MB are 10^6 bytes."""
 
     latency_us: float
-    rate_mbs: float  # bandwidth into a node, and the same out of it
+    rate_mbs: float  # bandwidth of a node's link in each direction
     near_latency_us: float
     memory_rate_mbs: float  # bandwidth of a core that copies
 
@@ -63,7 +63,7 @@ class Storage:
     rate_mbs: float  # bandwidth of a target
     client_rate_mbs: float  # bandwidth of an aggregator
     latency_us: float  # latency of each call
-    lock_us: float  # time of taking over a target to which others write, too
+    lock_us: float  # time of taking over a target to which another aggregator also writes
     stripe_bytes: int
 
 
@@ -96,7 +96,8 @@ MOST = {"nodes": 10**7, "cores": 10**5, "storage.targets": 10**6, "storage.strip
 
 
 def _checked(key: str, kind: type, value: Any) -> Any:
-    """Returns the value of that key. Raises SimulateError if it is not valid."""
+    """Returns a value, converted to float unless `kind` is int or str. Raises SimulateError if the value is
+    not valid for the key."""
     if kind is str:
         if not isinstance(value, str):
             raise SimulateError(f"{key} must be a string, not {value!r}")
@@ -164,7 +165,8 @@ def _contradictions(machine: Machine) -> None:
 
 
 def parse(text: str) -> Machine:
-    """Parses the TOML file of a machine. Raises SimulateError with the key that is wrong."""
+    """Parses the text of a machine file. Raises SimulateError if it is not valid; the message names the
+    key."""
     try:
         given = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -240,7 +242,7 @@ def load(name: str) -> Machine:
 
 
 def with_value(machine: Machine, key: str, value: Any) -> Machine:
-    """Returns the machine with one value changed, `table.key` or `key`. Raises SimulateError."""
+    """Returns the machine with a new value for `key`, which is KEY or TABLE.KEY. Raises SimulateError."""
     table, _, name = key.rpartition(".")
     owner = getattr(machine, table, None) if table in TABLES else machine if not table else None
     kinds = {one.name: one.type for one in fields(owner)} if owner is not None else {}

@@ -19,8 +19,8 @@ BESIDE = ("beside_message", "beside_byte")
 
 
 def _between(measured: Mapping[str, float]) -> tuple[str, str]:
-    """Returns the names of the constants between nodes: those of a network if they were measured, else those
-    of nodes that are on one machine, as containers are."""
+    """Returns the names of the constants between nodes: those of a network if they were measured, and
+    otherwise those of nodes that share a machine, as containers do."""
     return OF_NODES if OF_NODES[0] in measured else BESIDE
 
 
@@ -53,8 +53,8 @@ def values_from(
 def machine_of(
     name: str, all_costs: Mapping[str, float], measured: Mapping[str, float]
 ) -> sim_machine.Machine:
-    """Returns the template with the values of these constants; constants that were not measured keep the
-    built-in values."""
+    """Returns the template with the number of cores of this machine and the values of these constants.
+    `all_costs` has built-in values for the constants that are not in `measured`."""
     template = sim_machine.load(TEMPLATE)
     sources = dict(template.sources)
     tables = {table: getattr(template, table) for table in sim_machine.TABLES}
@@ -86,7 +86,7 @@ def text_of(machine: sim_machine.Machine) -> str:
 
 
 def write(file: Path, folder: Path) -> str:
-    """Writes a machine with the constants in force for `folder`; returns a sentence about them.
+    """Writes a machine with the constants in force for `folder`; returns a sentence about their source.
 
     Raises CalibrateError.
     """

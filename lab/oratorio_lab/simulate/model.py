@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The closed form: predicts the time of a collective write on a machine from a schedule of the library's
+"""The closed form: predicts the time of a collective access on a machine from a schedule of the library's
 plan.
 
 The closed form is the library's own, by which `auto` compares methods (src/plan/model.cpp); this module
@@ -23,11 +23,11 @@ class Prediction:
     gather: float
     exchange: float
     storage: float
-    seconds: float  # less than their sum where they overlap
+    seconds: float  # total; less than the sum of the phases if they overlap
     bound: str  # what the exchange waits for
     messages: float  # messages to aggregators and, in two layers, to local aggregators
     far_messages: float
-    depth: float  # the most queue entries among which a message is searched
+    depth: float  # length of the longest queue that is searched for a message
     busiest: float  # messages that the busiest aggregator receives in a round
 
     def rate(self, size: int) -> float:
@@ -78,7 +78,8 @@ def changes(machine: Machine) -> list[tuple[str, float]]:
 
 
 def sensitivities(schedules: Sequence[Schedule], machine: Machine) -> list[Sensitivity]:
-    """Returns how the winner and its gain over the first schedule depend on the least known constants."""
+    """Returns the fastest schedule and its gain over the first one, for each change of the least known
+    constants."""
     changed = changes(machine)
     machines = [machine, *(with_value(machine, key, value) for key, value in changed)]
     names = ["as the file says", *(f"{key} = {value:g}" for key, value in changed)]

@@ -54,7 +54,7 @@ class Answer:
 
     @property
     def facts(self) -> str:
-        """Sentences about what the numbers are based on."""
+        """Sentences about the plans and constants behind the numbers, and the fastest method."""
         assumed = len(self.machine.assumed)
         one = self.schedules[0]
         walked = f"{len(one.sampled)} of {one.rounds} rounds"
@@ -79,7 +79,7 @@ class Answer:
         ]  # fmt: skip
 
     def beside(self) -> list[list[str]]:
-        """Returns rows that compare the closed form with SimGrid."""
+        """Returns rows that compare the closed form with SimGrid's replay."""
         first = self.replayed[0].seconds
         return [
             [
@@ -90,7 +90,7 @@ class Answer:
         ]  # fmt: skip
 
     def against_library(self) -> list[list[str]]:
-        """Returns rows with SimGrid's answer, the library's own on SMPI, and the ratio of the two."""
+        """Returns rows with the times of SimGrid's replay and of the library on SMPI, and their ratio."""
 
         def told(model: float, library: float) -> list[str]:
             return [_seconds(model), _seconds(library), f"{model / library:.2f}"] if library else [""] * 3

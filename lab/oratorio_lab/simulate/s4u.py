@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Replays a schedule on SimGrid S4U (lab/replay), which simulates each node, aggregator and storage target
-and shares links between them. It checks the closed form."""
+and shares links between them. The result is a check of the closed form."""
 
 import math
 import subprocess
@@ -56,7 +56,8 @@ def run(words: Sequence[str | Path], text: str) -> list[float]:
 
 
 def storage_loads(schedule: Schedule, machine: Machine, one: Round) -> np.ndarray:
-    """Returns the bytes of a round, as an array indexed by [target, aggregator]."""
+    """Returns the bytes that each aggregator moves to or from each target in a round, as an array indexed by
+    [target, aggregator]."""
     storage, stripe = machine.storage, machine.storage.stripe_bytes
     loads = np.zeros((storage.targets, len(schedule.aggregator_nodes)))
     for aggregator, begin, length in one.regions:
@@ -90,7 +91,7 @@ def _flows(schedule: Schedule, machine: Machine, one: Round) -> Iterator[str]:
 
 
 def text_of(schedule: Schedule, machine: Machine, one: Round) -> str:
-    """Returns the program's input, in the order of the `Job` in lab/replay."""
+    """Returns the input of oratorio_replay for a round, in the order of `Job` in lab/replay/replay.cpp."""
     links, endpoint, storage = machine.links, machine.endpoint, machine.storage
     copied, rate = links.memory_rate_mbs * MEGA, links.rate_mbs * MEGA
     window = schedule.in_flight

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Schedules: what the nodes send in some rounds of a plan of the library. The program oratorio_schedules
-(lab/count) makes them, and this module reads them."""
+"""Schedules: what each node sends in a sample of a plan's rounds. The program oratorio_schedules (lab/count)
+plans with the library and prints them; this module parses its output."""
 
 import subprocess
 import tempfile
@@ -32,7 +32,7 @@ SMALL_PROCESSES = 1024
 SMALL_E3SM = {"e3sm_f": 12, "e3sm_g": 24}  # columns of the mesh for each process
 SMALL_POINTS = {"btio": 64, "s3d": 128}
 Arm = tuple[str, Mapping[str, str]]  # a name, and hints
-Step = Callable[[str], None]  # is called with what begins next
+Step = Callable[[str], None]  # called with a description of the step that begins
 WORKLOADS = ("e3sm_f", "e3sm_g", "btio", "s3d")
 DIRECTIONS = ("write", "read")
 # The bytes of a message before its pieces, or of an answer before its data (exchange/messages/rounds.hpp).
@@ -54,7 +54,7 @@ class Round:
 
     @cached_property
     def lines(self) -> str:
-        """The lines of the round as the program printed them."""
+        """The lines of the round, as oratorio_schedules printed them."""
         kept = [f"round {self.number}"]
         kept += ["region " + " ".join(f"{value:.0f}" for value in row) for row in self.regions]
         for node, to in np.argwhere(self.sent.any(axis=2)):
@@ -68,7 +68,7 @@ class Round:
 
 @dataclass(frozen=True)
 class Schedule:
-    """A plan, and some of its rounds, which represent all."""
+    """A plan, and a sample of its rounds that represents all."""
 
     arm: str
     method: str
@@ -110,7 +110,7 @@ class Schedule:
 
     @property
     def text(self) -> str:
-        """The lines of the plan as the program printed them, after a line about its job."""
+        """The lines of the plan, as oratorio_schedules printed them, after a line about the job."""
         aggregators = len(self.aggregator_nodes)
         return (
             f"job {self.ranks} {self.nodes}\n"
@@ -128,7 +128,7 @@ def program() -> str:
 
 
 def hint_words(hints: Mapping[str, str]) -> str:
-    """Formats hints as ORATORIO_HINTS has them."""
+    """Formats hints for ORATORIO_HINTS."""
     return ";".join(f"{key}={value}" for key, value in hints.items())
 
 
@@ -184,8 +184,8 @@ class Workload:
     small: bool = False
 
     def write(self, folder: Path) -> str:
-        """Returns the program's argument for the workload: a name, or a file of runs. Raises
-        SimulateError."""
+        """Returns the workload as an argument of oratorio_schedules: a name, or a file of runs in `folder`,
+        written if it does not exist. Raises SimulateError."""
         if self.map_file is None and self.name not in E3SM:
             return f"{self.name}:{SMALL_POINTS[self.name]}" if self.small else self.name
         runs = folder / f"{self.name}.runs"
@@ -220,7 +220,7 @@ def workload_of(name: str, map_file: Path | None, small: bool = False) -> Worklo
 
 
 class Planner:
-    """Runs the program that makes plans. Keeps the files of runs that it made until it is closed."""
+    """A context manager that runs oratorio_schedules and keeps the files of runs until the context ends."""
 
     def __init__(self) -> None:
         self._program = program()
@@ -233,7 +233,8 @@ class Planner:
         self._folder.cleanup()
 
     def given(self, workload: Workload) -> str:
-        """Returns the workload as an argument of programs. Raises SimulateError."""
+        """Returns the workload as an argument of oratorio_schedules and oratorio_on_smpi. Raises
+        SimulateError."""
         return workload.write(Path(self._folder.name))
 
     def schedules(
@@ -245,8 +246,8 @@ class Planner:
         direction: str = "write",
         step: Step = lambda what: None,
     ) -> list[Schedule]:
-        """Returns a schedule for each arm; `job` is (ranks, nodes). Calls `step` before the data of the
-        workload are made, before the first plan, and after each plan but the last. Raises SimulateError."""
+        """Returns a schedule for each arm; `job` is (ranks, nodes). Calls `step` before making the data of
+        the workload, before the first plan, and after each plan but the last. Raises SimulateError."""
         ranks, nodes = job
         step(f"the data of {workload.name}")
         words = [self.given(workload), direction, str(ranks), str(nodes), str(rounds)]

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`oratorio simulate --search`: finds the hints that make a collective write fastest, by the closed form.
+"""`oratorio simulate --search`: finds the hints that make a collective access fastest, by the closed form.
 
-It varies one hint after the other while the rest stay the same, until a whole turn has changed nothing.
+Varies one group of hints after the other while the rest stay the same. Ends after a turn through all groups
+that has changed nothing, or after TURNS_MAX turns.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -14,7 +15,7 @@ from oratorio_lab.simulate.schedule import Schedule
 
 MIB = 1 << 20
 TURNS_MAX = 3
-WORTH = 0.99  # a hint must reduce the time to less than this share to be changed
+WORTH = 0.99  # a change is kept only if it reduces the time to less than this share
 
 Hints = dict[str, str]
 Plan = Callable[[Sequence[Mapping[str, str]]], list[Schedule]]
@@ -22,9 +23,9 @@ Plan = Callable[[Sequence[Mapping[str, str]]], list[Schedule]]
 
 @dataclass(frozen=True)
 class Step:
-    """One step of the search: the best of one hint's values, with the other hints unchanged."""
+    """One step of the search: the best hints after all values of one group of hints were tried."""
 
-    tried: Sequence[str]  # hints that were varied, with their values
+    tried: Sequence[str]  # the group's values, as key=value
     chosen: Hints
     prediction: Prediction
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs the library itself in comparison with its model: its ranks run on SimGrid's MPI
+"""Runs the library itself, to compare it with its model: the ranks run on SimGrid's MPI
 (lab/replay/on_smpi.cpp) and access a store that takes no time. The costs of messages at their ends come
-from the machine file, as in the model; the order of messages and the dependencies between them are the
-library's own."""
+from the machine file, as in the model; the library itself determines the order of messages and the
+dependencies between them."""
 
 import math
 from collections.abc import Collection, Mapping
@@ -19,18 +19,18 @@ SETTINGS = ("--cfg=smpi/test:0",)
 
 
 PHASES = ("gather", "exchange")
-FREE_RATE = 1e15  # bytes a second, for what must take no time
+FREE_RATE = 1e15  # bytes a second; for a link that must take no time
 
 
 @dataclass(frozen=True)
 class Written:
     """The time that the library took, in seconds of SimGrid's clock, and what it sent."""
 
-    gather: float  # if the exchange takes no time
-    exchange: float  # if gathering takes no time
+    gather: float  # measured while the exchange takes no time
+    exchange: float  # measured while gathering takes no time
     both: float  # if gathering and exchange both take time, overlap and share cores
     messages: int
-    bytes: int  # of these messages, with heads and tables of runs
+    bytes: int  # bytes of these messages, including heads and tables of runs
 
 
 def numbers_of(schedule: Schedule, machine: Machine, phases: Collection[str]) -> str:
@@ -56,7 +56,8 @@ def numbers_of(schedule: Schedule, machine: Machine, phases: Collection[str]) ->
 
 
 def write(given: str, hints: Mapping[str, str], schedule: Schedule, machine: Machine) -> Written:
-    """Writes or reads the workload `given` by the planner, with the schedule's job. Raises SimulateError."""
+    """Runs the library on the workload `given` (from Planner.given()), in the direction and with the ranks
+    and nodes of the schedule. Raises SimulateError."""
     job = [DIRECTIONS[schedule.reads], str(schedule.ranks), str(schedule.nodes)]
     words = [s4u.build(TARGET), given, *job, hint_words(hints)]
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The accesses of a trace as workloads of `oratorio simulate`: predicts what another method would have done
-with the job."""
+"""The accesses of a trace as workloads of `oratorio simulate`: predicts the time that other methods would
+have taken in the traced job."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,8 +27,8 @@ class Recorded:
     alike: tuple[Collective, ...]
 
     def write(self, folder: Path) -> str:
-        """Returns the program's argument: a file with the layouts of the first access. Raises
-        TraceError."""
+        """Writes the layouts of the first access to a file in `folder`, and returns the path as an argument
+        of oratorio_schedules. Raises TraceError."""
         out = folder / f"access-{self.alike[0].number}.numbers"
         trace_accesses.write(out, self.file, self.alike[:1])
         return str(out)
@@ -51,7 +51,7 @@ class Job:
 
     @property
     def most(self) -> int:
-        """The index of the accesses that have most data together."""
+        """The index of the item of `accesses` with the most data."""
         sizes = [sum(each.bytes for each in one.alike) for one in self.accesses]
         return sizes.index(max(sizes))
 
@@ -59,10 +59,10 @@ class Job:
 def job_of(
     path: Path, name: str | None, ranks: Sequence[int] | None = None, direction: str = DIRECTIONS[0]
 ) -> Job:
-    """Returns the writes, or the reads, of the named file of a trace, or else of the file that moved most.
-    The trace must have these numbers of ranks, if any are given.
+    """Returns the collective writes or reads (`direction`) of one file of a trace: of the files with `name`
+    in the path, the one that moved most data in that direction.
 
-    Raises TraceError, SimulateError.
+    Raises SimulateError or TraceError, for instance if one of `ranks` is not the trace's number of ranks.
     """
     file, found = trace_accesses.of_file(path, name, ranks or (), "simulated", direction)
     kinds: dict[tuple, list[Collective]] = {}
@@ -111,10 +111,10 @@ def _percent_off(seconds: float, took: float) -> str:
 
 
 def sum_rows(job: Job, answers: Sequence[Answer]) -> list[list[str]]:
-    """Returns rows with the time of all accesses: with each method, as recorded, and as the library
-    estimated it then.
+    """Returns rows with the time of all accesses: with each method, as recorded, and as the cost
+    model estimated it when the job ran.
 
-    `answers` is in the order of `accesses`. The error of a prediction is shown for the recorded method only.
+    `answers` must be in the order of `job.accesses`. Only the recorded method has errors of predictions.
     """
     every = [each for one in job.accesses for each in one.alike]
     methods = list(dict.fromkeys(each.method for each in every))
@@ -141,7 +141,8 @@ def sum_rows(job: Job, answers: Sequence[Answer]) -> list[list[str]]:
 
 
 def show(console: Console, job: Job, answers: Sequence[Answer]) -> None:
-    """Prints the sums, and what they leave out."""
+    """Prints the total time of the accesses, predicted for each method and as recorded, and a note on what
+    was not simulated."""
     table = Table(title=_title(job), title_justify="left")
     for head in heads(answers):
         table.add_column(head, justify="left" if head == "method" else "right")

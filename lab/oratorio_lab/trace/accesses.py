@@ -13,7 +13,7 @@ from oratorio.trace.trace import Access, File, TraceError, files_named, read
 
 # The format of the replay file, which lab/count/recorded.cpp and lab/bench/recorded.cpp read. It is a
 # sequence of 64-bit numbers: MAGIC; ranks; number of shapes; for each shape its length in bytes, and the
-# bytes, padded to whole numbers; number of accesses; for each access 0 for a write or 1 for a read, and for
+# bytes, padded to a multiple of 8; number of accesses; for each access 0 for a write or 1 for a read, and for
 # each rank eight numbers: displacement, extent and shape of the view, the start in the view's data, origin,
 # extent and shape of the memory, and the number of memory tiles. Eight zeros mean that the rank accesses
 # nothing.
@@ -42,8 +42,8 @@ class Collective:
 
     @property
     def estimated(self) -> float:
-        """The seconds that the cost model predicted then; 0 without a plan, or in a trace of an older
-        Oratorio."""
+        """The seconds that the cost model predicted when the access was recorded; 0 if there was no plan, or
+        if an older Oratorio wrote the trace."""
         counts = [access.args.get("counts", {}) for access in self.ranks]
         return 1e-9 * max(one.get("estimated_time", 0) for one in counts)
 
@@ -98,8 +98,8 @@ def _is_told(access: Access, file: File) -> bool:
 
 
 def collectives(file: File) -> list[Collective]:
-    """Returns the accesses that have data and complete layouts, in order. Raises TraceError if there is
-    none."""
+    """Returns the collective accesses for which the trace has data and the layouts of all ranks, in order.
+    Raises TraceError if there is none."""
     together: dict[int, list[Access]] = defaultdict(list)
     for access in file.accesses:
         if access.collective is not None:
@@ -142,10 +142,10 @@ def left_out(file: File, found: Sequence[Collective]) -> str:
 
 
 def file_named(files: Sequence[File], name: str | None, direction: str | None = None) -> File:
-    """Returns the file with the most data moved by collective accesses, of those with `name` in the path.
+    """Of the files with `name` in the path, returns the one with the most data moved by collective accesses.
 
-    With a direction only accesses in that direction count, and the last of several equal files wins, because
-    a program's first file is slower than later ones: nothing is warm yet. Raises TraceError.
+    With a direction, counts only accesses in that direction, and returns the last of several equal files,
+    because caches and connections are still cold during a program's first file. Raises TraceError.
     """
     chosen = files_named(files, name)
 
@@ -164,8 +164,8 @@ def of_file(
 ) -> tuple[File, list[Collective]]:
     """Returns the file that file_named() picks in a trace, and its collective accesses.
 
-    The trace must have these numbers of `ranks`, if any are given; `use` is the participle for the error
-    message. Raises TraceError.
+    Raises TraceError if one of `ranks` is not the number of ranks of the trace; `use` is a participle for
+    that message, such as "simulated".
     """
     file = file_named(read(path), name, direction)
     found = collectives(file)
@@ -175,7 +175,10 @@ def of_file(
 
 
 def write(out: Path, file: File, accesses: Sequence[Collective], shift: int = 0) -> None:
-    """Writes the replay file; displacements are reduced by `shift`. Raises TraceError."""
+    """Writes the replay file of `accesses`, with `shift` subtracted from the displacement of each view.
+
+    Raises TraceError.
+    """
     used = sorted(
         {
             access.args[side]["shape"]
