@@ -165,8 +165,9 @@ class Case:
 def cases_of(
     layouts: Sequence[Layout], folders: Mapping[Path, str], names: Sequence[str], smoke: bool
 ) -> tuple[list[Case], list[str]]:
-    """Returns the cases of the named workloads (default: all), and the reasons for skipping other cases. `folders`
-    maps each folder to the name of its file system. Raises BenchError if a workload does not exist."""
+    """Returns the cases of the named workloads (default: all), and the reasons for skipping other cases.
+    `folders` maps each folder to the name of its file system. Raises BenchError if there is no such
+    workload."""
     cases, skipped = [], []
     for layout in layouts:
         runs, reasons = runs_of([layout.ranks], smoke, names, [])

@@ -100,8 +100,8 @@ class Run:
 
 
 def oratorio_library() -> Path | None:
-    """Returns the library that ORATORIO_PRELOAD names, or else that of this checkout's build; None if the file
-    does not exist."""
+    """Returns the library that ORATORIO_PRELOAD names, or else that of this checkout's build; None if the
+    file does not exist."""
     library = Path(os.environ.get("ORATORIO_PRELOAD") or hosts.preload_library())
     return library.resolve() if library.is_file() else None
 

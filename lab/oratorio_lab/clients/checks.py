@@ -50,7 +50,7 @@ def _shown(found: list[str]) -> str:
 
 
 def _without_end(code: int, output: str) -> str:
-    """Describes how a command ended that gave no result: at its time limit, or with an exit code and error."""
+    """Describes how a command ended that gave no result: at its time limit, or with a code and error."""
     if code == TIMED_OUT:
         return "still running at its limit"
     lines = [line.strip() for line in output.splitlines() if line.strip()]

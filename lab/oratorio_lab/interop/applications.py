@@ -195,7 +195,7 @@ def _alike(application: Application, one: Path, other: Path) -> bool:
 
 
 def compare(application: Application, theirs: Path, ours: Path) -> int:
-    """Returns the number of files that two runs left. Raises WrongError if there is none, or if they differ."""
+    """Returns the number of files that two runs left. Raises WrongError if there are none or they differ."""
     expected, found = _files(application, theirs), _files(application, ours)
     if not expected or expected.keys() != found.keys():
         names = sorted(expected.keys() ^ found.keys())

@@ -31,8 +31,8 @@ def host_stays(said: str) -> bool:
 
 
 def patiently(attempt: Callable[[], Said]) -> Said:
-    """Returns the result of `attempt`, which is called again if the host's own call hangs. `attempt` limits a
-    run to SECONDS, and then raises subprocess.TimeoutExpired, or NoEndError from it."""
+    """Returns the result of `attempt`; calls it up to TRIES times if the host's MPI_Comm_create_from_group
+    hangs. `attempt` must raise subprocess.TimeoutExpired, or a NoEndError caused by it, after SECONDS."""
     for _ in range(TRIES - 1):
         try:
             return attempt()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The table of neighbours: programs and libraries that share a job with Oratorio. A new neighbour is a row
-here and a program in tests/programs."""
+"""The table of neighbours: programs and libraries that share a job with Oratorio. To add one, add a row
+here and a program to tests/programs."""
 
 from __future__ import annotations
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /* Measures the time that each rank spends in MPI_File_* routines, with any MPI-IO: preload it in
- * front of Oratorio, or alone to measure the host's own MPI-IO. A call counts from its entry to its
- * return; calls that a routine makes itself are part of it. At its end, a process that has called
+ * front of Oratorio, or alone to measure the host's own MPI-IO. The time of a call includes the
+ * calls of such routines that it makes itself. At its end, a process that has called
  * such a routine writes "SECONDS CALLS" into a new file of the folder TIMED_CALLS_FOLDER.
  *
  * ROUTINES is a list of TIMED(NAME), one for each routine. Fortran routines of Open MPI call PMPI
  * names, so these are measured as well. No routine has more than six arguments, all of them
- * integers or pointers, so any of them can be handed on as six words. */
+ * integers or pointers, so the arguments of any routine can be passed on as six words. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <link.h>

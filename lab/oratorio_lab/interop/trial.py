@@ -61,14 +61,15 @@ def _flags(host: Host, library: str) -> list[str]:
     if root == Path("/"):
         return flags
     # A release's libraries need another C library than the one that the program is linked with here. In Open
-    # MPI 6 the handles are in a library of their own, libopen_mpi.
+    # MPI 6 the handles are in a separate library, libopen_mpi.
     mpi = [file for name in ("libmpi", "libopen_mpi") for file in folder.glob(f"{name}.so.40")]
     flags += [f"-I{folder}/openmpi/include", *map(str, mpi)]
     return [*flags, "-Wl,--unresolved-symbols=ignore-in-shared-libs", f"-Wl,-rpath,{folder}"]
 
 
 def compiled(host: Host, source: str, library: str = "", *flags: str, name: str = "") -> Path:
-    """Returns a program of tests/programs; compiles it after a change. Raises MissingError."""
+    """Compiles a source of tests/programs unless it is up to date, and returns the program. Raises
+    MissingError."""
     target = releases.HOME / "programs" / host.name / (name or Path(source).stem)
     try:
         return targets.compile_program(host.mpicc, PROGRAMS / source, target, *_flags(host, library), *flags)
@@ -148,7 +149,8 @@ def both_ways(
 
 
 def seen(host: Host, words: Words, folder: Path, **options) -> str:
-    """Runs a program without and with Oratorio, and requires that Oratorio sees its accesses."""
+    """Runs a program without and with Oratorio, and describes the outcome. Raises WrongError if files differ
+    or Oratorio saw no access."""
     count = both_ways(host, words, folder, **options)
     if not count:
         raise WrongError("the same bytes, but Oratorio saw no access")
@@ -157,8 +159,8 @@ def seen(host: Host, words: Words, folder: Path, **options) -> str:
 
 
 def past_us(host: Host, words: Words, folder: Path, why: str, **options) -> str:
-    """Runs a program that is known to bypass MPI-IO without and with Oratorio, and requires that Oratorio
-    sees no access."""
+    """Like seen(), for a program that is known to bypass MPI-IO: raises WrongError if Oratorio saw an
+    access."""
     count = both_ways(host, words, folder, **options)
     if count:
         raise WrongError(f"Oratorio saw {count} accesses, which were not expected: {why}")

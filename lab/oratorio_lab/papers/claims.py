@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A paper's claims about its figures, in its own words, and measures that judge them by results from here."""
+"""Claims of papers about their figures, as quotations, and measures that judge the claims by results from
+this machine."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -8,7 +9,7 @@ from itertools import pairwise
 from statistics import median
 
 Rates = dict[str, list[float | None]]  # the rates of a curve: arm -> MiB/s at each value
-Measure = Callable[[Sequence[Rates]], float | None]  # takes all curves that a claim is about
+Measure = Callable[[Sequence[Rates]], float | None]  # its argument: all curves that the claim is about
 
 
 @dataclass(frozen=True)
@@ -97,14 +98,14 @@ def typically(arm: str, *over: str) -> Measure:
 
 
 def at_first(arm: str, *over: str) -> Measure:
-    """Returns a measure: the ratio of the arm to the fastest of `over` at the first value; the largest of all
-    curves."""
+    """Returns a measure: the ratio of the arm to the fastest of `over` at the first value where both are
+    known; the largest of all curves."""
     return lambda curves: max((here[0] for here in _ratios(curves, arm, over)), default=None)
 
 
 def at_last(arm: str, *over: str) -> Measure:
-    """Returns a measure: the ratio of the arm to the fastest of `over` at the last value; the largest of all
-    curves."""
+    """Returns a measure: the ratio of the arm to the fastest of `over` at the last value where both are
+    known; the largest of all curves."""
     return lambda curves: max((here[-1] for here in _ratios(curves, arm, over)), default=None)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The papers' figures: the workload of each, the swept value, the methods, and the paper's claims.
+"""The papers' figures (workload, swept value and methods), and the papers' claims about them.
 
 This is only a table: lab/oratorio_lab/papers/measure.py measures and draws the figures, and
 docs/research/papers.md explains them.
@@ -13,7 +13,8 @@ from oratorio_lab.papers.arithmetic import COUNTED, Fact
 from oratorio_lab.papers.claims import Claim
 
 RANKS = "ranks"  # a sweep over the numbers of --ranks; all other sweeps use the largest of these numbers
-# A sweep over the number of cycles in which the aggregators write the file. The collective buffer follows.
+# A sweep over the number of cycles in which the aggregators write the file. The size of the
+# collective buffer follows from it.
 CYCLES = "cycles"
 Values = tuple[int | str, ...]
 

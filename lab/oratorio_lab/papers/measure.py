@@ -62,19 +62,20 @@ class Curve:
 
 @dataclass(frozen=True)
 class Measured:
-    """Everything that is drawn of a paper."""
+    """The runs and curves of a paper, with the results once the runs have been measured."""
 
     paper: Paper
     settings: Settings
     curves: tuple[Curve, ...]
     skipped: tuple[str, ...]  # reasons for which sweeps were left out
-    smoke: bool = False  # sizes that say nothing about speed
+    smoke: bool = False  # sizes are too small to say anything about speed
     reduced: tuple[str, ...] = ()  # with `full`, what is smaller than in the paper
 
 
 def settings_of(mode: str, settings: Settings) -> Settings:
-    """Returns the settings of a mode. The raw arm bypasses the page cache if the methods do. If the host's
-    MPI-IO cannot bypass the cache, its reads must not find the data there, so direct mode is also cold."""
+    """Returns the settings of a mode. In direct mode the raw arm bypasses the page cache like the methods.
+    On a disk, direct mode is also cold, so that reads of a host's MPI-IO that cannot bypass the cache do not
+    find the data there."""
     direct = mode == "direct"
     raw = "raw_direct" if direct else "raw"
     arms = tuple(raw if arm.startswith("raw") else arm for arm in settings.arms)
@@ -83,7 +84,7 @@ def settings_of(mode: str, settings: Settings) -> Settings:
 
 
 def modes_of(paper: Paper, folder: Path) -> tuple[str, ...]:
-    """Returns the paper's modes; on a file system in memory only buffered ones, as there is no storage below
+    """Returns the paper's modes; on a file system in memory only `buffered`, because it has no storage below
     the page cache."""
     in_memory = report.is_in_memory(folder)
     return tuple(mode for mode in paper.modes if mode == "buffered" or not in_memory)
@@ -116,7 +117,7 @@ def parse_parameters(texts: Sequence[str], paper: Paper) -> dict[str, tuple[str,
 
 
 def arms_of(sweep: Sweep, scale: Scale) -> tuple[str, ...]:
-    """Returns the arms of a sweep without methods that are not built yet."""
+    """Returns the arms of a sweep, without methods that the library does not have."""
     known = set(methods())
     wanted = scale.arms or sweep.arms
     return tuple(arm for arm in wanted if not is_oratorios(arm) or method_of(arm) in known)
@@ -191,7 +192,7 @@ def _hint_value(text: str) -> str:
 
 
 def _hints(sweep: Sweep, arms: Sequence[str], value: str, size: int) -> tuple[tuple[str, str, str], ...]:
-    """Returns (arm, key, value) at one value of the sweep, for all arms that are an MPI-IO. The file has
+    """Returns (arm, key, value) at one value of the sweep, for all arms that use MPI-IO. The file has
     `size` bytes."""
     files = [arm for arm in arms if arm not in (*RAW, BY_HAND)]
     is_key = sweep.over != RANKS and not _swept(WORKLOADS[sweep.workload], sweep.over)

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Compiles the programs of a suite for a host. A program is compiled again only after its sources have
-changed."""
+"""Compiles the programs of a suite for a host, unless they are newer than their sources."""
 
 import subprocess
 from collections.abc import Sequence
@@ -28,7 +27,7 @@ class Builder:
         self.folder_.mkdir(parents=True, exist_ok=True)
 
     def build(self, program: Program) -> Path:
-        """Builds a program, if it is older than its sources, and returns its file. Raises BuildError."""
+        """Builds a program if its file is older than a source. Returns the path. Raises BuildError."""
         support = self.suite.support.get(program.support, ())
         objects = [self._object(file) for file in (*program.sources, *support)]
         target = self.folder_ / program.name.replace("/", "-")

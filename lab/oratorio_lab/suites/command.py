@@ -21,7 +21,7 @@ SUITES: tuple[Suite, ...] = (*mpich.SUITES, *python.SUITES, *hdf5.SUITES, *pnetc
 
 
 def find_suite(name: str) -> Suite:
-    """Returns the suite of that name. Raises OratorioError, which names all suites."""
+    """Returns the suite of that name. If there is none, raises OratorioError with the names of all suites."""
     for suite in SUITES:
         if suite.name == name:
             return suite
@@ -29,8 +29,8 @@ def find_suite(name: str) -> Suite:
 
 
 def _hosts_for(suite: Suite, names: list[str]) -> list[Host]:
-    """Returns the hosts for a suite: the named ones that can run it, else those of its own list that exist
-    here."""
+    """Returns the hosts for a suite: the named hosts or, without names, the existing hosts of the suite's
+    own list; in both cases only hosts that can run the suite. Raises HostError for an unknown name."""
     found = []
     for name in names or suite.hosts:
         try:
@@ -45,7 +45,7 @@ def _hosts_for(suite: Suite, names: list[str]) -> list[Host]:
 
 
 class _Lines:
-    """Prints each result as it comes."""
+    """Prints the result of each test as soon as the test has ended."""
 
     def __init__(self, console: Console, place: str) -> None:
         self.console_, self.place_, self.start_ = console, place, time.monotonic()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The data of a suite: tests of another project, their source, and how they are built, run and judged."""
+"""Data types for a suite: tests of another project, their source, and how they are built, run and judged."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence

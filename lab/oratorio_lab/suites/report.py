@@ -30,7 +30,7 @@ Outcomes = dict[str, dict[str, dict[str, dict[str, str]]]]
 
 @dataclass(frozen=True)
 class Note:
-    """The reason for which tests do not pass."""
+    """The reason why some tests do not pass."""
 
     suite: str
     hosts: tuple[str, ...]
@@ -45,7 +45,7 @@ class Note:
 
 @dataclass(frozen=True)
 class Run:
-    """The run from which some results of a suite on a host come."""
+    """A run of a suite on a host, from which some of the results come."""
 
     suite: str
     host: str
@@ -62,8 +62,8 @@ def run_of_today(suite: str, host: str, part: str, words: list[str]) -> Run:
 
 
 def with_run(runs: list[Run], run: Run) -> list[Run]:
-    """Returns the runs with results that still exist, and the new run, which replaces the results of its
-    part."""
+    """Returns the new run and those old runs that still have results, because the new run does not replace
+    them."""
     kept = [
         old
         for old in runs

@@ -31,7 +31,8 @@ Tell = Callable[[str, Result], None]
 
 
 def source_folder(suite: Suite) -> Path:
-    """Returns the folder of the suite's source, which is fetched if needed. Raises SourceError."""
+    """Returns the folder of the suite's source, or WORK if it needs none; fetches a missing source.
+    Raises SourceError."""
     return source_of(suite.archive, suite.name, suite.prepare) if suite.archive else WORK
 
 
@@ -87,7 +88,7 @@ def read_records(folder: Path) -> dict[str, tuple[str, str]]:
 
 def results_of(records: dict[str, tuple[str, str]]) -> Results:
     """Turns records into results. Of several tests that began and did not end, only the first one counts,
-    because ranks that were ahead had begun later tests."""
+    because other ranks may have been ahead and have begun later tests."""
     words = {"passed": PASS, "skipped": SKIP, "failed": FAIL}
     results: Results = {}
     is_cut = False
@@ -102,9 +103,9 @@ def results_of(records: dict[str, tuple[str, str]]) -> Results:
 
 
 def run_script(host: Host, source: Path, script: Script, preload: bool, tell: Tell) -> Results:
-    """Runs the script until every test has a result.
+    """Runs the script until every test has a result, or until a job adds no result.
 
-    A job that hangs or crashes in a test is started again without the tests that have a result.
+    After a job hangs or crashes in a test, starts another job without the tests that have a result.
     """
     results: Results = {}
     while True:
@@ -131,7 +132,7 @@ def run_script(host: Host, source: Path, script: Script, preload: bool, tell: Te
 
 def _verify_preload(host: Host) -> None:
     """Raises HostError if ranks do not get LD_PRELOAD, because a run without Oratorio must not count as
-    its result."""
+    a result of Oratorio."""
     done = run_ranks(host, 1, ["cat", "/proc/self/maps"], preload=True, timeout_seconds=60)
     if str(preload_library().resolve()) not in done.stdout:
         raise HostError(f"{host.mpiexec} does not pass LD_PRELOAD to the ranks: {done.stderr[-400:]}")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Fetches the sources of suites by apt and pip, from the mirrors that this machine uses.
 
-apt gets a list of sources and folders of its own, so the machine's setup does not change. What arrives must
-have the SHA-256 in the suite's record.
+apt runs with a private list of sources and private folders, so the machine's setup does not change. Each
+archive must have the SHA-256 in its Archive.
 """
 
 import hashlib
@@ -87,7 +87,7 @@ def _fetch_from_debian(archive: Archive, folder: Path) -> None:
 
 
 def _fetch_from_pypi(archive: Archive, folder: Path) -> None:
-    """Fetches the archive from .oratorio/wheels, where setup.sh keeps it, else by pip."""
+    """Fetches the archive from .oratorio/wheels, where setup.sh keeps it, or otherwise by pip."""
     kept = PRIVATE / "wheels" / archive.file
     if kept.exists():
         shutil.copy(kept, folder)
@@ -101,7 +101,7 @@ FETCH = {"debian": _fetch_from_debian, "pypi": _fetch_from_pypi}
 
 
 def _download(archive: Archive) -> Path:
-    """Returns the archive in WORK/archives; downloads it if it is not there."""
+    """Returns the file of the archive in WORK/archives; downloads it if it is missing. Raises SourceError."""
     folder = WORK / "archives"
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / archive.file
