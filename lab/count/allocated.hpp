@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Allocated: the memory that this program has from operator new. A program that calls allocated()
-// is linked with an operator new that counts. REQUIRES: the program has one thread.
+// Allocated: the memory that this program has from operator new, which allocated.cpp replaces.
+// REQUIRES: the program has one thread.
 #pragma once
 
 #include "base/extent.hpp"
@@ -9,7 +9,7 @@ namespace oratorio::count {
 
 struct Allocated {
     Bytes now = 0;
-    Bytes most = 0;  ///< most bytes at a time since `reset_most`
+    Bytes most = 0;  ///< largest value of `now` since reset_most()
 };
 [[nodiscard]] Allocated allocated();
 void reset_most();

@@ -26,9 +26,9 @@ Job job_of(const Pattern& pattern, int ranks) {
             .layout_of = [=](Rank rank) { return layout_of(pattern, ranks, rank); }};
 }
 
-/// Returns options as `auto` uses them where it aggregates, but with as much memory as code written
-/// by hand uses. With such code each rank holds its part of the file. Therefore the aggregators of
-/// a node get as much as all ranks of the node together, in one buffer each.
+/// Returns options for aggregation with as much memory as code written by hand uses. In such code
+/// each rank holds a part of the file, so the aggregators of a node have as much memory as the
+/// parts of all its ranks, in one buffer each.
 PlanOptions with_memory_of_hand(Bytes all, int ranks) {
     PlanOptions options;
     options.cb_write = Toggle::enable;

@@ -12,7 +12,7 @@
 
 namespace oratorio::count {
 
-/// A plan and some of its rounds, which represent all rounds. `oratorio_schedules` prints them.
+/// A plan and a sample of its rounds that represents all rounds, as `oratorio_schedules` prints it.
 struct PlanSchedule {
     struct Stored {
         std::size_t aggregator = 0;
@@ -34,7 +34,7 @@ struct PlanSchedule {
     Bytes bytes = 0;            ///< data of all rounds
     int local_aggregators = 0;  ///< 0: the plan has one layer
     bool reads = false;
-    bool asks = false;  ///< aggregators learn what a round holds before the round's requests come
+    bool asks = false;  ///< aggregators receive contents messages before the requests of a round
     bool is_sampled = false;  ///< not all nodes were walked
     /// For each node: the number of nodes that it represents, or 0 if it wasn't walked.
     std::vector<double> stands_for;
@@ -47,7 +47,7 @@ struct PlanSchedule {
     }
 };
 
-/// Facts about a machine that are not in a file of costs (plan/costs).
+/// A machine: its costs (plan/costs), and facts that are not in a file of costs.
 struct Machine {
     int cores = 1;  ///< cores of a node
     std::int64_t targets = 1;

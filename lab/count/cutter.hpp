@@ -12,7 +12,7 @@
 
 namespace oratorio::count {
 
-/// A piece of the file, with the number of its run among the runs of the rank.
+/// A piece of the file, and the index of its run among the rank's runs.
 struct OwnedPiece {
     Extent extent;
     std::int64_t run = 0;
@@ -28,8 +28,9 @@ struct Cut {
 
 class Cutter {
   public:
-    /// `message` is as long as the longest message. Tables are written to its memory. With
-    /// `whole_pieces`, as in two layers, a message ends before a piece that fits into the next one.
+    /// `message` is scratch memory for tables of runs, as long as the longest message. With
+    /// `whole_pieces`, as in two layers, a message ends before a piece that it would split, if the
+    /// next message has room for the whole piece.
     Cutter(const Layout& layout, std::span<std::byte> message, bool whole_pieces = false)
         : whole_pieces_(whole_pieces),
           file_(layout),
@@ -46,7 +47,7 @@ class Cutter {
   private:
     void enter(const Region& region, std::int64_t& extent);
     /// Returns the next run, of at most `most` bytes. If none is left in this extent, returns a
-    /// count of 0 and enters the next extent.
+    /// run with count 0 and enters the next extent.
     StridedRun next(const Region& region, std::int64_t& extent, Bytes most);
 
     bool whole_pieces_;

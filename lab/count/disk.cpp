@@ -31,8 +31,7 @@ std::vector<DiskExtent> places() {
 
 struct Calls {
     std::int64_t all = 0;
-    /// Calls in which an aggregator goes back on the disk: their place is before that of its
-    /// previous call.
+    /// Calls at a place on the disk before that of the aggregator's previous call.
     std::int64_t backward = 0;
 };
 
@@ -54,8 +53,8 @@ Calls count_calls(const Plan& plan, const std::vector<DiskExtent>& places) {
     return calls;
 }
 
-/// Adds the messages of a read, and what they would be by the paper's rule: one request to each I/O
-/// node names the data of all blocks.
+/// Adds facts about the messages of a read, and the number of requests by the paper's rule that one
+/// request to each I/O node names the data of all blocks.
 void add_messages(Facts& facts, const Job& job, const Plan& plan) {
     const Sent sent = count_sent(job, plan);
     const std::int64_t messages = sent.near_messages + sent.far_messages;

@@ -160,8 +160,8 @@ Facts count_sparse(int only) {
     return facts;
 }
 
-/// Counts tokens by the paper's rule "if (k < N - GroupSize) send GO": only a rank with another one
-/// GroupSize after it sends a token.
+/// Counts tokens by the paper's rule "if (k < N - GroupSize) send GO": a rank sends a
+/// token only if there is a rank GroupSize after it.
 Facts count_tokens(int only) {
     Facts facts;
     for (const int ranks : or_only({128, 16384}, only)) {

@@ -18,7 +18,7 @@ struct Fact {
     std::int64_t counted = 0;
     Relation relation = Relation::none;
     std::int64_t claimed = 0;  ///< unused if relation is none
-    std::string whose = {};    ///< source of the claim, or what is compared
+    std::string whose = {};    ///< source of the claimed value
 
     [[nodiscard]] bool holds() const {
         return relation == Relation::none ||

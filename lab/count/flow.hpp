@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Flow: what some ranks send to one place, and how much of it crosses the network.
+// Flow: the messages that the ranks of a node send to one aggregator or local aggregator.
 #pragma once
 
 #include "count/cutter.hpp"
@@ -7,8 +7,8 @@
 
 namespace oratorio::count {
 
-/// What the ranks of a node send to one place. In reads the messages are requests, and as many
-/// replies carry the data.
+/// What the ranks of a node send to one aggregator, or to the local aggregators of their node. In
+/// reads the messages are requests, and as many replies carry the data.
 struct Flow {
     std::int64_t senders = 0;  ///< ranks that send at least one message
     std::int64_t messages = 0;
@@ -26,7 +26,7 @@ struct Flow {
 inline constexpr Bytes kAnswerHead = sizeof(MessageHead);
 inline constexpr Bytes kContentsBytes = 32;  ///< size of a contents message
 
-/// All messages in both directions.
+/// The messages of a flow in both directions, including replies and contents messages.
 struct OnWire {
     std::int64_t messages = 0;
     Bytes bytes = 0;

@@ -8,7 +8,7 @@ namespace oratorio::count {
 
 namespace {
 
-/// Returns a pseudorandom number that is the same everywhere: splitmix64 of a key.
+/// Returns a pseudorandom number that is the same on every machine: splitmix64 of a key.
 std::uint64_t mixed(std::uint64_t key) {
     std::uint64_t z = (key + 1) * 0x9e3779b97f4a7c15;
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
@@ -16,8 +16,8 @@ std::uint64_t mixed(std::uint64_t key) {
     return z ^ (z >> 31);
 }
 
-/// Returns block [ranges) of an array with these edges, whose last dimension is in bytes. Adds the
-/// offset of the block to `origin`.
+/// Returns the block `ranges` of an array with these edges and elements of `element` bytes. Adds
+/// the offset of the block to `origin`.
 ShapePtr block_of(const std::vector<std::int64_t>& edges, const std::vector<Range>& ranges,
                   Bytes element, Offset& origin) {
     ShapePtr shape = Shape::run(ranges.back().count * element);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // oratorio_counts TOPIC [RANKS]: prints the facts of a topic, one per line: what, counted,
 // relation, claimed, whose, with tabs between them. Without arguments it prints the topics.
-// `oratorio count` starts it.
+// `oratorio count` runs it.
 #include <charconv>
 #include <cstdio>
 #include <cstring>

@@ -19,13 +19,13 @@ struct Job {
     Direction direction = Direction::write;
     Nodes nodes;
     LayoutOf layout_of;
-    /// Returns the summary of a rank, equal to the one that would be computed from its layout. If
-    /// this function is empty, it is computed.
+    /// Returns the summary of a rank, equal to the one computed from its layout. If this
+    /// function is empty, summaries are computed from layouts.
     std::function<AccessSummary(Rank rank)> summary_of = {};
     PlanOptions options = {};
     bool thorough = true;  ///< summaries say whether the pieces tile the hull, as in writes
-    /// The pieces of all ranks are known to tile the hull and aren't walked to check that. Not with
-    /// `thorough`.
+    /// The pieces of all ranks are known to tile the hull, so no pieces are walked to check that.
+    /// REQUIRES: not `thorough`.
     bool tiles = false;
 };
 
@@ -60,8 +60,8 @@ struct Row {
     Group ranks;
     Extent extent;
 };
-/// Counts an MPI_Alltoallv within each row, which gives each rank of the row an equal part of the
-/// row's extent. There is one message for each pair of ranks with common data.
+/// Counts the messages of an MPI_Alltoallv within each row, which gives each rank of the row an
+/// equal part of the row's extent. There is one message for each pair of ranks with common data.
 [[nodiscard]] Sent count_by_hand(const Job& job, const std::vector<Row>& rows);
 
 /// Returns the number of ranks that may send to the busiest aggregator, itself included.
@@ -71,9 +71,9 @@ struct Row {
 /// Exact; takes O(participants) for all regions together if they are contiguous and the graph is
 /// dense.
 [[nodiscard]] std::int64_t count_edges(const Plan& plan);
-/// Returns the number of pairs, as in count_edges, in which the participant has data.
+/// Returns the number of pairs of a participant and a region in which the participant has data.
 [[nodiscard]] std::int64_t count_pairs_with_data(const Job& job, const Plan& plan);
-/// Returns the plan with only those edges on which there is data.
+/// Returns the plan without the edges that carry no data.
 [[nodiscard]] Plan thinned(const Job& job, Plan plan);
 
 }  // namespace oratorio::count

@@ -23,8 +23,8 @@ void append_pieces(const Layout& layout, std::vector<Extent>& pieces) {
     }
 }
 
-/// Returns the number of pieces in `tiles` tiles, of which `sorted` has those of one. Pieces that
-/// touch count as one.
+/// Returns the number of pieces in `tiles` equal tiles with extent `tile`. `sorted` holds the
+/// pieces of the first tile. Pieces that touch count as one.
 std::int64_t joined(const std::vector<Extent>& sorted, Bytes tile, std::int64_t tiles) {
     if (sorted.empty()) return 0;
     std::int64_t count = 1;

@@ -36,7 +36,7 @@ std::int64_t count_regions(const Plan& plan, Rank rank) {
 
 using Plans = std::array<Plan, roles>;
 
-/// Plans as a rank of each role does, and returns what such a rank keeps. The summaries are freed.
+/// Makes the plan of a rank of each role, and returns the plans that these ranks keep.
 Plans plan_and_keep(int ranks, std::string_view method, const Nodes& nodes, Planned& planned) {
     PlanConfig terms;
     terms.options.method = find_method(method);

@@ -42,7 +42,7 @@ const ShapePtr& find(const std::vector<ShapePtr>& shapes, std::int64_t number) {
     return shapes[static_cast<std::size_t>(number)];
 }
 
-/// Returns true if the offsets of the data are not too large.
+/// Returns true if the view is not empty and its offsets and sizes are at most kMost.
 bool fits(const Layout& view, Bytes from, Bytes bytes) {
     for (const std::int64_t number : {from, bytes, view.origin})
         if (number < 0 || number > kMost) return false;

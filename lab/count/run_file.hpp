@@ -14,8 +14,9 @@ namespace oratorio::count {
 class RunFile {
   public:
     /// Reads the decomposition for `ranks` ranks. Each rank has the data of the same number
-    /// of consecutive processes. If there are more ranks than processes, the same number of ranks
-    /// share the data of each process: the points of each of its maps, in the order of its list.
+    /// of consecutive processes. If there are more ranks than processes, an equal number of ranks
+    /// shares the data of each process, and each of them has an equal part of the points of each
+    /// map, in the order of the process's runs.
     /// Throws std::runtime_error, with a sentence for the user, if the file isn't complete, or if
     /// neither of the two numbers is a multiple of the other.
     RunFile(const std::string& path, int ranks);

@@ -71,7 +71,7 @@ class Merger {
     }
 
     /// Returns true if the next piece doesn't fit into the rest of the message, but would take at
-    /// most half of an empty one. Pieces that touch are one.
+    /// most half of an empty one. Pieces that touch count as one.
     [[nodiscard]] bool splits_piece(const RunJoiner& joiner, const std::vector<OwnedPiece>& pieces,
                                     Bytes room) const {
         const Bytes half = (room_ - static_cast<Bytes>(RunJoiner::batch_bytes_max)) / 2;
@@ -85,7 +85,8 @@ class Merger {
         return end - begin > room && end - begin <= half;
     }
 
-    /// Merges the pieces of neighbours two by two, until all pieces are in the order of the file.
+    /// Merges the sorted pieces of pairs of neighbouring ranks, then of pairs of these lists, until
+    /// all pieces are in the order of the file.
     static void sort(std::vector<OwnedPiece>& pieces, std::vector<std::size_t>& ends) {
         const auto before = [](const OwnedPiece& a, const OwnedPiece& b) {
             return a.extent.begin < b.extent.begin;
@@ -109,14 +110,14 @@ class Merger {
 
     std::span<std::byte> table_;
     Bytes room_;
-    /// Most shares in a message, by which group_data distributes replies.
+    /// Maximum number of shares in a message; group_data distributes replies by shares.
     std::size_t shares_most_;
     bool reading_;
     std::size_t at_ = 0;  ///< index of the next piece to take
-    Bytes taken_ = 0;     ///< bytes of that piece that are taken already
+    Bytes taken_ = 0;     ///< bytes of that piece that were taken
 };
 
-/// Counts the messages of one sender after another into the rounds.
+/// Adds the messages of one sender after another to the rounds.
 class Counter {
   public:
     Counter(const Job& job, const Plan& plan, std::vector<RoundSchedule>& rounds)
@@ -136,7 +137,8 @@ class Counter {
         });
     }
 
-    /// Counts the messages of the ranks that the local aggregator `local` serves, and its own.
+    /// Counts the messages from `ranks` to their local aggregator `local`, and from `local` to the
+    /// aggregators.
     void count_group(Rank local, std::vector<Rank> ranks) {
         std::erase_if(ranks, [&](Rank rank) { return plan_.ranks.hull_of(rank).empty(); });
         if (ranks.empty()) return;

@@ -26,15 +26,15 @@ struct Sample {
     std::vector<int> nodes = {};
 };
 
-/// Returns rounds that represent all rounds: at even distances, at most `most`, and so few that
-/// they have at most `pieces` pieces together; but at least one.
+/// Returns evenly spaced rounds that represent all rounds: at most `most`, with about `pieces` of
+/// the `all_pieces` pieces at most, but at least one round.
 [[nodiscard]] std::vector<std::int64_t> sampled_rounds(const Plan& plan, std::int64_t all_pieces,
                                                        int most, std::int64_t pieces);
 
-/// Returns, for each node, how many nodes it represents. All nodes are walked if they have at most
-/// `most` ranks together, else as many as have that many ranks, but at least one. Nodes with
-/// aggregators represent only themselves if they are at most half of the walked nodes; each other
-/// walked node represents a range of nodes around it.
+/// Returns, for each node, the number of nodes that it represents. Walks all nodes if they have at
+/// most `most` ranks in all, and otherwise nodes with `most` ranks in all, but at least one
+/// node. Nodes with aggregators represent only themselves if they are at most half of the walked
+/// nodes; each other walked node represents a range of nodes around it.
 [[nodiscard]] std::vector<int> sampled_nodes(const Nodes& nodes, const Plan& plan,
                                              std::int64_t most);
 

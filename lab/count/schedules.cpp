@@ -2,12 +2,10 @@
 // oratorio_schedules WORKLOAD DIRECTION RANKS NODES ROUNDS HINTS...: prints the data that the nodes
 // of a made-up job send to the aggregators in a collective write or read of the workload, by a plan
 // for each HINTS (as in ORATORIO_HINTS; the method is one of them). WORKLOAD is described in
-// lab/count/workload.hpp. The output is lines of words, which lab/oratorio_lab/simulate/schedule.py
-// reads.
+// lab/count/workload.hpp. lab/oratorio_lab/simulate/schedule.py reads the output.
 //
-// oratorio_schedules terms < QUESTION: prints the time of machines for one of those plans by the
-// closed form (count/closed_form.hpp), one line for each machine, for
-// lab/oratorio_lab/simulate/model.py.
+// oratorio_schedules terms < QUESTION: prints the time of one of those plans by the closed form
+// (count/closed_form.hpp), one line for each machine, for lab/oratorio_lab/simulate/model.py.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The traffic between network switches, with aggregators placed by the switches of the nodes and
-// without.
+// The traffic between network switches, if the plan knows the switches of the nodes and places
+// aggregators by them, and if it does not.
 #include "count/switches.hpp"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace {
 constexpr int kRanksOnNode = 64;
 constexpr Bytes kBlockOfRank = 1 << 20;  // bytes of a rank in the blocks
 
-/// Returns the nodes of a job, which are any of a machine's `all`. They are in the machine's order,
+/// Returns the nodes of a job: `nodes` random ones of a machine's `all`, in the machine's order
 /// unless `shuffled`.
 std::vector<int> taken_from(int all, int nodes, bool shuffled) {
     std::vector<int> taken(static_cast<std::size_t>(all));

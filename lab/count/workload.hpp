@@ -16,8 +16,8 @@ namespace oratorio::count {
 /// std::runtime_error, with a sentence for the user.
 [[nodiscard]] LayoutOf layouts_of(const std::string& workload, int ranks);
 
-/// Returns a function that computes the summaries of that workload by a rule, if that is much
-/// faster than making the layouts; else an empty function.
+/// Returns a function that computes the summaries of a workload by a rule, for workloads where that
+/// is much faster than making the layouts, and an empty function for others.
 [[nodiscard]] std::function<AccessSummary(Rank rank)> summaries_by_rule(const std::string& workload,
                                                                         int ranks);
 
