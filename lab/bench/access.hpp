@@ -33,15 +33,15 @@ struct Types {
     MPI_Datatype memory;
 };
 
-/// A view, and `times` calls with it. Each call continues in the file where the previous one ended,
-/// and its memory begins `memory_step` bytes after that of the previous one.
+/// A view, and `times` calls that use it. Each call continues in the file where the previous one
+/// ended, and its memory begins `memory_step` bytes after that of the previous one.
 struct Call {
     MPI_Offset displacement = 0;
     std::function<Types()> make_types;
     std::size_t memory = 0;  ///< place in the buffer at which the first call begins
     std::uint64_t times = 1;
     std::size_t memory_step = 0;
-    MPI_Offset from = 0;  ///< bytes of the view's data before those of the first call
+    MPI_Offset from = 0;  ///< bytes of the view's data before the data of the first call
 };
 
 /// A row of the process grid: its ranks' pieces together fill [begin, end) of the file.

@@ -7,8 +7,8 @@
 
 namespace bench {
 
-/// Reads what is printed, after this object was created, to the file that ORATORIO_EXPLAIN names.
-/// Works only if the variable names a file.
+/// Reads what Oratorio has printed to the file that ORATORIO_EXPLAIN names since this object was
+/// created. Works only if the variable names a file.
 class Account {
   public:
     Account();

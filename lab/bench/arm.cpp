@@ -59,8 +59,8 @@ class MpiPass {
         MPI_Info_create(&info_);
         MPI_Info_set(info_, "oratorio_method", arm.method().c_str());
         for (const auto& [key, value] : arm.hints) MPI_Info_set(info_, key.c_str(), value.c_str());
-        // Each pass creates new types: an MPI-IO that caches what it has derived from a type pays
-        // for it in every pass, in time and in memory.
+        // Each pass creates new types: an MPI-IO that caches what it derives from a type pays
+        // for the derivation in every pass, in time and in memory.
         for (const Call& call : access.calls) types_.push_back(call.make_types());
     }
     MpiPass(const MpiPass&) = delete;

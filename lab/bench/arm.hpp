@@ -17,7 +17,7 @@ namespace bench {
 /// The name selects the arm. `raw` is contiguous POSIX I/O, and `raw_direct` the same without the
 /// page cache. `by_hand` is two-phase I/O as users write it without MPI-IO (by_hand.hpp). A name
 /// that begins with `host` is the host MPI's own MPI-IO. Any other name is a method of Oratorio, or
-/// METHOD@WORD for that method with hints of its own.
+/// METHOD@WORD for a further arm with that method and other hints.
 struct Arm {
     std::string name;
     std::map<std::string, std::string> hints;
@@ -25,7 +25,7 @@ struct Arm {
     bool raw() const { return name == "raw" || direct(); }
     bool direct() const { return name == "raw_direct"; }
     bool by_hand() const { return name == "by_hand"; }
-    /// Returns the value of the hint `oratorio_method`.
+    /// Returns the value to set for the hint `oratorio_method`.
     std::string method() const {
         return name.rfind("host", 0) == 0 ? "host" : name.substr(0, name.find('@'));
     }
@@ -37,8 +37,8 @@ struct Sample {
     double open_s = 0;            ///< time to open the file and set the views
     double call_s = 0;            ///< time of the collective calls, and of the sync if requested
     double close_s = 0;           ///< time to close the file
-    std::uint64_t call_peak = 0;  ///< most memory that the call added, in bytes
-    /// Most memory added from before the open to the end of the call, in bytes.
+    std::uint64_t call_peak = 0;  ///< most memory that the calls added, in bytes
+    /// Most memory added from the open to the end of the calls, in bytes.
     std::uint64_t total_peak = 0;
     bool counted = true;  ///< true if the status reported as many bytes as requested
     /// True if a write did not change the bytes between the pieces of the file.

@@ -161,8 +161,8 @@ class Bench {
         MPI_Barrier(MPI_COMM_WORLD);
     }
 
-    /// Writes as many bytes once as the files need together, because memory that a virtual machine
-    /// has never used before is slow at first.
+    /// Writes, once, as many bytes as all test files have together, because memory that a virtual
+    /// machine has never used before is slow at first.
     void warm_up() {
         const std::uint64_t files = options_.overwrite ? options_.arms.size() : 1;
         const std::string path = options_.dir + "/warm.bin";
@@ -191,7 +191,7 @@ class Bench {
 
     /// Collective. Makes one pass of an arm in each direction. The data is that of `key`.
     void passes(const Arm& arm, int repeat, std::uint64_t key) {
-        // The size of the file if it holds the content of `key`, else 0.
+        // The size of the file if it holds the content of `key`, or else 0.
         std::uint64_t right_bytes = 0;
         for (const Direction direction : options_.directions) {
             if (place_.rank == 0) report_.begin(arm, direction, repeat);
@@ -236,7 +236,8 @@ class Bench {
         tell(arm, Direction::read, job, repeat, sample, found);
     }
 
-    /// Reports the pass and returns its problem: an error if there was one, else wrong bytes.
+    /// Reports the pass and returns its problem: the error of the sample if there is one, or else
+    /// `found`.
     std::string tell(const Arm& arm, Direction direction, const Job& job, int repeat,
                      const Sample& sample, const std::string& found) {
         const std::string problem = sample.error.empty() ? found : sample.error;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The arm `by_hand`: two-phase I/O as written by users who gave up on MPI-IO (pmodels/mpich issue
-// 7935). The ranks of a row of the process grid exchange their data with one MPI_Alltoallv, after
-// which each has one large extent of the file, which it moves with pwrite or pread.
+// 7935). Each rank moves one large extent of the file with pwrite or pread. The ranks of a row of
+// the process grid exchange their data with one MPI_Alltoallv, before a write or after a read.
 #pragma once
 
 #include "arm.hpp"

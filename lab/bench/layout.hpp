@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Layouts from a trace of Oratorio, whose bytes src/type/shape_codec describes, in both forms that
-// the benchmark uses: as a datatype, and as plain pieces. This code does not use the library to
-// read them, so that the library isn't compared with itself.
+// the benchmark uses: as a datatype, and as plain pieces. This code does not use the
+// library to read them, so that the library isn't compared with itself.
 #pragma once
 
 #include <mpi.h>
@@ -28,7 +28,7 @@ struct Node {
     std::int64_t stride = 0;
     std::vector<std::int64_t> offsets;
     std::vector<std::int64_t> lengths;  ///< lengths of the parts, only of Kind::runs
-    std::vector<NodePtr> children;      ///< one per part for Kind::mixed, else one for all parts
+    std::vector<NodePtr> children;  ///< one per part of mixed, one in all for strided and blocks
 
     std::int64_t offset_of(std::int64_t part) const;
     const Node& child(std::int64_t part) const;
@@ -51,7 +51,7 @@ MPI_Datatype tile_type(const Tiles& tiles);
 /// Returns the type of `count` tiles, uncommitted.
 MPI_Datatype tiles_type(const Tiles& tiles, std::int64_t count);
 
-/// Iterates over contiguous pieces in the order of the data, without an end.
+/// Iterates over the contiguous pieces of an endless sequence of tiles, in the order of the data.
 class Walk {
   public:
     struct Piece {

@@ -25,7 +25,8 @@ struct Options {
     bool malloc = false;
 };
 
-/// Parses the words of the command line. Throws std::invalid_argument on unknown ones.
+/// Parses the words of the command line. Throws std::invalid_argument on an unknown option or a
+/// missing value.
 Options parse_options(int count, char** words);
 
 }  // namespace bench

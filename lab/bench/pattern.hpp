@@ -49,7 +49,8 @@ void fill_file_image(std::byte* to, std::uint64_t offset, std::size_t bytes, std
 void fill_buffer(Buffer& buffer, const Access& access, std::optional<std::uint64_t> key);
 
 /// Checks the buffer after a read, and refills it with the filler. Returns the file offset of the
-/// first wrong byte, gap_changed if only a byte in a gap of the buffer was changed, else nullopt.
+/// first wrong byte, gap_changed if only a byte in a gap of the buffer was changed, or nullopt if
+/// all bytes are right.
 constexpr std::uint64_t gap_changed = ~std::uint64_t{0};
 std::optional<std::uint64_t> first_wrong_in_buffer(Buffer& buffer, const Access& access,
                                                    std::uint64_t key);
@@ -77,8 +78,8 @@ struct FileCheck {
 FileCheck check_file(const char* path, std::uint64_t size, Place place, std::uint64_t key,
                      const Holes& holes);
 
-/// Transfers all bytes at `offset`, and repeats after short transfers. Returns false on an I/O
-/// error or an early end of the file.
+/// Writes or reads all bytes at `offset`, and continues after short transfers. Returns false on an
+/// I/O error or an early end of the file.
 bool pwrite_all(int fd, const std::byte* from, std::size_t bytes, std::uint64_t offset);
 bool pread_all(int fd, std::byte* to, std::size_t bytes, std::uint64_t offset);
 

@@ -18,7 +18,7 @@ constexpr std::int64_t magic = 0x314343415441524f;  // "ORATACC1"
 constexpr std::int64_t largest = std::int64_t{1} << 60;
 constexpr std::int64_t page = 4096;
 
-/// The part of one rank in one access.
+/// One rank's part of one access.
 struct Part {
     Tiles file;
     std::int64_t from = 0;  ///< bytes of the view's data before the part
@@ -153,7 +153,7 @@ std::int64_t place_all(std::vector<Placed>& parts) {
     return end;
 }
 
-/// The bytes of the file that any rank has, as one bit per byte.
+/// The bytes of the file that any rank accesses, as one bit per byte.
 class Covered {
   public:
     void add(std::uint64_t begin, std::uint64_t bytes) {
