@@ -15,8 +15,8 @@ namespace bench {
 
 namespace {
 
-/// The bytes that this rank sends to each rank of the row, or receives from it, with the counts and
-/// displacements that MPI_Alltoallv takes.
+/// The bytes that this rank sends to the ranks of the row, or receives from them, with the counts
+/// and displacements for MPI_Alltoallv.
 struct Blocks {
     std::vector<int> counts;
     std::vector<int> begins;

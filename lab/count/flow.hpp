@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Flow: the messages that the ranks of a node send to one aggregator or local aggregator.
+// Flow: the messages that the ranks of a node send to one aggregator or to local aggregators.
 #pragma once
 
 #include "count/cutter.hpp"
@@ -7,7 +7,7 @@
 
 namespace oratorio::count {
 
-/// What the ranks of a node send to one aggregator, or to the local aggregators of their node. In
+/// What the ranks of a node send to one aggregator, or to local aggregators. In
 /// reads the messages are requests, and as many replies carry the data.
 struct Flow {
     std::int64_t senders = 0;  ///< ranks that send at least one message

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A file system in memory with storage of a given rate. A request of n bytes is answered n / rate
-// after the previous answer, and once its bytes are copied no core works for it. `oratorio bench
-// --rate` starts this program.
+// after it arrived, or after the previous answer if that was later. Once the bytes are copied, no
+// core works for the request. `oratorio bench --rate` starts this program.
 //
 // usage: paced FOLDER
 //

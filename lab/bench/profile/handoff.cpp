@@ -2,7 +2,7 @@
 // Measures the best possible read of pieces that alternate between two processes, in per cent of
 // contiguous reads of the same bytes: by a call for each piece, through buffers that both processes
 // map, and by mapping the file. Each process has a core. The processes plan nothing and agree on
-// nothing; each only waits for the other one's turn.
+// nothing. They only wait for each other at the start and end of each phase.
 //
 //     c++ -O2 -std=c++20 -march=native lab/bench/profile/handoff.cpp -o handoff && ./handoff FILE
 //

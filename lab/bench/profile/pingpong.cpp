@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Measures how long a cache line takes from one core to another and back, and whether two cores
-// compute as fast as one does alone. The round trip limits what ranks can share; a virtual
-// machine's cores may move.
+// compute as fast as one does alone. The round trip limits how often ranks can pass data
+// to each other. On a virtual machine it varies, because the host may move the cores.
 //
 //     c++ -O2 -std=c++20 lab/bench/profile/pingpong.cpp -o pingpong && ./pingpong
 #include <sched.h>
@@ -37,7 +37,8 @@ double seconds_of(Action action) {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-/// Runs `there` on the second core and `here` on the first core at the same time.
+/// Runs `there` on the second core and `here` on the first core at the same time. Returns the
+/// seconds until both have ended.
 template <class There, class Here>
 double beside(There there, Here here) {
     const pid_t other = fork();
