@@ -2,8 +2,8 @@
 // The commands of oratorio_calibrate(), which each flavour library exports (messages.cpp), and
 // which cli/oratorio/calibrate/child.py calls.
 //   measure FOLDER [--quick]  prints the lines of session.hpp
-//   place FOLDER              prints the machine and the file system, as the library names costs
-//   costs FILE_SYSTEM         reads a file of costs and prints all constants in force there
+//   place FOLDER              prints the machine and the file system, as files of costs name them
+//   costs FILE_SYSTEM         reads costs from stdin, and prints all constants of that file system
 //   messages BYTES REPEATS    prints lines as `measure` does; all ranks run it after MPI_Init
 #pragma once
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Measures the cost of writing and mapping a file for one process, with the project's own store:
-// Transfer as the method list_io uses it, windows as the method mmap maps them. The cost for
+// Measures the cost of writing, mapping and locking a file for one process, with the library's
+// store: Transfer as the method list_io uses it, windows as the method mmap maps them. The cost for
 // several processes is measured in several.cpp.
 
 #include <string>

@@ -16,7 +16,8 @@
 
 namespace oratorio::calibrate {
 
-/// A child process. It ends when `body` returns, with its owner, or with its parent.
+/// A child process, which runs `body`. It is killed when this object is destroyed or the parent
+/// ends.
 class Forked {
   public:
     static Result<Forked> start(const std::function<void()>& body);
@@ -44,8 +45,8 @@ SharedPtr<T> make_shared_memory() {
     return {at == MAP_FAILED ? nullptr : new (at) T, give_back};
 }
 
-/// The shared memory for the collectives of a ForkedTransport. Each collective uses an entry of its
-/// own, so that a transport can make only two.
+/// The shared memory for the collectives of a ForkedTransport. Each collective uses one entry
+/// of `meetings`, so that a transport can make only two.
 struct MeetingPoint {
     static constexpr int kRanksMax = 16;
     static constexpr std::size_t kBytesMax = 64;  ///< largest contribution of a rank

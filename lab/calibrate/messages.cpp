@@ -2,8 +2,8 @@
 // Measures the cost of packing data, sending it by the MPI's messages and placing it, and the cost
 // of messages within a node and between nodes (network.cpp). Compiled once per flavour, into the
 // flavour's library.
-// Rank 0 measures with another rank of its node and with one of another node, if there are such;
-// all other ranks sleep. The two ranks that exchange data take turns instead of overlapping, so
+// Rank 0 measures with another rank of its node and with a rank of another node, if they exist; all
+// other ranks sleep. The two ranks that exchange data take turns instead of overlapping, so
 // that the time is that of one core.
 #include <array>
 #include <cstdio>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Measures what processes of one node cost each other: access to another's memory, wake-ups,
-// reductions.
+// Measures costs between the processes of one node: access to another process's memory, wake-ups,
+// reductions, and making shared memory.
 #include <sched.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -177,8 +177,9 @@ Result<Nanoseconds> collective(int turns) {
     return watch.elapsed() / (static_cast<double>(turns) * kRanks);
 }
 
-/// Measures creating shared memory for the ranks of a node: one rank creates it, and the others
-/// attach it on all cores, as in the exchange in shared memory.
+/// Measures making shared memory for the ranks of a node, where one rank creates it and the others
+/// attach it on all cores at once. This process attaches it once per rank, and divides the time by
+/// the number of cores.
 Result<Nanoseconds> make_node_memory() {
     constexpr Bytes kBytes = kRanks * 2 * kSharedSlotBytes;
     const Stopwatch making;
@@ -196,8 +197,8 @@ Result<Nanoseconds> make_node_memory() {
     return made_in + attaching.elapsed() / cores;
 }
 
-/// Returns true if `error` is none. Otherwise the resource isn't available, and the constants are
-/// reported as kept.
+/// Returns true if `error` is none. Otherwise the resource isn't available, and the function
+/// reports the constants as kept.
 bool available(Session& session, const Error& error, std::initializer_list<const char*> names) {
     for (const char* name : names) {
         if (error.kind != ErrorKind::none) session.kept(name, describe(error, ""));

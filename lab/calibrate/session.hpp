@@ -20,14 +20,13 @@ struct Scale {
     Bytes data = 128 << 20;
     int repeats = 7;
     int turns = 2000;  ///< repeats of a step that is too quick to be timed once
-    /// Time limit of a group of probes: if storage is so slow that a group takes longer, it isn't
-    /// repeated.
+    /// Time after which no further pass of a group of probes begins, for slow storage.
     Nanoseconds enough = 10e9;
 };
 
 struct Probe {
     std::string_view what;
-    /// Returns the time that the probe has measured itself, so that preparations need not count.
+    /// Runs the probe. Returns the time that it has measured, which need not include preparations.
     std::function<Result<Nanoseconds>()> run;
 };
 
@@ -53,7 +52,7 @@ class Session {
     int group_ = 0;
 };
 
-/// Each function measures the constants that its name says. None of them needs MPI.
+/// Each function measures the constants of the subject in its name, without MPI.
 Result<void> measure_files(Session& session, const std::string& folder);
 Result<void> measure_several(Session& session, const std::string& folder);
 Result<void> measure_direct(Session& session, const std::string& folder);

@@ -94,7 +94,7 @@ bool write_dealt(Store& store, Bytes bytes, int writer, Memory memory) {
     return move_dealt(store, Direction::write, bytes, memory, kPage, writer);
 }
 
-/// Reads pieces of pages of which all readers read other pieces at the same time.
+/// Reads pieces of pages that the other readers also read at the same time, in other pieces.
 bool read_dealt(Store& store, Bytes bytes, int reader, Memory memory) {
     return move_dealt(store, Direction::read, bytes, memory, kReadPiece, reader);
 }
@@ -151,8 +151,8 @@ Result<void> long_without_data(Store& store, Bytes bytes) {
     if (!last) return last.error();
     return {};
 }
-/// Fills the file with data that is in memory. The file is written again in large calls, because
-/// the layout of its pages in the cache depends on the calls that made them. It is read once,
+/// Fills the file with data that is in memory. The file is written in large calls, because the
+/// layout of its pages in the cache depends on the calls that made them. It is read once,
 /// because at the first read the system marks each page as used, which takes time.
 Result<void> full(Store& store, Bytes bytes) {
     if (auto emptied = store.resize(0, false); !emptied) return emptied;
@@ -176,8 +176,8 @@ struct Work {
     int processes = kProcesses;
 };
 
-/// Runs the processes. Returns the time from when all of them are ready to when the last one is
-/// done.
+/// Prepares the file and runs the processes. Returns the time from when all processes are ready to
+/// when the last one is done.
 Result<Nanoseconds> side_by_side(Store& store, Bytes bytes, const Work& work) {
     const auto gate = make_shared_memory<Gate>();
     if (gate == nullptr) return Error::make(ErrorKind::no_memory, "memory for several processes");
