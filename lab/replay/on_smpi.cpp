@@ -3,7 +3,7 @@
 // reads the workload, with all its ranks on SimGrid's MPI and a store that takes no time. The
 // program prints the seconds from when the last rank had its plan to when the last message was
 // taken, then the number of messages and their bytes. lab/count/workload.hpp describes WORKLOAD,
-// and read() below the numbers. lab/oratorio_lab/simulate/smpi.py starts this program.
+// and read() below the numbers. lab/oratorio_lab/simulate/smpi.py runs this program.
 #include <smpi/mpi.h>
 #include <smpi/smpi.h>
 
@@ -31,7 +31,7 @@ namespace sg4 = simgrid::s4u;
 
 namespace {
 
-/// A store that accepts all data and drops it; for reads it reports that the data is there.
+/// A store that discards all data, and reports each request as done in full.
 class NoStore final : public Store {
   public:
     explicit NoStore(Bytes& moved) : moved_(moved) {}

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The machine that both programs simulate: nodes and storage targets in a star, on SimGrid.
+// The machine that oratorio_replay and oratorio_on_smpi simulate on SimGrid: nodes and storage
+// targets in a star.
 #pragma once
 
 #include <string>
@@ -8,7 +9,7 @@ namespace oratorio::replay {
 
 /// The links of the machine. Rates are in bytes per second, latencies in seconds.
 struct Links {
-    double rate = 0;  ///< rate into a node, and out of it
+    double rate = 0;  ///< rate of a node's link in each direction
     double latency = 0;
     double middle = 0;        ///< rate of the middle of the star, which all nodes share
     double memory = 0;        ///< rate of each transfer inside a node

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // oratorio_replay < FILE: simulates one round of a schedule on SimGrid S4U and prints the seconds
 // of its phases: gather, exchange, storage. In reads the storage comes before the exchange. Actors
-// are nodes, aggregators and storage targets. lab/oratorio_lab/simulate/s4u.py writes the file and
-// starts this program.
+// are parts of nodes, aggregators and storage targets. lab/oratorio_lab/simulate/s4u.py writes the
+// file and runs this program.
 #include <cstdio>
 #include <deque>
 #include <iostream>
@@ -23,15 +23,15 @@ struct Flow {
     int aggregator = 0;
     double bytes = 0;
     double messages = 0;
-    double sending = 0;  ///< seconds of the node's senders to send it
-    double placing = 0;  ///< seconds of the aggregator to place the data, without those per message
+    double sending = 0;  ///< seconds of the node's senders to send the messages
+    double placing = 0;  ///< seconds of the aggregator to place the data, besides those per message
     // The following members are only for reads.
     double answer = 0;     ///< bytes of the reply
     double answering = 0;  ///< seconds of the aggregator to make the reply
     double taking = 0;     ///< seconds of the node's senders to take the reply
 };
 
-/// A flow, with the part of a node that sends it.
+/// A flow, and the index of the part of a node that sends it.
 struct Parcel {
     const Flow* flow = nullptr;
     int sender = 0;
@@ -46,7 +46,7 @@ struct Job {
     bool reads = false;
     Links links;
     double receive = 0;  ///< seconds of an aggregator per message
-    double look = 0;     ///< seconds per message for each message that waits with it
+    double look = 0;     ///< seconds to examine a waiting message in search of another
     double client = 0;
     double call = 0;
     /// Most flows under way at the same time, for a part of a node and for an aggregator.
@@ -97,7 +97,7 @@ Job read(std::istream& in) {
     return job;
 }
 
-/// The transfers that are under way to one place.
+/// A set of transfers that are under way.
 class Under {
   public:
     [[nodiscard]] std::size_t count() const { return comms_.size(); }
@@ -230,7 +230,7 @@ class Replay {
     static void take_answer(Inbox& answers) {
         sg4::this_actor::sleep_for(answers.take().flow->taking);
     }
-    /// Takes the messages of a flow. The aggregator looks for each message among those that wait.
+    /// Takes the messages of a flow. The aggregator searches for each message among all that wait.
     void take(int index, const Flow& flow) {
         double& waiting = waiting_[index];
         const double looked = flow.messages * waiting - flow.messages * flow.messages / 2;
@@ -260,8 +260,8 @@ class Replay {
         parcels.push_back(parcel);
         return to->put_async(&parcels.back(), static_cast<std::uint64_t>(bytes));
     }
-    /// Starts one transfer to or from storage, of `all` that an aggregator makes at the same time;
-    /// they share the rate of the client.
+    /// Starts one of the `all` transfers to or from storage that an aggregator makes at the same
+    /// time. They share the rate of the client.
     sg4::CommPtr stored(sg4::Mailbox* to, Parcel& nothing, const Store& store,
                         std::size_t all) const {
         auto comm = to->put_init(&nothing, static_cast<std::uint64_t>(store.bytes));

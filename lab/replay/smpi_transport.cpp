@@ -140,8 +140,8 @@ Result<Ticket> SmpiTransport::broadcast(Rank root, std::span<std::byte> data) {
     return keep({.done = true});
 }
 
-/// Takes a received message: spends the time to look for it among those that wait, and to place or
-/// merge its data.
+/// Sleeps for the cost of taking a received message: of searching for it among the waiting
+/// messages, and of placing or merging its data.
 void SmpiTransport::take(const Slot& slot, Bytes bytes) {
     const Endpoint& costs = costs_of(slot.status.MPI_TAG);
     const auto message = slot.into.first(static_cast<std::size_t>(bytes));
@@ -172,7 +172,7 @@ Result<Completion> SmpiTransport::test(Ticket ticket) {
     return Completion{.done = true, .source = ended.status.MPI_SOURCE, .bytes = bytes};
 }
 
-/// Waits until any operation ends.
+/// Waits until an operation ends. Returns at once if none is under way.
 void SmpiTransport::idle(const WaitHint& /*rest*/) {
     std::vector<MPI_Request> requests;
     std::vector<std::size_t> indices;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // SmpiTransport: the library's Transport over SimGrid's MPI, for one rank. SMPI simulates the links
-// and the protocol, but doesn't know the costs at the ends of a message. The rank sleeps for the
-// time of those costs.
+// and the protocol, but doesn't know the costs at the ends of a message, for which this transport
+// puts the rank to sleep.
 #pragma once
 
 #include <smpi/smpi.h>
@@ -16,7 +16,7 @@ namespace oratorio::replay {
 struct Endpoint {
     double send = 0;
     double receive = 0;
-    double look = 0;   ///< cost per message that waits
+    double look = 0;   ///< cost of examining a waiting message
     double byte = 0;   ///< cost of copying a byte
     double piece = 0;  ///< cost of describing a piece
     double place = 0;  ///< cost of placing or merging a piece
@@ -28,7 +28,7 @@ struct Ends {
     Endpoint gather;
 };
 
-/// What all ranks of this process observe. Times are those of SimGrid's clock.
+/// The measurements of all ranks, which share this process. Times are those of SimGrid's clock.
 struct Seen {
     explicit Seen(int ranks) : waiting(static_cast<std::size_t>(ranks)) {}
     /// For each rank: the number of messages sent to it that it has not taken yet.
@@ -41,7 +41,7 @@ struct Seen {
 
 /// The transport of one access. A collective returns only when it is done, as the ranks have
 /// nothing else to do. Unlike the library's transport over MPI, it learns from SMPI when a message
-/// has arrived, so waiting takes no polls: those would cost simulated time.
+/// has arrived, so it waits without polls, which would cost simulated time.
 class SmpiTransport final : public Transport {
   public:
     /// Collective. Makes a communicator for this transport: with MPI_COMM_WORLD a receive from any
