@@ -5,14 +5,14 @@
  * Registers. User-mode Linux keeps the floating-point and vector registers of
  * each process in a buffer of 2696 bytes and restores them with ptrace(PTRACE_SETREGSET,
  * NT_X86_XSTATE). The host's kernel accepts nothing shorter than the processor's whole XSAVE area,
- * which has 11008 bytes with AMX; it fails with EFAULT, and the guest dies at its first exec. This
- * library passes the area at its full length: the guest's bytes, then zeros. Zeros are what a
- * component holds that a guest never used.
+ * which has 11008 bytes with AMX. Otherwise the call fails with EFAULT, and the guest dies at its
+ * first exec. This library passes the area at its full length: the guest's bytes, then zeros. A
+ * component that a guest never used holds zeros.
  *
  * Timer. An alarm that arrives while the guest handles an alarm may be lost: unblock_signals()
  * clears it, but does not enter the handler again. The guest has asked for one alarm and waits for
- * it, so its clock stands still and all who sleep sleep on; on a busy machine this happened every
- * few minutes. This library asks the host for the alarm and for another one every 10 ms, until the
+ * it, so its clock stands still and no sleeper wakes up; on a busy machine this happened every few
+ * minutes. This library asks the host for the alarm and for another one every 10 ms, until the
  * guest asks for the next. A guest ignores an alarm that comes too early.
  *
  * REQUIRES: one thread at a time calls ptrace() in the process, as in user-mode Linux. */

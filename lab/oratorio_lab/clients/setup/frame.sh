@@ -1,13 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # The first process of the namespaces that contain everything of a kind (rig.py starts it). It makes the machines of
-# $FRAME and ends with them. The root of each is an overlay of this machine's root with the packages of $LAYER over it.
+# $FRAME, and ends with the first of them. The root of each is an overlay of this machine's root with the packages of
+# $LAYER over it.
 #   kernel      one Linux kernel in user mode, with $FIRST as its first process
 #   namespaces  no further kernel; $FIRST runs in the root
 #   two         two such kernels, first and second, on a bridge, with a disk that both have as /dev/ubda and
 #               $FIRST as first process. Before they start, the step `serve` of $SETUP runs on this machine as
 #               `host`. The second kernel is killed once the file $RIG/kill.second exists, and then the step `bury` runs.
-# $RIG, the folder of the run, and the checkout have the same path in all of them.
+# $RIG, the folder of the run, and the checkout have the same path in all machines.
 set -e
 memory=1500M disk=1G
 mount -t proc proc /proc

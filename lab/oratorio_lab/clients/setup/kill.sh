@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # kill.sh FILE SECONDS WORD...: starts the job WORD... (clients_killed.c), kills the second client shortly after the job
-# has made the file $RIG/mark, and checks what is left. The job must not end as if nothing had happened. Launchers
+# has made the file $RIG/mark, and checks the file. The job must not end as if nothing had happened. Launchers
 # without a resource manager do not notice that a node is gone, so this script ends a job that still runs after
 # $notice_seconds.
 file=$1 seconds=$2 notice_seconds=40

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # The first process of a set of namespaces. Starts the servers of $SETUP and mounts their file system three times: as
-# $CLIENT, as $CLIENT.second, and as /export, which stands for the server. Then runs $RIG/command and writes its exit
+# $CLIENT, as $CLIENT.second, and as /export, the view of the server. Then runs $RIG/command and writes its exit
 # code to $RIG/code. The second client is killed once the file $RIG/kill.second exists. This process is the first of its
 # process namespace, so all daemons end with it.
 here=${0%/*}

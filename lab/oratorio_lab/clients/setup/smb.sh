@@ -6,7 +6,7 @@ serve() {
     mkdir -p /etc/samba /srv/share /run/samba /var/lib/samba/private /var/log/samba /var/cache/samba
     mount -t tmpfs tmpfs /srv/share
     chmod 777 /srv/share
-    # The socket options end the connection of a dead client after 15 s, because Samba keeps its locks until then.
+    # The socket options end the connection of a dead client after 15 s, because Samba keeps the client's locks until then.
     cat >/etc/samba/smb.conf <<SETTINGS
 [global]
 server role = standalone server
