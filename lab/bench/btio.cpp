@@ -56,8 +56,8 @@ Partition partition(const Params& params, Place place) {
     return p;
 }
 
-/// Returns `count` copies of a variable whose cells have these types, at their displacements in the
-/// variable. Frees `types`.
+/// Returns the type of `count` variables, with cells of these types at the displacements `at` in
+/// each variable. Frees `types`.
 MPI_Datatype joined(std::vector<MPI_Datatype> types, const std::vector<MPI_Aint>& at,
                     std::uint64_t count) {
     const std::vector<int> ones(types.size(), 1);

@@ -37,8 +37,8 @@ struct Block {
     }
 };
 
-/// Returns the row of this rank: the ranks with the same first coordinate, whose blocks together
-/// fill a slab.
+/// Returns the row of this rank: the ranks with the same first coordinate. Their blocks
+/// together fill a slab.
 Row row_of(std::uint64_t n, std::uint64_t site, Place place) {
     const Grid<4> grid(place);
     const int length = place.ranks / grid.parts[0];

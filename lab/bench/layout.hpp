@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Layouts from a trace of Oratorio, whose bytes src/type/shape_codec describes, in both forms that
+// Layouts from a trace of Oratorio (src/type/shape_codec describes their bytes), in both forms that
 // the benchmark uses: as a datatype, and as plain pieces. This code does not use the
 // library to read them, so that the library isn't compared with itself.
 #pragma once

@@ -29,7 +29,7 @@ from oratorio_lab.bench.workloads import BenchError
 LAYOUTS = "2,8,2x4,4x4"
 SLOTS = (1, 2, 4)
 DOMAINS = ("even", "cyclic")
-BY_MESSAGES = ("peer", "gathered")  # the exchanges whose file domains hints select
+BY_MESSAGES = ("peer", "gathered")  # the exchanges for which hints select file domains
 ON_NODE = ("shared", "cross_memory")  # the exchanges that need all ranks on one node
 
 ACCESSES_BEFORE = 10  # passes before the counted ones, from which `auto` learns

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Fetches packages of other releases of Debian, whose libraries are newer than this machine's.
+"""Fetches packages of other releases of Debian, which have newer libraries than this machine.
 
 The packages are unpacked into a folder and nothing is installed. Programs are compiled here against the
 release's headers, and run with that folder as their root. The checkout has the same path in that root.

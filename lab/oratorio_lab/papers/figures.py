@@ -46,7 +46,7 @@ class Sweep:
     keys_of: tuple[str, ...] = ()  # the arms that get the swept info key; all if empty
     ranks: int = 0  # the number of ranks; 0: the largest of --ranks
     each_ranks: bool = False  # a panel for each number of --ranks
-    relative_to: str = ""  # the arm whose rates are 1 in the picture; empty: the picture shows MiB/s
+    relative_to: str = ""  # the arm that has rate 1 in the picture; empty: the picture shows MiB/s
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ TARGET = "oratorio_schedules"
 COLUMNS = 7
 SENDERS, MESSAGES, PIECES, BYTES, DESCRIBED, OWN, OWN_PIECES = range(COLUMNS)
 
-# Made-up decompositions whose bytes and pieces are within 5 % of the paper's. Each is made for this many
+# Made-up decompositions with bytes and pieces within 5 % of the paper's. Each is made for this many
 # processes, which the ranks share evenly.
 PROCESSES = 16384
 E3SM = {
