@@ -57,7 +57,7 @@ struct MeetingPoint {
     Meeting meetings[2];
 };
 
-/// A transport whose ranks are processes of one parent. It implements only what NodeTransport::over
+/// A transport between processes of one parent. It implements only what NodeTransport::over
 /// needs of the transport below it: one gather, one reduction of a value, and waiting. Any other
 /// operation is an error.
 class ForkedTransport final : public Transport {

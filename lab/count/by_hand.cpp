@@ -63,7 +63,8 @@ void compare(Facts& facts, const std::string& what, Job job, const std::vector<R
 
 }  // namespace
 
-/// Counts for a lattice. Ranks with the same first coordinate form a row, whose pieces fill a slab.
+/// Counts for a lattice. Ranks with the same first coordinate form a row. The pieces of a row fill
+/// a slab.
 Facts count_lattice(int only) {
     Facts facts;
     for (const int ranks : sizes(only)) {
