@@ -9,13 +9,13 @@
 
 namespace oratorio {
 
-/// Returns "64 bytes", "1.5 KiB", "512 MiB".
+/// Formats a number of bytes: "64 bytes", "1.5 KiB", "512 MiB".
 [[nodiscard]] std::string bytes_text(double bytes);
-/// Returns "12.5 us", "310 ms", "2.71 s".
+/// Formats a time: "12.5 us", "310 ms", "2.71 s".
 [[nodiscard]] std::string seconds_text(double seconds);
-/// Returns "1651 MiB/s"; "" if the time is not positive.
+/// Formats a rate: "1651 MiB/s". Returns "" if `seconds` is not positive.
 [[nodiscard]] std::string rate_text(double bytes, double seconds);
-/// Returns "1 round", "3 rounds": the number and the noun, with `plural` unless the number is 1.
+/// Formats a number and its noun, to which `plural` is appended unless the number is 1: "3 rounds".
 [[nodiscard]] std::string counted(std::uint64_t number, const std::string& noun,
                                   const char* plural = "s");
 

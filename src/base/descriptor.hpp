@@ -6,10 +6,10 @@
 
 namespace oratorio {
 
-/// Gives a new descriptor a number above those of standard input, output and error, and returns its
-/// new number. Without this, a program that has closed one of these three could read or write the
-/// library's file by its number. Returns -1 with errno set if `number` is -1 or no other descriptor
-/// is free.
+/// Moves a new descriptor above 0 to 2, the numbers of standard input, output and error, and
+/// returns its new number; returns any other number unchanged. Without this, a program that has
+/// closed one of these three could read or write the library's file by its number. Returns -1 with
+/// errno set, and the descriptor closed, if no other number is free.
 [[nodiscard]] int behind_standard(int number);
 
 /// Owns a file descriptor. Every descriptor that the library makes has such an owner (dev/tidy.py
@@ -23,7 +23,8 @@ class Descriptor {
     Descriptor& operator=(Descriptor&& other) noexcept;
     ~Descriptor();
     [[nodiscard]] int number() const { return number_; }
-    /// Closes the descriptor, and returns the error of close(2). A second call does nothing.
+    /// Closes the descriptor. Returns the error of close(2) except EINTR, after which the
+    /// descriptor is closed nevertheless. A second call does nothing.
     Result<void> close();
 
   private:

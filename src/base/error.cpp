@@ -69,10 +69,10 @@ constexpr ErrnoRow kErrnos[] = {
 
 struct KindRow {
     const char* text;
-    const char* advice;  // what the user can do; empty where Error::what has to say it
+    const char* advice;  // what the user can do; empty where Error::what has the advice
 };
 
-// One row per ErrorKind, in its order.
+// One row per ErrorKind, in the order of the enum.
 constexpr KindRow kKinds[] = {
     {"no error", ""},
     {"invalid argument", ""},

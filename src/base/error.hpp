@@ -51,7 +51,7 @@ inline constexpr int kInvalidResult = 1 << 20;
 struct Error {
     ErrorKind kind = ErrorKind::none;
     int system_errno = 0;     ///< 0 when no system call failed
-    Rank rank = -1;           ///< rank on which it happened, -1 when not yet known
+    Rank rank = -1;           ///< rank on which the error happened; -1 if not yet known
     Offset offset = -1;       ///< file offset, -1 when the error has none
     Bytes length = 0;         ///< length of the failed access
     std::int64_t round = -1;  ///< round of a collective, -1 when not in one
@@ -89,8 +89,8 @@ struct Error {
 [[nodiscard]] ErrorKind kind_of_errno(int system_errno);
 
 /// Describes an error for users: "no space left on device (ENOSPC) at 1048576+4096, round 7, rank
-/// 3, /scratch/out.h5: <what>; <advice>". Leaves out parts that are not known; only the common
-/// kinds have an advice.
+/// 3, /scratch/out.h5: <what>; <advice>". Leaves out unknown parts, and the advice for kinds
+/// that have none.
 [[nodiscard]] std::string describe(const Error& error, std::string_view path);
 
 }  // namespace oratorio

@@ -12,8 +12,8 @@ namespace oratorio {
 
 inline constexpr Bytes kSmallFile = Bytes{1} << 20;
 
-/// Returns the contents of a regular file of at most kSmallFile bytes, or "" if there is no file of
-/// that name or this process may not open it.
+/// Returns the contents of a file, or "" if there is no file of that name or this process may not
+/// open it. Fails if the file is not a regular file or is longer than kSmallFile bytes.
 [[nodiscard]] Result<std::string> read_small_file(const std::string& path);
 
 /// Appends `text` to a file, which is created if necessary. Also writes to pipes and terminals;

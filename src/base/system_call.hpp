@@ -10,8 +10,8 @@
 
 namespace oratorio {
 
-/// A call fails with EINTR after this many interruptions in a row. With a timer of 1 kHz that takes
-/// 100 seconds; on a file system that always returns EINTR, far less than one second.
+/// A call fails with EINTR after this many interruptions in a row. With a timer of 1 kHz, that many
+/// take 100 seconds; on a file system that always returns EINTR, far less than one second.
 inline constexpr int kInterruptionsMax = 100'000;
 
 /// Maximum number of retries of a call with a temporary failure, such as EAGAIN, while nothing
