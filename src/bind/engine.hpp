@@ -34,7 +34,7 @@ struct Helpers {
     bool thread = false;
     bool hook = false;        ///< the host steps operations whenever it waits
     bool at_leisure = false;  ///< a thread that will soon check for work anyway isn't woken
-    bool full = false;        ///< the thread may call MPI as well
+    bool full = false;        ///< the helper thread may call MPI
 };
 
 /// Keeps a file from being freed while a thread waits for one of the file's doorbells.
@@ -70,12 +70,12 @@ class Engine {
     /// own file.
     bool move_others();
     /// Ends the helper thread and unregisters our progress hook from the host, if no operation is
-    /// under way. Called at the end of a session. The next operation that needs them starts the
-    /// thread and registers the hook again.
+    /// under way. Called at the end of a session. The next operation that needs the thread or the
+    /// hook starts or registers it again.
     void retire();
     /// Ends the helper thread, finishes all operations under way, and unregisters our progress hook
-    /// from the host. Called at the beginning of MPI_Finalize. Until resume(), neither is used
-    /// again, and accesses made by callbacks progress only in their own calls.
+    /// from the host. Called at the beginning of MPI_Finalize. Until resume(), the thread and the
+    /// hook are not used, and accesses made by callbacks progress only in their own calls.
     void shut_down();
     /// Returns true from shut_down() to resume().
     [[nodiscard]] bool is_shut_down() const { return shut_down_; }
@@ -136,7 +136,7 @@ class Engine {
     std::vector<std::shared_ptr<OpenFile>> files_;
     // Read without mutex_ to return early. They publish nothing: files_ is read under mutex_.
     std::atomic<std::size_t> busy_{0};  ///< how many files are in files_
-    std::atomic<bool> full_{false};     ///< the helper thread may call MPI, too
+    std::atomic<bool> full_{false};     ///< the helper thread may call MPI
     std::atomic<bool> shut_down_{false};
     bool stopping_ = false;         ///< the helper thread must end
     int attending_ = 0;             ///< number of waiting calls of the program

@@ -23,10 +23,10 @@ struct Failure {
     Rank rank = 0;            ///< rank of this process in the file's communicator
 };
 
-/// Reports to the user what the class can't say, runs the handler and returns the code for the
-/// program.
-/// REQUIRES: no lock is held, and no try block is around the call: the handler is the program's
-/// code, and may call MPI or throw.
+/// Runs the handler and returns the code for the program. First describes the error on stderr if
+/// the handler ends the program, or if the class says too little (a collective's error on one rank
+/// only). REQUIRES: no lock is held, and no try block is around the call: the handler is the
+/// program's code, and may call MPI or throw.
 int raise(const ErrorHandler& handler, MPI_File fh, const Failure& failure);
 /// Raises an error with the handler of MPI_FILE_NULL, as raise() does.
 int raise_default(const Error& error, const std::string& path = {});

@@ -26,7 +26,7 @@ class FileTable {
     [[nodiscard]] std::shared_ptr<OpenFile> find(MPI_File fh) const;
     void remove(MPI_File fh);
 
-    /// Remembers handles of the host's own files, so that calls on them are passed to it.
+    /// Remembers a handle of the host's own files, so that calls on it are passed to the host.
     void add_host(MPI_File fh);
     [[nodiscard]] bool is_host(MPI_File fh) const;
     void remove_host(MPI_File fh);

@@ -7,7 +7,7 @@
 
 namespace oratorio::bind {
 
-/// Steps operations. Returns false if none needs another call.
+/// Steps operations. Returns false if no operation needs another call of the function.
 using HookFunction = bool (*)();
 
 class HookState {

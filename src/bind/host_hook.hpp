@@ -6,8 +6,8 @@
 
 namespace oratorio::bind {
 
-/// Makes the host call `function` while it waits, until `function` returns false; then it must be
-/// installed again. Returns false if this host has no such hook. MPICH 5: MPIX_Async_start. Open
+/// Makes the host call `function` repeatedly while the host waits, until `function` returns false.
+/// Returns false if this host has no hook for that. MPICH 5: MPIX_Async_start. Open
 /// MPI: opal_progress_register, which isn't part of its public interface, so it is looked up.
 bool hook_into_host(HookFunction function);
 [[nodiscard]] bool host_has_hook();

@@ -7,7 +7,7 @@
 
 namespace oratorio::bind {
 
-/// Returns the hints of an info; none for MPI_INFO_NULL.
+/// Returns the hints of an info; an empty map for MPI_INFO_NULL.
 [[nodiscard]] Result<HintMap> hints_of(MPI_Info info);
 /// Makes a new info, which the program frees. Leaves out keys and values too long for the host.
 int make_info(const HintMap& hints, MPI_Info* info);

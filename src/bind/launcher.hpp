@@ -7,7 +7,7 @@
 namespace oratorio::bind {
 
 /// Returns a sentence for the user if this process is alone in MPI_COMM_WORLD although its launcher
-/// has started several. Empty otherwise, and in all of the processes but the launcher's rank 0.
+/// has started several and made it rank 0. Returns "" otherwise.
 [[nodiscard]] std::string wrong_launcher();
 
 }  // namespace oratorio::bind

@@ -103,7 +103,7 @@ struct OpenFile {
     HeldType filetype;
     /// Memory for lists of datatypes, kept while a file is open.
     std::shared_ptr<BlockCache> list_memory;
-    bool progress_told = false;  ///< how operations progress was reported to the user
+    bool progress_told = false;  ///< a message has told the user how operations progress
 };
 
 }  // namespace oratorio::bind

@@ -95,7 +95,7 @@ struct Process {
 /// Returns what all files of this process share, made at the first call. Thread-safe.
 [[nodiscard]] Process& process();
 
-/// Returns true if the library is off: the host answers every call.
+/// Returns true if the library is off, so that the host answers every call.
 [[nodiscard]] bool disabled();
 /// Returns true if the host answers calls on this file: the library is off, or the host opened the
 /// file.
@@ -116,8 +116,8 @@ void tell_that_it_is_off();
 /// Reports problems to the user, each sentence once.
 void tell_troubles(const std::vector<std::string>& troubles);
 
-/// Returns the costs measured on this machine for a kind of file system, as text, else those for
-/// any machine; "" if nothing was measured.
+/// Returns the text of the costs file of a kind of file system: the file for this host if there is
+/// one, otherwise the file for any host. Returns "" if neither can be read.
 [[nodiscard]] std::string read_costs(std::string_view file_system);
 
 /// Returns the layout of a datatype (decode) or what its data consists of (signature). Both are
@@ -128,8 +128,8 @@ void tell_troubles(const std::vector<std::string>& troubles);
 /// one datatype to the next. Null if datatypes can't be decoded.
 [[nodiscard]] std::shared_ptr<BlockCache> keep_list_memory();
 
-/// Forgets the keys of attributes, so that new keys are made: MPI may have ended and start again,
-/// without MPI_COMM_WORLD.
+/// Forgets the attribute keys, so that later calls make new ones. MPI frees the keys when it ends,
+/// and a new MPI session may start it again (without MPI_COMM_WORLD).
 void forget_keys();
 
 /// Registers a callback of MPI_Finalize that finishes operations and frees kept workspaces. Called

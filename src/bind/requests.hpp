@@ -34,7 +34,7 @@ class Requests {
     /// Returns true if there are requests that the program hasn't completed or freed, or operations
     /// under way.
     [[nodiscard]] static bool any() { return known_count_.load(std::memory_order_relaxed) > 0; }
-    /// Reports finished operations to the host. Returns true if there were some. REQUIRES: this
+    /// Reports finished operations to the host. Returns true if there were any. REQUIRES: this
     /// thread may call MPI.
     bool complete_done();
     /// Returns true if there are operations that were not yet reported to the host as done.

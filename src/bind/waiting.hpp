@@ -20,8 +20,8 @@ class InRoutine {
     const char* outer_;
 };
 
-/// Sets the file that the routine works on, for a notice. REQUIRES: `path` lives as long as the
-/// routine runs.
+/// Sets the file that the current routine works on, and this rank's number in it, for the message
+/// that reports a long wait. REQUIRES: `path` lives as long as the routine runs.
 void routine_uses(const std::string& path, int rank);
 
 /// Steps operations of other files. Transports call it repeatedly on a rank that waits. Returns

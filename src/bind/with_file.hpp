@@ -12,7 +12,7 @@
 namespace oratorio::bind {
 
 enum class Scope {
-    one_rank,  ///< the call and its error are this rank's alone
+    one_rank,  ///< the call involves only this rank, which alone has its error
     started,   ///< the error is this rank's alone, but other ranks take part in the started
                ///< operation
     all_ranks  ///< all ranks return the same error
@@ -24,8 +24,8 @@ struct PendingError {
     ErrorHandler handler;
 };
 
-/// Makes a call on the locked file. Returns nothing if it succeeded. The file is unlocked again on
-/// return.
+/// Calls `body` with the file locked, unless the file is closed. Returns the error and its handler,
+/// or nothing on success.
 template <class Body>
 std::optional<PendingError> attempt(OpenFile& open, Scope scope, const Body& body) {
     const InCall inside;
@@ -40,8 +40,8 @@ std::optional<PendingError> attempt(OpenFile& open, Scope scope, const Body& bod
     return PendingError{{error, open.path, scope == Scope::all_ranks, rank}, open.handler};
 }
 
-/// Calls `body` with the locked OpenFile; `body` returns an Error. Returns the code for the
-/// program.
+/// Calls `body`, which returns an Error, with the locked OpenFile, and raises the error. Returns
+/// the code for the program.
 template <class Body>
 int with_file(MPI_File fh, Scope scope, const Body& body) {
     const std::shared_ptr<OpenFile> open = process().files.find(fh);

@@ -65,15 +65,15 @@ class Workspaces {
     /// for the next file, unless the transport had an error on some rank. Does nothing for an empty
     /// one.
     void give_back(LentWorkspace lent);
-    /// Frees the kept workspaces and keeps no more, at the beginning of MPI_Finalize. Local.
+    /// Frees the kept workspaces and keeps no more. Called at the beginning of MPI_Finalize. Local.
     void close();
-    /// Ends the thread that serves counters, if files that were never closed still have some.
-    /// Local, at the end of MPI_Finalize.
+    /// Ends the thread that serves counters, even if files that were never closed still have some.
+    /// Called at the end of MPI_Finalize. Local.
     void stop_counters() { counters_.stop(); }
-    /// Ends the thread that serves counters if no file has a counter, when an MPI session ends.
-    /// Local.
+    /// Called when an MPI session ends: ends the thread that serves counters, unless a file still
+    /// has one. Local.
     void retire_counters() { counters_.retire(); }
-    /// Forgets the keys of our attributes, because MPI has ended and forgotten them.
+    /// Forgets the keys of our attributes. Called after MPI has ended, which frees the keys.
     void forget_key();
 
   private:
