@@ -172,8 +172,8 @@ bool Engine::move_others() {
     return turn(Mover::program).moved;
 }
 
-/// Waits for work. Returns false when the thread must end. After some work the thread looks for
-/// more by itself for a while, so that it needn't be woken for each of many small accesses: waking
+/// Waits for work. Returns false if the thread must end. At first the thread checks for work every
+/// millisecond for a while, so that it needn't be woken for each of many small accesses: waking
 /// it takes longer than such an access.
 bool Engine::work_is_there() {
     constexpr int kLooks = 20;

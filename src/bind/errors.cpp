@@ -87,9 +87,9 @@ bool told_here(const Failure& failure) {
     return failure.rank == (failure.error.rank >= 0 ? failure.error.rank : 0);
 }
 
-/// Ends the job, after a short delay. A launcher may drop what a rank wrote last (Hydra does so in
-/// one of twelve jobs), and that text says why the job ends. The delay lets the launcher pass it
-/// on.
+/// Calls MPI_Abort on `comm` after a short delay. A launcher may drop what a rank wrote last (Hydra
+/// does so in one of twelve jobs), and that text says why the job ends. The delay lets the launcher
+/// pass the text on.
 void abort_job(MPI_Comm comm, int code) {
     const timespec moment{0, 100'000'000};
     nanosleep(&moment, nullptr);

@@ -255,7 +255,7 @@ int file_close(MPI_File* fh) {
         return raise_default(
             Error::make(ErrorKind::file_handle, "close: this is not the handle of an open file"));
     const std::optional<PendingError> pending_error = attempt(*open, Scope::all_ranks, close_here);
-    // The error handler may still get the error handler of this handle, but nothing else: the file
+    // Until its error handler has run, the handle serves only to get that error handler: the file
     // is gone.
     const int code =
         pending_error ? raise(pending_error->handler, handle, pending_error->failure) : MPI_SUCCESS;

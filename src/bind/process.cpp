@@ -49,8 +49,8 @@ bool is_on(const char* name) {
     return !value.empty() && value != "0";
 }
 
-/// Returns the contents of a file that `variable` names. If the file can't be used, returns "" and
-/// adds a sentence to `troubles`.
+/// Returns the contents of the file at `path`. If the file can't be used, returns "" and adds a
+/// sentence to `troubles` that calls the file `variable`.
 std::string contents_of(const std::string& path, const char* variable,
                         std::vector<std::string>& troubles) {
     auto text = read_small_file(path);

@@ -45,7 +45,7 @@ int finalize() {
     return code;
 }
 
-/// Ends a session. With the last one, all keys of attributes end.
+/// Ends a session. When the last session ends, MPI frees all attribute keys.
 int session_finalize(MPI_Session* session) {
     process().engine.retire();
     process().workspaces.retire_counters();
