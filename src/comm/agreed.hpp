@@ -24,7 +24,7 @@ class Agreed {
     const T& operator*() const { return value_; }
     const std::remove_reference_t<T>* operator->() const { return &value_; }
 
-    /// Declares `value` agreed. Only collective helpers may call it (the lint knows them).
+    /// Declares `value` agreed. Only collective helpers may do so; the lint has their list.
     /// REQUIRES: every rank passes an equal value.
     [[nodiscard]] static Agreed vouch(T value) { return Agreed(std::forward<T>(value)); }
 
@@ -42,7 +42,7 @@ requires std::is_empty_v<Pure>
 }
 
 /// Returns the nodes of the transport's ranks. The transport has collected them from all ranks, so
-/// they are agreed. The reference is valid as long as the transport.
+/// they are agreed. The reference is valid while the transport lives.
 [[nodiscard]] inline Agreed<const Nodes&> nodes_of(const Transport& transport) {
     return Agreed<const Nodes&>::vouch(transport.topology());
 }
@@ -154,9 +154,9 @@ struct AccessTimes {
     std::uint64_t worked = 0;
 };
 
-/// Collective, in steps. Ends with the worst error of any rank (of equal ones, the lowest rank's),
-/// or with success; the outcome is the same on all ranks. Costs one reduction when nothing failed,
-/// of 8 bytes, or of 24 with times.
+/// Collective, in steps. Ends with the worst error of any rank (of errors of equal kind, the lowest
+/// rank's), or with success; the outcome is the same on all ranks. If nothing failed, it costs one
+/// reduction, of 8 bytes, or of 24 with times.
 class Agreement {
   public:
     Agreement() = default;

@@ -75,7 +75,7 @@ bool has_host(std::string_view list, std::string_view host) {
     return false;
 }
 
-/// Returns the switch of a line of the table if the line lists the host, else "".
+/// Returns the switch of a line of the table; "" if the line doesn't list the host.
 std::string_view switch_in(std::string_view line, std::string_view host) {
     std::string_view name;
     for (const std::string_view pair : split(line.substr(0, line.find('#')), " \t\r")) {

@@ -56,7 +56,7 @@ class Transport {
     /// bounds the number of unexpected messages at a receiver.
     virtual Result<Ticket> send(Rank to, Tag tag, const SendMemory& data) = 0;
     /// Starts to receive. `from` may be kAnyRank only if `into` is one block. A message that is
-    /// shorter than all pieces fills the first ones.
+    /// shorter than the pieces together fills the pieces from the first on.
     virtual Result<Ticket> receive(Rank from, Tag tag, const ReceiveMemory& into) = 0;
     /// Collective; all ranks call it in the same order. Starts a reduction in place, with the
     /// result on all ranks. Sums are modulo 2^64.
@@ -78,7 +78,7 @@ class Transport {
     /// Returns the counter that all ranks of the transport share. If they share none, its functions
     /// return an error.
     [[nodiscard]] virtual SharedCounter& counter();
-    /// Returns what ranks of a node that share memory can do; null if they share none.
+    /// Returns the services of ranks of a node that share memory; null if they share none.
     [[nodiscard]] virtual NodeServices* node_services() { return nullptr; }
     /// Returns true if no operation of this rank is pending and none has failed: the transport can
     /// then be reused.
