@@ -43,8 +43,8 @@ class AgentConnection {
     /// Sends as much of the replies as the rank takes now. Returns false if the connection has
     /// ended.
     [[nodiscard]] bool send_replies();
-    /// Returns true if the connection holds a buffer or unsent replies, and nothing has moved since
-    /// that time.
+    /// Returns true if the connection holds a buffer or unsent replies, and has moved no data after
+    /// the time `since`.
     [[nodiscard]] bool is_stuck(Socket::Clock::time_point since);
 
     // For any thread:

@@ -139,8 +139,8 @@ std::optional<AgentHost::Work> AgentHost::look(std::span<const pollfd> watched) 
     return work;
 }
 
-/// Returns the connections that all ranks of the files need if each uses every address of this
-/// machine.
+/// Returns the number of connections that all ranks of the files need if each rank uses every
+/// address of this machine.
 std::size_t AgentHost::connections_max() {
     const std::lock_guard serving(serving_);
     std::size_t clients = 0;
@@ -164,7 +164,7 @@ AgentConnection::Receipt AgentHost::serve(Work& work, int ready) {
 }
 
 /// Finds the file of a whole request, and the parts of a request in shared memory. Returns false if
-/// there are none; the rank is then disconnected.
+/// either doesn't exist; the rank is then disconnected.
 bool AgentHost::begin(Work& work) {
     AgentConnection::Request& request = work.request;
     const std::lock_guard serving(serving_);

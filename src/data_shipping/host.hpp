@@ -31,7 +31,7 @@ struct ServedFile {
     Binding binding;
     int agent = 0;  ///< this agent's index in the binding
     Rank clients = 1;
-    /// Memory shared with the ranks of this node; owned elsewhere, outlives this.
+    /// Memory shared with the ranks of this node; owned elsewhere, and outlives this object.
     SharedBuffers shared = {};
 };
 

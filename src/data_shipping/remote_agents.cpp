@@ -148,7 +148,7 @@ void RemoteAgents::finish_reply(Way& way) {
     way.data = {};
 }
 
-/// Fails all outstanding requests to the agent, and those that follow.
+/// Fails all outstanding and all later requests to the agent.
 void RemoteAgents::fail(Way& way, const Error& error) {
     way.failed = error;
     way.socket = Socket();
