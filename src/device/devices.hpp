@@ -20,7 +20,7 @@ class Devices {
     [[nodiscard]] bool any() const { return count_.load(std::memory_order_relaxed) > 0; }
     /// Looks for drivers among the libraries that were loaded since the last look.
     void look();
-    /// Returns the driver of the memory if any of it is device memory, else null. Asks the drivers
+    /// Returns the driver of the memory; null if none of it is device memory. Asks the drivers
     /// about both ends of the layout and, if the layout lists parts, about each part that lies in
     /// another 64 KiB block than the part before it.
     [[nodiscard]] DeviceDriver* owner_of(const std::byte* base, const Layout& memory) const;
