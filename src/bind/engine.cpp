@@ -172,9 +172,9 @@ bool Engine::move_others() {
     return turn(Mover::program).moved;
 }
 
-/// Waits for work. Returns false if the thread must end. At first the thread checks for work every
-/// millisecond for a while, so that it needn't be woken for each of many small accesses: waking
-/// it takes longer than such an access.
+/// Waits for work. Returns false if the thread must end. Before it sleeps until woken, the thread
+/// checks for work every millisecond for a while, because waking it for each of many small accesses
+/// would take longer than the accesses.
 bool Engine::work_is_there() {
     constexpr int kLooks = 20;
     const auto there = [this] { return stopping_ || (!files_.empty() && attending_ == 0); };

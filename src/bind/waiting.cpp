@@ -27,9 +27,9 @@ struct Routine {
 /// of thread-local memory, which has room for a few bytes only.
 [[gnu::tls_model("initial-exec")]] thread_local Routine routine;
 
-/// Tells the user that this rank has waited for a long time. The higher ranks wait longer before
-/// they report, so that a job that hangs doesn't print many sentences at once, and a job with late
-/// ranks prints a single one.
+/// Reports, once per call of the program, that this rank has waited for a long time. Higher ranks
+/// wait longer before they report, so that a job that hangs doesn't print many sentences at once,
+/// and a job with late ranks prints a single one.
 void notice() {
     const int seconds = process().settings.wait_notice;
     if (seconds <= 0 || routine.told || routine.name == nullptr) return;

@@ -148,7 +148,8 @@ std::shared_ptr<CacheSlot> Workspaces::slot_of(MPI_Comm program) {
     return slot_on(program);
 }
 
-/// Returns the communicator's own cache slot, made if it has none.
+/// Returns the communicator's own cache slot, and makes one if it has none. Returns null if nothing
+/// can be kept.
 std::shared_ptr<CacheSlot> Workspaces::slot_on(MPI_Comm program) {
     if (of_world_ == nullptr) return nullptr;
     if (key_ == MPI_KEYVAL_INVALID &&
@@ -248,7 +249,7 @@ LentWorkspace Workspaces::take(MPI_Comm program) {
     return kept;
 }
 
-/// Puts a workspace back, or destroys it if its home is gone.
+/// Puts a workspace into its cache slot, or destroys it if the slot is gone.
 void Workspaces::put(LentWorkspace kept) {
     if (kept.workspace == nullptr) return;
     const std::lock_guard lock(mutex_);
