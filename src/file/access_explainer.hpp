@@ -16,8 +16,9 @@ namespace oratorio {
 /// A call whose access is explained.
 struct ExplainedCall {
     Nanoseconds begin = 0;
-    Bytes asked = 0;       ///< data bytes of this rank; 0: unknown
-    bool started = false;  ///< nonblocking or split: the program works until the access ends
+    Bytes asked = 0;  ///< data bytes of this rank; 0: unknown
+    /// Nonblocking or split: the call only starts the access, which ends while the program runs on.
+    bool started = false;
 };
 
 class AccessExplainer final : public OperationObserver {

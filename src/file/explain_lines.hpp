@@ -43,7 +43,7 @@ struct Explanation {
 [[nodiscard]] JsonMembers access_members(std::string_view path, int number, const ExplainedEnd& end,
                                          const Explanation& explanation);
 
-/// Returns the members that say how often an explained access was done again.
+/// Returns the members for the repetitions of an explained access: their number, bytes and time.
 [[nodiscard]] JsonMembers repeated_members(std::string_view path, int number,
                                            const Repeated& again);
 

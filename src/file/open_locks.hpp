@@ -36,7 +36,8 @@ struct LockAnswers {
     bool others = false;   ///< the process of some rank has other writable handles on the file
     bool filler = false;
     bool tested = false;         ///< another node has looked for the byte that rank 0 held locked
-    bool seen = false;           ///< each node that has looked saw it locked
+    bool seen = false;           ///< `tested`, and every node that looked for the byte that rank 0
+                                 ///< held found it locked
     bool holes_readable = true;  ///< the value of FileFindings::holes_readable
     bool deferred = false;       ///< the value of FileFindings::deferred
 };

@@ -78,7 +78,8 @@ struct File::State {
                             const std::string& learned = "");
     /// Returns rank 0's times of earlier jobs, for the other ranks; "" if they know times already.
     [[nodiscard]] std::string times_to_tell(const OpenCall& call, const HintMap& mine);
-    /// Saves the times of this job for later ones, on rank 0.
+    /// On rank 0, saves the access times that `auto` learned in this job, so that later jobs can
+    /// use them.
     void keep_times();
     /// Does what take_hints() does, with the hints of an info object.
     Result<void> take_info(const HintMap& info) {
