@@ -220,7 +220,7 @@ bool Transfer::poll(Transferred& out, bool wait) {
     return true;
 }
 
-// Passes as many parts to the store as it takes.
+// Passes parts to the store until it accepts no more, or no part is left.
 void Transfer::pump() {
     const Timing timing(stats_, &Stats::storage_time);
     for (;;) {
