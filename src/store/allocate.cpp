@@ -10,7 +10,7 @@
 namespace oratorio {
 namespace {
 
-/// Rewrites a range: reads it, with zeros past the end, and writes it back.
+/// Rewrites a range under a lock: reads it and writes it back, with zeros past the end of the file.
 Result<void> write_again(Store& store, const JobLocksOfFile* job, Extent range,
                          std::span<std::byte> memory) {
     auto held = RangeLock::take(store, job, range, true);

@@ -15,10 +15,11 @@ struct Allocator {
     const JobLocksOfFile* job = nullptr;  ///< null: locks come from the file system
 };
 
-/// Gives storage to every byte before `bytes` and makes the file at least that long (MPI 14.2.5):
-/// by the store's own call, or by rewriting the existing bytes, each part under a lock of its own.
-/// Refuses to rewrite if other handles may write without a lock at the same time, because their
-/// bytes would be lost.
+/// Gives storage to every byte before `bytes` and makes the file at least that long (MPI 14.2.5).
+/// If the store has no call for that, rewrites the existing bytes, each part under a lock of its
+/// own, and appends zeros; a handle without read access only appends. Returns
+/// unsupported_operation instead if other handles may write without a lock at the same time,
+/// because rewriting could lose their bytes.
 Result<void> allocate(Store& store, Bytes bytes, const Allocator& allocator);
 
 }  // namespace oratorio

@@ -17,9 +17,10 @@ namespace {
 
 constexpr std::size_t kTried = 64;
 
-/// Returns true if the user's memory can be read at its beginning. Asks by a system call, which
-/// fails with EFAULT where a read would crash the program: rt_sigprocmask reads a signal set from
-/// there before it checks the operation, which is invalid here, so nothing changes.
+/// Returns true if the first eight bytes of `memory` can be read. Passes them to rt_sigprocmask as
+/// a signal set: where a plain read would crash the program, that call fails with EFAULT. It
+/// changes nothing, because the requested operation is invalid, which the kernel checks after it
+/// has read the set.
 bool is_readable(const void* memory) {
     constexpr long kNothing = -1;
     constexpr std::size_t kSetBytes = 8;
@@ -27,8 +28,9 @@ bool is_readable(const void* memory) {
            errno != EFAULT;
 }
 
-/// Returns a position in `memory` that lies half a page from the file offset, modulo the page size,
-/// and so from the user's memory, which is_better() found close to that offset.
+/// Returns a position in `memory` that lies half a page from the file offset, modulo the page size.
+/// So it also lies about half a page from the user's memory, which is_better() found close to the
+/// offset.
 std::byte* stage_for(std::byte* memory, Offset offset) {
     const std::uint64_t wanted = static_cast<std::uint64_t>(offset) + kPage / 2;
     return memory + (wanted - place_of(memory)) % kPage;
@@ -56,7 +58,8 @@ Answer BounceBuffer::move(Direction direction, std::span<std::byte> memory, Offs
     if (!reads && !is_readable(memory.data())) return {-1, EFAULT};
     std::size_t done = 0;
     while (done < memory.size()) {
-        // The first read goes directly to the memory, so the system reports if it isn't writable.
+        // The first read goes directly into the user's memory, so that the system returns EFAULT if
+        // that memory isn't writable.
         const bool tries = reads && done == 0;
         const auto part =
             memory.subspan(done, std::min(tries ? kTried : kBytes, memory.size() - done));

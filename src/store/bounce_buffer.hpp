@@ -25,8 +25,7 @@ class BounceBuffer {
     /// Allocates the buffer. Returns false if there is no memory for it.
     [[nodiscard]] bool prepare();
     /// Does what pread or pwrite does, including EFAULT if the beginning of the memory is
-    /// inaccessible.
-    /// REQUIRES: prepare() returned true.
+    /// inaccessible. REQUIRES: prepare() returned true.
     [[nodiscard]] Answer move(Direction direction, std::span<std::byte> memory, Offset offset,
                               int file);
 

@@ -74,7 +74,7 @@ void remove_handler() {
     if (--handler_users > 0) return;
     struct sigaction now {};
     ::sigaction(SIGBUS, nullptr, &now);
-    // A handler that was installed in between stays.
+    // A handler that the program has installed in place of ours stays.
     const bool ours = (now.sa_flags & SA_SIGINFO) != 0 && now.sa_sigaction == on_bus_error;
     if (ours) ::sigaction(SIGBUS, &handler_before, nullptr);
 }

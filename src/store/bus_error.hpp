@@ -18,10 +18,10 @@ struct Mend {
     void* argument = nullptr;
 };
 
-/// Calls `touch`. Returns nullptr if `touch` completed, else the address in `memory` at which a bus
-/// error ended it. A bus error anywhere else goes to the previous handler. Any number of threads
-/// may call this at once. System calls on `memory` fail with EFAULT instead. If `mend` succeeds,
-/// `touch` continues.
+/// Calls `touch`. If an access to `memory` raises a bus error, calls `mend`; unless that succeeds,
+/// abandons `touch` and returns the address of the access. Returns nullptr if `touch` completed.
+/// A bus error anywhere else goes to the previous handler. A system call on an unavailable page
+/// raises no bus error, but fails with EFAULT. Any number of threads may call this at once.
 [[nodiscard]] std::byte* catch_bus_error(std::span<std::byte> memory, const Touch& touch,
                                          const Mend& mend = {});
 

@@ -40,9 +40,9 @@ struct flock lock_of(Extent range, int type) {
     return region;
 }
 
-/// Returns the write-back errors since the descriptor's last sync, which close(2) doesn't report.
-/// Waits for the write-back of a byte past the end of any file, which takes no time but reports
-/// them.
+/// Returns an error if write-back has failed since the descriptor's last sync; close(2) doesn't
+/// report that. Waits for the write-back of a byte past the end of any file, which takes no time
+/// but returns such an error.
 Result<void> failed_writes(int descriptor) {
     constexpr Offset kBehindAll = Offset{1} << 62;
     if (::sync_file_range(descriptor, kBehindAll, 1, SYNC_FILE_RANGE_WAIT_BEFORE) == 0) return {};
@@ -168,8 +168,8 @@ Result<void> DescriptorStore::sync() {
     const Answer flushed = uninterrupted([&] { return ::fsync(descriptor()); });
     if (!flushed.failed()) return {};
     if (flushed.error_number != EROFS) return Error::of_errno("sync", flushed.error_number);
-    // The first descriptor to flush may get the write-back error, and later ones EROFS, because the
-    // file system became read-only. All of them report the same kind of error.
+    // After a write-back error made the file system read-only, the first descriptor to flush may
+    // get that error, and later ones EROFS. Return the same kind of error for all of them.
     return Error::make(ErrorKind::io,
                        "sync: an error made the file system read-only; data written since the last "
                        "sync may be lost",
@@ -195,9 +195,10 @@ Result<void> DescriptorStore::lock(Extent range, bool lock, bool exclusive) {
         .at(range.begin, range.length());
 }
 
-/// Takes or releases the lock; waits while another handle holds it. Where a lock holds the whole
-/// file, only shared locks are taken, and one that is denied is an error: the holder is another
-/// program, and may keep its lock as long as it has the file open.
+/// Takes or releases the lock. Waits for conflicting locks of other handles, except where every
+/// lock holds the whole file. There, this library takes only shared locks, so a conflicting lock
+/// belongs to another program, which may keep it as long as it has the file open: a denied lock is
+/// an error.
 Answer DescriptorStore::change_lock(struct flock& region) const {
     const int command = kind().whole_file_locks ? F_OFD_SETLK : F_OFD_SETLKW;
     return uninterrupted([&] { return ::fcntl(descriptor(), command, &region); });

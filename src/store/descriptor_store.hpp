@@ -20,12 +20,12 @@ struct OpenedDescriptor : Descriptor {
     FileNumber identity = {};
 };
 
-/// Opens `path`, with `more` added to the flags of open(2). Refuses a directory as bad_file. If
-/// mode.known is set, makes no other system call.
+/// Opens `path`, with `more` added to the flags of open(2). If mode.known is set, makes no other
+/// system call; otherwise finds the file's properties, and refuses a directory as bad_file.
 Result<OpenedDescriptor> open_descriptor(const std::string& path, const OpenMode& mode,
                                          int more = 0);
 
-/// Returns the completion of a request from its system call's answer.
+/// Returns the completion of `request` after its system call returned `moved`.
 [[nodiscard]] inline IoCompletion completion_of(const IoRequest& request, const Answer& moved) {
     return {request.token, moved.failed() ? 0 : moved.result, moved.error_number};
 }
@@ -56,14 +56,14 @@ class DescriptorStore : public Store {
     [[nodiscard]] int descriptor(bool direct) const {
         return direct ? direct_.number() : file_.number();
     }
-    /// Returns how the file was opened, less the direct I/O that was given up since.
+    /// Returns how the file was opened, without direct I/O if give_up_direct() was called.
     [[nodiscard]] const OpenMode& mode() const { return mode_; }
     /// Returns another descriptor of the same open file, which shares its locks.
     [[nodiscard]] Result<OpenedDescriptor> duplicate_file() const;
-    /// Adds a message for the user to limits(), in place of an earlier one.
+    /// Sets limits().remark, a message for the user, in place of an earlier message.
     void set_remark(std::string_view remark) { facts_.limits.remark = remark; }
-    /// Adapts facts() to a store whose data never stays in the page cache: no mapping, no prefetch,
-    /// and a short read asks the server for the size.
+    /// Adapts facts() to a store that keeps no data in the page cache: no mapping, no prefetch, and
+    /// no need for expect_size(), because the store's own short reads ask the server for the size.
     void leave_page_cache();
     /// Switches all further requests to the page cache, because the system refused a direct
     /// request.

@@ -15,9 +15,9 @@ class DiskMap {
     DiskMap(const DiskMap&) = delete;
     DiskMap& operator=(const DiskMap&) = delete;
 
-    /// Returns the disk extents of the bytes in `range`, in file order, at most `most`. Leaves out
-    /// holes and bytes that aren't written back yet; returns none if the system can't report them.
-    /// The result may be outdated at once.
+    /// Returns the disk extents of the bytes in `range`, in file order, at most `most` of them.
+    /// Leaves out holes and bytes that aren't written back yet; returns an empty list if the system
+    /// doesn't report extents. The result may be outdated at once.
     [[nodiscard]] virtual std::vector<DiskExtent> places(Extent range, std::size_t most) const = 0;
 };
 

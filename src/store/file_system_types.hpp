@@ -33,7 +33,8 @@ namespace oratorio {
 [[nodiscard]] std::string lower_case_name(long type);
 /// Returns true if all clients know a file by the same number (st_ino).
 [[nodiscard]] bool has_common_numbers(long type);
-/// Returns true if ranks on other nodes see a write as soon as the call returns.
+/// Returns false for NFS, where ranks on other nodes may not see a write yet when the call returns;
+/// returns true for all other types, even unknown ones.
 [[nodiscard]] bool visible_at_once(long type);
 
 }  // namespace oratorio

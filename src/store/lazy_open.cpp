@@ -91,7 +91,7 @@ class LazyStore final : public Store {
   private:
     OpenStore opens_;
     std::unique_ptr<Store> store_;  // null until opened
-    int errno_ = EBADF;             // error number of requests until then
+    int errno_ = EBADF;             // error number of requests until store_ is opened
     std::deque<std::uint64_t> refused_;
 };
 

@@ -11,11 +11,11 @@ namespace oratorio {
 
 using OpenStore = std::function<Result<std::unique_ptr<Store>>()>;
 
-/// Makes a store that calls `open` in prepare(), and in every other operation that needs the file
-/// except requests, until `open` succeeds. An operation fails if its call of `open` fails. Requests
-/// before a successful prepare() fail with the error number of the last failed `open`. Operations
-/// that have nothing to do on a file that this store never touched (sync, close, unlock) don't open
-/// it. facts() are those of the opened store, and defaults until then.
+/// Makes a store that opens its file by `open` in the first prepare(), size(), resize(), map(),
+/// duplicate(), lock query or request for a lock. If `open` fails, so does that call, and the next
+/// one tries again. A transfer doesn't open the file: until the file is open, submitted requests
+/// fail with the error number of the last failed `open`, or EBADF. Until then, sync(), close() and
+/// unlocking do nothing, and facts() are defaults.
 std::unique_ptr<Store> open_lazily(OpenStore open);
 
 }  // namespace oratorio

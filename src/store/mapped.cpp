@@ -21,7 +21,7 @@
 namespace oratorio {
 namespace {
 
-constexpr int kPopulateWrite = 23;  // MADV_POPULATE_WRITE, Linux 5.14; older ones return EINVAL
+constexpr int kPopulateWrite = 23;  // MADV_POPULATE_WRITE (Linux 5.14); EINVAL on older kernels
 
 // Returns true for tmpfs, where populating a mapping pays off: writes then take 0.7 times as long.
 // For reads, and on file systems with large folios, one fault maps many pages anyway, and
@@ -35,8 +35,9 @@ int protection(bool write) {
     return write ? PROT_READ | PROT_WRITE : PROT_READ;
 }
 
-// Calls the kernel directly, because MPI libraries (UCX) hook the C library's munmap and record
-// each call in 150 bytes, which only a long message would free. No message is sent from a mapping.
+// Calls the kernel directly, because MPI libraries (UCX) hook the C library's munmap and keep a
+// 150-byte record of each call until the next long message. The hook isn't needed: no message is
+// sent from a mapping.
 void* map(std::size_t length, bool write, int descriptor, Offset from) {
     return reinterpret_cast<void*>(
         ::syscall(SYS_mmap, nullptr, length, protection(write), MAP_SHARED, descriptor, from));
@@ -46,7 +47,8 @@ void unmap(void* memory, std::size_t length) {
     (void)::syscall(SYS_munmap, memory, length);
 }
 
-// With less free space than this, a file system that allocates a large page at once counts as full.
+// A file system with less free space than a large page counts as full, because it may allocate a
+// large page at once.
 constexpr Bytes kLargePage = 2 << 20;
 
 bool is_full(int descriptor) {
@@ -55,9 +57,10 @@ bool is_full(int descriptor) {
            static_cast<Bytes>(space.f_bavail * space.f_frsize) < kLargePage;
 }
 
-// Returns the errno for a page of the file that isn't available. For a write, tries to allocate the
-// page again by a call that can report an error. That may succeed, if the kernel wanted more space
-// at once than this page needs.
+// Returns the errno for a page of the file that isn't available: ENOSPC or EDQUOT for a write
+// without space for the page, otherwise EIO. To tell them apart, tries to allocate the page by a
+// call that can report an error. That call may succeed even on a full file system, because the
+// failed access wanted more space at once; a page in a hole then counts as ENOSPC.
 int reason_of_fault(int descriptor, Direction direction, Offset page) {
     struct stat status {};
     if (direction == Direction::read || ::fstat(descriptor, &status) != 0) return EIO;
@@ -95,9 +98,9 @@ class FileWindow final : public MappedWindow {
     }
 
   private:
-    /// Supplies zeros for a hole. Reading a hole on tmpfs allocates a page, and a full tmpfs has
-    /// none left. Maps private memory in place of the hole while this window lives. Runs in a
-    /// signal handler.
+    /// Maps private zeros in place of the hole at `at` while this window lives, because reading a
+    /// hole on tmpfs allocates a page, and a full tmpfs has none left. Returns false if there is no
+    /// hole or the mapping fails. Runs in a signal handler.
     bool give_zeros(std::byte* at) {
         const Offset page = first_ + (at - pages_.data()) / page_bytes() * page_bytes();
         struct stat status {};
@@ -157,7 +160,7 @@ Result<Mapped> map_file(int descriptor, Extent range, Direction direction, Popul
     if (memory == MAP_FAILED) {
         return map_error("map: the file system refuses to map the file", errno, range);
     }
-    // Failing to populate isn't an error: the access itself will then fail, and report where.
+    // A failure to populate isn't an error: the access itself then fails, with the failing offset.
     if (populate == Populate::yes && write && is_tmpfs(descriptor))
         (void)::madvise(memory, length, kPopulateWrite);
     const std::span pages(static_cast<std::byte*>(memory), length);

@@ -15,8 +15,8 @@
 
 namespace oratorio {
 
-/// Whether every page of a mapping will be touched. If so, the kernel may populate all pages at
-/// once. In a write, that would allocate storage for pages that are never touched.
+/// Whether the kernel may populate all pages of a mapping at once. `yes` promises that every page
+/// will be touched: for a write, populating allocates storage even for pages that never are.
 enum class Populate { no, yes };
 
 /// A function and its argument, called once. Passes a callable of any type to code in a .cpp file.
@@ -54,8 +54,9 @@ class Mapped {
     /// Calls `copy()`, which reads or writes bytes(). If a page isn't available (full disk, I/O
     /// error, another process truncated the file), `copy` is abandoned there by siglongjmp. So it
     /// may only copy plain bytes: hold no object with a destructor, take no lock, allocate nothing,
-    /// throw nothing. The error holds the offset of that page, or of the range if the page begins
-    /// before it. A copy in ascending order has completed everything before that offset.
+    /// throw nothing. The error holds the offset of the unavailable page, or range().begin if the
+    /// page begins before the range. A copy in ascending order has completed everything before that
+    /// offset.
     template <class Copy>
     Result<void> guarded(Copy&& copy) {
         if (window_ == nullptr) return {};
@@ -72,7 +73,8 @@ class Mapped {
 
 /// Maps `range` of an open regular file, with the guarantees of Store::map.
 Result<Mapped> map_file(int descriptor, Extent range, Direction direction, Populate populate);
-/// Returns true if the descriptor's regular file can be mapped; if `write`, also for writing.
+/// Returns true if the descriptor's regular file can be mapped for reading, and also for writing if
+/// `write` is set.
 [[nodiscard]] bool is_mappable(int descriptor, bool write);
 
 }  // namespace oratorio

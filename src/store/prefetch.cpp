@@ -64,7 +64,7 @@ class GpfsPrefetch final : public Prefetch {
         : descriptor_(descriptor), block_(block), call_(call) {}
     [[nodiscard]] Bytes block() const override { return block_; }
 
-    /// Sends as many hints as needed; each holds up to kRangesMost ranges.
+    /// Sends as many hints as needed; each holds up to kRangesMost ranges of each kind.
     std::size_t move_on(std::span<const Extent> released, std::span<const Extent> wanted,
                         Direction direction) override {
         std::size_t taken = 0;

@@ -19,11 +19,11 @@ class Prefetch {
     Prefetch(const Prefetch&) = delete;
     Prefetch& operator=(const Prefetch&) = delete;
 
-    /// Returns the block size: each range must lie in one block. 0: ranges are unrestricted.
+    /// Returns the block size; no range may cross a block boundary. 0: ranges are unrestricted.
     [[nodiscard]] virtual Bytes block() const = 0;
     /// Announces that the access is finished with the `released` ranges and will soon need the
-    /// `wanted` ranges, in this direction. Returns how many of `wanted`, from the first on, the
-    /// system accepted; the caller releases those later.
+    /// `wanted` ranges; `direction` is that of the access. Returns the number of leading `wanted`
+    /// ranges that the system accepted; the caller releases these ranges later.
     virtual std::size_t move_on(std::span<const Extent> released, std::span<const Extent> wanted,
                                 Direction direction) = 0;
 };

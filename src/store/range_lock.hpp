@@ -2,9 +2,8 @@
 // RangeLock: a lock on a range of the file, held while this object lives. The lock is the file
 // system's, or the MPI job's if other nodes don't see the file system's locks.
 // REQUIRES: a holder makes storage calls only. It waits neither for another rank nor for the
-// program. It takes a second lock only within take(), the job's before the file system's, so waits
-// never form a cycle
-// (docs/internals/decisions/holes-and-locks.md).
+// program, and takes no second lock, except that take() itself takes the job's lock before the file
+// system's. So waits never form a cycle (docs/internals/decisions/holes-and-locks.md).
 #pragma once
 
 #include <memory>
@@ -19,9 +18,9 @@ struct JobLocksOfFile {
     std::shared_ptr<LockService> service;  ///< null: not available, and `refused` says why
     LockKey file;
     Error refused;
-    /// True if the file system's lock is also taken while the job's lock is held: because that
-    /// makes the client discard its cached pages of the range and write back the dirty ones, or
-    /// because other handles may take only the file system's lock.
+    /// True if a holder of the job's lock also takes the file system's lock: either to make the
+    /// client write back its dirty pages of the range and discard the cached ones, or because other
+    /// handles may take only the file system's lock.
     bool with_file_lock = false;
 };
 
@@ -29,7 +28,7 @@ class RangeLock {
   public:
     RangeLock() = default;  ///< holds nothing
     /// Takes the lock; waits for holders of any part of `range`. The lock is shared unless
-    /// `exclusive`. `job` is null for the file system's locks.
+    /// `exclusive`. If `job` is null, takes only the file system's lock.
     [[nodiscard]] static Result<RangeLock> take(Store& store, const JobLocksOfFile* job,
                                                 Extent range, bool exclusive) {
         RangeLock lock;
@@ -58,7 +57,8 @@ class RangeLock {
     ~RangeLock() { (void)give_back(); }
 
     [[nodiscard]] bool holds() const { return store_ != nullptr || service_ != nullptr; }
-    /// Releases the lock. May fail: some file systems write back the locked bytes only now.
+    /// Releases the lock. May fail, because some file systems write back the locked bytes only when
+    /// the lock is released.
     Result<void> give_back() {
         Store* const store = std::exchange(store_, nullptr);
         auto given = store != nullptr ? store->lock(range_, false, true) : Result<void>();

@@ -23,11 +23,12 @@ namespace oratorio {
 
 class Store;
 
-/// Several calls of a store that belong together, such as a read-modify-write. The thread that
-/// performs the store's requests performs them one after the other, as one request.
+/// A sequence of store calls that runs as one request, such as a read-modify-write. The thread that
+/// performs the store's requests runs it.
 class StoreJob {
   public:
-    /// Makes the calls. `store` is the performing thread's own. Keeps the outcome.
+    /// Makes the calls on `store`, which no other thread uses at the same time. The job itself
+    /// keeps the outcome.
     virtual void perform(Store& store) = 0;
 
   protected:
@@ -51,7 +52,7 @@ struct IoCompletion {
     int system_errno = 0;  ///< 0: success; may be kInvalidResult
 };
 
-/// Returns the bytes of all pieces.
+/// Returns the total length of the pieces.
 [[nodiscard]] inline Bytes length_of(std::span<const iovec> memory) {
     Bytes sum = 0;
     for (const iovec& piece : memory) sum += static_cast<Bytes>(piece.iov_len);
@@ -73,7 +74,7 @@ struct StoreLimits {
     Bytes bytes_max = 1 << 30;   ///< per request
     Bytes block_bytes = 4096;    ///< preferred block of the file system (st_blksize)
     bool asynchronous = false;   ///< `queued` requests progress while the caller does other work
-    bool performs_jobs = false;  ///< requests may be jobs, which progress in the same way
+    bool performs_jobs = false;  ///< requests may be jobs, which progress like other requests
     bool mappable = false;       ///< map() works
     /// True if other nodes might have extended the file without this machine knowing.
     bool size_may_be_old = false;
@@ -146,19 +147,20 @@ class Store {
     [[nodiscard]] const DiskMap* disk_map() const { return facts().disk_map; }
     [[nodiscard]] Prefetch* prefetch() const { return facts().prefetch; }
 
-    /// Starts a request. `done`: its completion can be reaped at once, also if it failed.
+    /// Starts a request. After `done`, its completion can be reaped at once, even if the request
+    /// failed.
     virtual Submitted submit(const IoRequest& request) = 0;
     /// Stores completions in `out` and returns their number. If `wait` is set and requests are
     /// outstanding, waits for at least one; otherwise may return 0.
     virtual std::size_t reap(std::span<IoCompletion> out, bool wait) = 0;
     /// Waits until no job is queued or being performed. Inside a job, returns at once.
     virtual void finish_jobs() {}
-    /// Begins a series of writes. Until it ends, other machines may not see completed ones yet. A
-    /// store that has to flush each write flushes them together at the end.
+    /// Begins a series of writes. Other machines may not see its completed writes until the series
+    /// ends: a store that must flush writes then flushes all of them together.
     virtual void begin_series() {}
-    /// Ends the series. All its writes are then on the server, or an error is returned.
+    /// Ends the series. Returns an error if any of its writes may not have reached the server.
     virtual Result<void> end_series() { return {}; }
-    /// Returns the file size; asks the server if other machines may have extended the file.
+    /// Returns the file size, as the server has it if other machines may have extended the file.
     virtual Result<Bytes> size() = 0;
     /// Truncates or extends the file. With `allocate`, makes sure that [0, bytes) has storage,
     /// without shrinking the file or changing data.
@@ -173,33 +175,35 @@ class Store {
     /// memory must stay valid until the next call. Requests may use any memory, registered or not.
     virtual void register_buffers(std::span<std::byte> /*memory*/) {}
     /// Maps a range of the file into memory, until the result is destroyed or the store closes. A
-    /// read returns the part of the range that the file has. A write first extends the file to
-    /// range.end if it is shorter. That never shrinks the file or changes a byte, even if others
-    /// extend it at the same time, and allocates only the block of the last byte. Returns no_space
-    /// if there is no room for it. Callers that map a file window by window should map its last
-    /// byte first: the system uses larger pages if the file was already long. Returns
-    /// unsupported_operation for what can't be mapped (special files, write-only files, some file
-    /// systems), and for a write that must extend the file if the system has no call for that
-    /// (fallocate).
+    /// mapping for reading covers the part of the range that the file has. A mapping for writing
+    /// first extends a shorter file to range.end. Extending never shrinks the file or changes a
+    /// byte, even if others extend the file at the same time, and allocates only the block of the
+    /// last byte; without room for that block, returns no_space. Callers that map a file window by
+    /// window should map its last byte first: the system uses larger pages if the file was already
+    /// long. Returns unsupported_operation for what can't be mapped (special files, write-only
+    /// files, some file systems), and if the file must be extended but the system refuses
+    /// fallocate.
     virtual Result<Mapped> map(Extent range, Direction direction, Populate populate) = 0;
     virtual Result<void> close() = 0;
-    /// Makes another store of the same open file with its own requests, for use by another thread.
-    /// (One thread at a time uses a store.) This store's locks cover its requests, too. Returns
-    /// unsupported_operation if the store can't be duplicated. REQUIRES: prepare() succeeded.
+    /// Makes another store of the same file with its own requests, for use by another thread: only
+    /// one thread at a time may use a store. Locks that this store holds also cover the requests of
+    /// the duplicate. Returns unsupported_operation if the store can't be duplicated. REQUIRES:
+    /// prepare() succeeded.
     virtual Result<std::unique_ptr<Store>> duplicate();
-    /// Asks for the size if the last size known ends before `end` and other machines may have
-    /// extended the file. Called before a read up to `end`, because a client that doesn't know of
-    /// the extension may return garbage (docs/internals/decisions/network-file-systems.md).
+    /// Asks the server for the size if the known size is less than `end` and other machines may
+    /// have extended the file. Called before a read up to `end`, because a client that doesn't know
+    /// of the extension may return garbage (docs/internals/decisions/network-file-systems.md).
     void expect_size(Offset end);
     /// Discards the known size. Called when another rank may have truncated the file.
     void forget_size() { known_size_ = 0; }
 
   private:
-    Bytes known_size_ = 0;  ///< size that expect_size last found
+    Bytes known_size_ = 0;  ///< size that expect_size() last received; 0: unknown
 };
 
-/// A scope that makes the writes of one thread a series. REQUIRES: it ends before a lock on the
-/// range is released, and before another rank or the program learns of the writes.
+/// A scope that makes its thread's writes to a store one series. REQUIRES: the scope ends before a
+/// lock on the written range is released, and before another rank or the program learns of the
+/// writes.
 class WriteSeries {
   public:
     explicit WriteSeries(Store& store) : store_(&store) { store.begin_series(); }
@@ -243,10 +247,10 @@ Result<std::unique_ptr<Store>> open_uring(const std::string& path, const OpenMod
 Result<std::unique_ptr<Store>> open_threaded(const std::string& path, const OpenMode& mode,
                                              int queue_depth);
 
-/// Opens a store like posix that bypasses everything this machine caches of the file: when submit
-/// returns, exactly the bytes written are on the server, and reads ask the server. For file systems
-/// whose clients don't keep their caches coherent. It is correct on all file systems, but slow on
-/// local ones.
+/// Opens a store like posix for file systems with incoherent client caches: it bypasses everything
+/// that this machine caches of the file. Reads ask the server. Exactly the written bytes, and no
+/// whole pages, are on the server when submit returns, or when the series of writes ends. The store
+/// is correct on all file systems, but slow on local ones.
 Result<std::unique_ptr<Store>> open_uncached(const std::string& path, const OpenMode& mode);
 
 /// Returns the identity of the file that `path` currently names, following links.

@@ -90,8 +90,9 @@ Striping striping_in(std::span<const std::byte> bytes) {
     return plain_striping(bytes.subspan(last.offset));
 }
 
-/// Returns the layout of a file, or the default layout of a folder's new files: its own, or else
-/// that of the file system's root. Empty if there is none; an error if the system reports one.
+/// Returns the layout of the file `path`. If `path` is a folder, returns the default layout of its
+/// new files: the folder's own, or that of the file system's root. Returns an empty layout if there
+/// is none.
 Result<std::vector<std::byte>> layout_on_lustre(const std::string& path) {
     std::vector<std::byte> bytes;
     ssize_t length = ::getxattr(path.c_str(), kLayout, nullptr, 0);
@@ -109,7 +110,7 @@ Striping striping_on_lustre(const std::string& path) {
     return layout ? striping_in(*layout) : Striping{};
 }
 
-/// Returns a path of the folder that has the file `path`.
+/// Returns a path of the folder that contains `path`.
 std::string folder_of(const std::string& path) {
     const std::size_t name = path.rfind('/') + 1;  // 0 if there is none
     return name == 0 ? "." : path.substr(0, name);
@@ -119,8 +120,8 @@ Descriptor open_folder(const std::string& path) {
     return Descriptor(::open(folder_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 }
 
-/// Returns the root of the mounted file system that has a folder: the highest folder above it on
-/// the same device.
+/// Returns the root of the mounted file system that contains `folder`: its highest ancestor on the
+/// same device.
 std::string root_above(std::string folder) {
     struct stat here {};
     struct stat above {};
@@ -144,7 +145,7 @@ struct BeegfsStripes {
 struct BeegfsFile {
     const char* name = nullptr;
     std::uint32_t permissions = 0;
-    std::uint32_t targets = 0;  ///< 0: as in its directory; likewise `chunk`
+    std::uint32_t targets = 0;  ///< 0: as set for the directory; likewise `chunk`
     std::uint32_t chunk = 0;
 };
 constexpr unsigned long kBeegfsAsk = _IOR('f', 25, BeegfsStripes);
@@ -159,7 +160,7 @@ Striping striping_on_beegfs(const std::string& path) {
     return {static_cast<Bytes>(stripes.chunk), stripes.targets, -1};
 }
 
-/// Clamps a value to a field's range; the maximum is a value that no server accepts.
+/// Caps a value at the field's maximum, so that a huge value doesn't wrap around to a small one.
 template <class Field>
 Field fit(std::int64_t value) {
     return static_cast<Field>(std::min<std::int64_t>(value, static_cast<Field>(-1)));
@@ -169,7 +170,7 @@ constexpr const char* kUnstriped =
     "hints striping_unit, striping_factor, start_iodevice: the file system did not apply them";
 constexpr const char* kUnchosen = "hint oratorio_striping: the file system did not apply a layout";
 
-/// Makes the file with that layout. `failure` is the error's text if the layout is refused.
+/// Makes the file `path` with `layout`. `failure` is the error's text if the layout is refused.
 StripedFile make_on_lustre(const std::string& path, int permissions,
                            std::span<const std::byte> layout, const char* failure) {
     constexpr int kOwned = S_IRUSR | S_IWUSR;

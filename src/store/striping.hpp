@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Striping: how a file system distributes a file over its storage targets, and how a new file
-// should be distributed. Lustre uses the attribute "lustre.lov", BeeGFS ioctl(2); GPFS has blocks.
+// should be distributed. The interface is the extended attribute "lustre.lov" on Lustre, and
+// ioctl(2) on BeeGFS; on GPFS, only the block size can be read.
 // This code has never run on any of these file systems: the tests simulate their answers.
 #pragma once
 
@@ -21,28 +22,30 @@ struct Striping {
     bool operator==(const Striping&) const = default;
 };
 
-/// Returns the striping of the file at `path`, on a file system with that f_type; unit 0 if
-/// unknown. If parts of the file are striped differently, returns that of the last part, which is
-/// the largest.
+/// Returns the striping of the file `path`; its unit is 0 if unknown. `file_system` is an f_type,
+/// here and below. If parts of the file are striped differently, returns the striping of the last
+/// part, which is the largest.
 [[nodiscard]] Striping striping_of(const std::string& path, long file_system);
 
 struct StripedFile {
     bool made = false;  ///< this call made an empty file
     Error refused;      ///< why it isn't striped as requested
 };
-/// Makes the file `path` with that striping, if the file system supports it and the file doesn't
-/// exist; otherwise does nothing. `permissions` as in open(2).
+/// Makes the file `path` with the striping `wanted`, if the file system supports striping and the
+/// file doesn't exist; otherwise does nothing. `permissions` are those of open(2).
 [[nodiscard]] StripedFile make_striped(const std::string& path, long file_system, int permissions,
                                        const Striping& wanted);
-/// Does the same with a layout of several parts, which only Lustre has (version 2.10 and later).
+/// Like make_striped(), but with a layout of several parts, which only Lustre has (version 2.10 and
+/// later).
 [[nodiscard]] StripedFile make_in_parts(const std::string& path, long file_system, int permissions,
                                         std::span<const LayoutPart> parts);
 
-/// Returns the number of targets of the file system that has the folder of `path`; 0 if it is
-/// unknown. Only Lustre reports it.
+/// Returns the number of targets of the file system that contains the folder of `path`; 0 if
+/// unknown. Only Lustre reports that number.
 [[nodiscard]] std::int64_t targets_of(const std::string& path, long file_system);
-/// Returns false if it is certain that new files in the folder of `path` get the file system's
-/// default layout, and that this layout has only one part. Only Lustre reports that.
+/// Returns true if somebody may have chosen a layout for new files in the folder of `path`. Returns
+/// false only on Lustre, where the new files get the file system's default layout and that layout
+/// has one part.
 [[nodiscard]] bool has_chosen_layout(const std::string& path, long file_system);
 
 }  // namespace oratorio

@@ -16,8 +16,8 @@ struct TargetLimits {
     int nodes = 1;             ///< nodes whose ranks access the file
 };
 
-/// Returns how many targets a file of `size` bytes should have: one per GiB, limited to eight per
-/// node and to the targets of the file system.
+/// Returns how many targets a file of `size` bytes should have: one per GiB and at least one, but
+/// at most eight per node, 2000 in all, and as many as the file system has.
 [[nodiscard]] std::int64_t proposed_targets(Bytes size, const TargetLimits& limits);
 
 /// A part of a file that has its own number of targets.
@@ -28,8 +28,8 @@ struct LayoutPart {
     bool operator==(const LayoutPart&) const = default;
 };
 /// Returns a layout for a file of unknown size. Each part has the number of targets that
-/// proposed_targets() returns for a file that ends with it; the last part has the largest number
-/// that the limits allow. REQUIRES: limits.targets is known.
+/// proposed_targets() returns for a file as long as the end of the part; the last part has the
+/// largest number that the limits allow. REQUIRES: limits.targets is known.
 [[nodiscard]] std::vector<LayoutPart> growing_layout(const TargetLimits& limits);
 
 }  // namespace oratorio

@@ -19,8 +19,8 @@ struct Belongings {
 
 class ThreadedStore final : public Store, private IoThread::Client {
   public:
-    /// `beside` is the store that performs the requests: the thread's own store, or `store` itself
-    /// if nothing else uses it.
+    /// `beside` is the store with which the thread performs the requests: the thread's duplicate of
+    /// `store`, or `store` itself if this object owns it.
     ThreadedStore(Store& store, Store& beside, IoThread& thread, int queue_depth)
         : store_(store), beside_(beside), thread_(thread) {
         facts_ = store_.facts();
@@ -92,7 +92,8 @@ class ThreadedStore final : public Store, private IoThread::Client {
         changed_.notify_all();  // under the lock: a waiter may destroy this object at once
     }
 
-    // Returns once nothing is outstanding, which holds until the caller submits again.
+    // Waits until the thread has performed all requests of this object, and returns the store for
+    // other calls. Until the caller's next submit(), the thread performs nothing for this object.
     Store& wait_until_idle() {
         std::unique_lock hold(lock_);
         changed_.wait(hold, [&] { return queued_ == 0; });
@@ -113,8 +114,8 @@ class ThreadedStore final : public Store, private IoThread::Client {
     StoreFacts facts_;
     std::mutex lock_;
     std::condition_variable changed_;
-    // Number of requests that aren't performed yet. While it is 0, the I/O thread doesn't use
-    // beside_.
+    // Number of requests that aren't performed yet. While this is 0, the I/O thread doesn't use
+    // beside_ for this object.
     std::size_t queued_ = 0;
     std::deque<IoCompletion> done_;
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A store that passes its requests to another thread, so that the caller can do other work: the
-// queue of slots between the exchange thread and the I/O thread of Tsujita et al., "Multithreaded
-// Two-Phase I/O" (2014), section II-B.
+// A store that passes its requests to an I/O thread, so that the caller can do other work. Its
+// queue is the queue of slots between exchange thread and I/O thread in Tsujita et al.,
+// "Multithreaded Two-Phase I/O" (2014), section II-B.
 #pragma once
 
 #include <condition_variable>
@@ -34,16 +34,16 @@ class IoThread {
     IoThread(const IoThread&) = delete;
     IoThread& operator=(const IoThread&) = delete;
 
-    /// Starts the thread and gives it a duplicate of `store`; later calls keep the first duplicate.
-    /// Returns false if the thread or the duplicate isn't available.
+    /// Starts the thread, and makes a duplicate of `store` for it unless an earlier call has made
+    /// one. Returns false if the thread or the duplicate isn't available.
     [[nodiscard]] bool prepare(Store& store);
     /// Returns the duplicate that prepare() made; null before.
     [[nodiscard]] Store* store() const { return store_.get(); }
     /// Closes the duplicate. REQUIRES: nothing is queued.
     Result<void> close();
 
-    /// Queues a request. The queue is unbounded; the queue depths of its clients limit it. Returns
-    /// false if the system provides no thread.
+    /// Queues a request. Only the queue depths of the clients bound the queue. Returns false if the
+    /// system provides no thread.
     [[nodiscard]] bool enqueue(Client& client, const IoRequest& request);
     /// Waits until all queued requests are performed.
     void wait_until_idle();

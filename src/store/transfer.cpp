@@ -16,15 +16,15 @@ namespace {
 constexpr std::string_view kDenied =
     "denied, or another handle has locked these bytes (this file system's locks are mandatory)";
 
-// Returns true if a request should be repeated. ECANCELED counts, because io_uring cancels what a
-// thread has started when that thread ends.
+// Returns true if a request should be repeated. ECANCELED counts, because when a thread ends,
+// io_uring cancels the requests that this thread has started.
 bool is_retriable(int system_errno) {
     return system_errno == EAGAIN || system_errno == ECANCELED;
 }
 
 // Returns the part of a request that can bypass the page cache. It begins at the first aligned file
-// offset and extends as long as the memory is aligned. All of its iovecs but the last are multiples
-// of the file's alignment, so that it can be cut between any two.
+// offset and extends as long as the memory is aligned. The lengths of all its iovecs but the last
+// are multiples of the file's alignment, so that the part can be cut between any two iovecs.
 Extent direct_part(Offset offset, std::span<const iovec> memory, const DirectAlignment& alignment) {
     if (alignment.file == 0) return {};
     const Bytes begin = (alignment.file - offset % alignment.file) % alignment.file;
@@ -50,9 +50,9 @@ void count_call(Stats* stats) {
     if (stats != nullptr) ++stats->storage_calls;
 }
 
-/// Handles the common case of many small requests to a store that completes them in submit. Returns
-/// how far the request got; nothing if this isn't that case. REQUIRES: the store has no requests of
-/// the same transfer.
+/// Submits the whole request at once to a store that completes requests in submit, the common case
+/// of many small requests. Returns the completion, or nothing if the request must be cut or started
+/// as usual. REQUIRES: the store has no requests of the same transfer.
 std::optional<IoCompletion> move_at_once(Store& store, Stats* stats, const IoRequest& request,
                                          Bytes total) {
     const StoreLimits& limits = store.limits();
@@ -89,8 +89,8 @@ struct Transfer::Request {
     Bytes total = 0;
     Bytes cut = 0;       // leading bytes already cut into parts
     Extent direct = {};  // the bytes that can bypass the page cache; no part crosses its ends
-    Bytes stop = 0;    // leading bytes that can still succeed; each part before it moves completely
-    Error error = {};  // why it stopped there; none at end of file
+    Bytes stop = 0;    // where the first failure so far is, or `total`; bytes after it don't count
+    Error error = {};  // why the request stops at `stop`; kind `none` at end of file
     int open_parts = 0;   // parts cut and not closed
     std::size_t iov = 0;  // index of the iovec where the next part begins
     std::size_t iov_used = 0;
@@ -118,7 +118,7 @@ struct Transfer::Part {
     std::size_t first = 0;  // iovecs before this one are done
     int retries = 0;
     int interruptions = 0;
-    bool size_asked = false;  // the size was asked for since bytes last moved
+    bool size_asked = false;  // the server was asked for the file size since bytes last moved
 
     void advance(Bytes bytes) {
         moved += bytes;
@@ -180,8 +180,8 @@ bool Transfer::move_or_start(Direction direction, Offset offset, std::span<const
     return false;
 }
 
-/// Starts a request. If it was submitted as a whole before (move_at_once), continues from the
-/// store's `answer`.
+/// Starts a request. If move_at_once() has already submitted the whole request, `answer` is its
+/// completion by the store, and only the rest of the request is submitted.
 void Transfer::start_from(const std::optional<IoCompletion>& answer, Request made) {
     ++outstanding_;
     auto request = std::make_shared<Request>(std::move(made));
@@ -220,7 +220,7 @@ bool Transfer::poll(Transferred& out, bool wait) {
     return true;
 }
 
-// Passes parts to the store until it accepts no more, or no part is left.
+// Passes parts to the store until it is full.
 void Transfer::pump() {
     const Timing timing(stats_, &Stats::storage_time);
     for (;;) {
@@ -281,7 +281,8 @@ std::unique_ptr<Transfer::Part> Transfer::next_part() {
     return part;
 }
 
-// Reaps completions. Another transfer may share the store, so each goes to its part's owner.
+// Reaps completions. Other transfers may share the store, so each completion goes to the transfer
+// that owns its part.
 std::size_t Transfer::reap(bool wait) {
     const Timing timing(stats_, &Stats::storage_time);
     std::array<IoCompletion, 32> completions;
@@ -299,7 +300,8 @@ bool Transfer::is_repeated(Part& part, int number) {
 }
 
 /// Returns true if a read that failed or met the end of the file should be repeated, because the
-/// file is longer than this machine knew. Asks for the size once.
+/// file is longer than this machine knew. Asks the server for the size, but only once until more
+/// bytes have moved.
 bool Transfer::has_more_to_read(Part& part, int number, Bytes moved) {
     const Request& request = *part.request;
     const bool ended = number != 0 || moved == 0;

@@ -38,19 +38,20 @@ class Transfer {
                std::uint64_t token);
     void start(Direction direction, Offset offset, std::span<std::byte> memory,
                std::uint64_t token);
-    /// Starts a job. A store that performs no jobs leaves it to the calling thread, which performs
-    /// it at once. The job must stay valid until poll() has returned its token.
+    /// Starts a job. If the store performs no jobs, the calling thread performs the job at once.
+    /// The job must stay valid until poll() has returned its token.
     void start(StoreJob& job, std::uint64_t token);
-    /// Starts a request like start(), but returns true if everything has moved already, as in
-    /// stores that complete requests when they are submitted. poll() doesn't return such a request.
+    /// Starts a request like start(), but returns true if the whole request has completed already,
+    /// which happens with stores that complete requests in submit. poll() doesn't return such a
+    /// request.
     [[nodiscard]] bool move_or_start(Direction direction, Offset offset,
                                      std::span<const iovec> memory, std::uint64_t token);
-    /// Makes progress; returns at most one finished request per call, or false if none has
-    /// finished.
+    /// Makes progress and stores one finished request in `out`. Returns false if none has finished.
+    /// With `wait`, waits for one, and returns false only if none is outstanding.
     bool poll(Transferred& out, bool wait);
     /// Returns the number of requests that were started and that poll() has not returned yet.
     [[nodiscard]] std::size_t outstanding() const { return outstanding_; }
-    /// Returns the number of requests passed to the store so far.
+    /// Returns the number of requests passed to the store so far, without jobs.
     [[nodiscard]] std::uint64_t calls() const { return calls_; }
 
   private:
@@ -69,8 +70,8 @@ class Transfer {
 
     Store& store_;
     Stats* stats_;
-    // These are lists, because empty lists cost nothing: many a transfer is one small request that
-    // completes at once.
+    // These are lists, because an empty list allocates nothing: many transfers are one small
+    // request that completes at once.
     std::list<std::shared_ptr<Request>> waiting_;  // not yet completely cut into parts
     std::list<std::unique_ptr<Part>> ready_;       // cut, to be passed to the store (again)
     std::list<Transferred> finished_;

@@ -34,8 +34,8 @@ Answer TransferCalls::move_piece(Direction direction, const iovec& piece, Offset
                          : ::pwrite(file, piece.iov_base, piece.iov_len, offset));
 }
 
-/// Moves the pieces one by one. Reports a failure only if nothing was moved before it; otherwise
-/// the next call runs into it again.
+/// Moves the pieces one by one. Returns a failure only if no bytes have moved before it. Otherwise
+/// returns the moved bytes; a call for the rest then meets the failure again.
 Answer TransferCalls::move_pieces(const IoRequest& request, int file) {
     Answer all;
     for (const iovec& piece : request.memory) {

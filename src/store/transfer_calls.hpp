@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// TransferCalls: the system calls that move the bytes of one request, with replacements for those
-// that a sandbox forbids.
+// TransferCalls: the system calls that move the bytes of one request. Calls with lists are replaced
+// by single calls if a sandbox forbids them.
 #pragma once
 
 #include "base/system_call.hpp"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The store for file systems with incoherent client caches. Two clients of NFS that share a page
 // each write back the whole page and so undo each other's writes, and each reads from its own
-// cache. So nothing goes through that cache: each write is sent byte for byte and is on the server
-// when submit returns, and each read asks the server
+// cache. This store bypasses that cache: exactly the written bytes are sent, and are on the server
+// when submit returns or when their series ends, and each read asks the server
 // (docs/internals/decisions/network-file-systems.md).
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -22,15 +22,15 @@
 namespace oratorio {
 namespace {
 
-/// Scattered memory is gathered up to this size, because each piece would otherwise be a message to
-/// the server.
+/// The maximum size of a request. Scattered memory is gathered into one buffer, because each piece
+/// would otherwise be a message to the server.
 constexpr Bytes kGatheredMax = 4 << 20;
 /// The byte that this store locks, beyond all data and apart from this library's other locks. An
 /// NFS client that holds a lock on a file sends the bytes that were written, not the pages that
 /// contain them.
 constexpr Extent kPresence{kOffsetLimit + 64, kOffsetLimit + 65};
 
-/// Clears the flags for a second, direct descriptor: this store has only one.
+/// Clears the flags that request a second descriptor for direct I/O: this store has only one.
 OpenMode plain(OpenMode mode) {
     mode.direct_read = mode.direct_write = false;
     return mode;
@@ -63,8 +63,8 @@ class UncachedStore final : public DescriptorStore {
         return 1;
     }
 
-    /// Doesn't delay flushes where locks are mandatory: a denied write is repeated under a lock of
-    /// its own, which must not be released before the flush.
+    /// Delays no flush where locks are mandatory: a denied write is repeated under a lock of its
+    /// own, which must not be released before the write is flushed.
     void begin_series() override { in_series_ = !kind().mandatory_locks; }
 
     Result<void> end_series() override {
@@ -74,7 +74,8 @@ class UncachedStore final : public DescriptorStore {
         return flushed.failed() ? Error::of_errno("write", flushed.error_number) : Result<void>();
     }
 
-    /// Returns the server's size. Flushes first, which makes some clients request it.
+    /// Returns the file size on the server. Flushes first, because some clients ask the server only
+    /// after a flush. If the server lacks the last byte of that size, finds the size by reading.
     Result<Bytes> size() override {
         if (auto flushed = DescriptorStore::sync(); !flushed) return flushed.error();
         const auto told = DescriptorStore::size();
@@ -103,7 +104,8 @@ class UncachedStore final : public DescriptorStore {
                            "map: the file system's clients don't see each other's pages");
     }
 
-    /// Opens the file again: duplicates of a descriptor share the flag O_DIRECT.
+    /// Opens the file again, because duplicates of a descriptor share the flag O_DIRECT, which
+    /// use_cache() may clear.
     Result<std::unique_ptr<Store>> duplicate() override {
         if (kind().mandatory_locks)
             return Error::make(ErrorKind::unsupported_operation,
@@ -147,7 +149,7 @@ class UncachedStore final : public DescriptorStore {
         return moved;
     }
 
-    /// Returns true if the server has this byte, or can't be asked.
+    /// Returns true if the server has this byte, or if reading the byte fails.
     [[nodiscard]] bool has_byte(Offset at) const {
         std::byte byte{};
         Answer got{-1, EAGAIN};
@@ -156,9 +158,9 @@ class UncachedStore final : public DescriptorStore {
         return got.result != 0;
     }
 
-    /// Returns the size of a file that another client has truncated to less than `old`. Clients of
-    /// SMB and MooseFS keep a larger size as long as the file is open for writing; what they read
-    /// by direct I/O comes from the server.
+    /// Returns the size of a file that another client has truncated to less than `old`. Reads by
+    /// direct I/O, because clients of SMB and MooseFS report the old size as long as the file is
+    /// open for writing, but such reads get their bytes from the server.
     [[nodiscard]] Bytes size_by_reading(Bytes old) const {
         Bytes least = 0;  // the server has all bytes before it, and none from `old` on
         while (least < old) {
@@ -182,9 +184,9 @@ class UncachedStore final : public DescriptorStore {
         return uninterrupted([&] { return ::fdatasync(descriptor()); });
     }
 
-    /// Reads from the server. A client may also hold an old file size, so a read that fails or is
-    /// short asks the server for the size. If a further read then fails, that must not look like
-    /// the end of the file.
+    /// Reads from the server. The client may know only an old file size, so after a read that fails
+    /// or is short, asks the server for the size and reads the rest. If reading the rest fails, the
+    /// result must not look like the end of the file.
     Answer read(iovec memory, Offset offset) {
         if (!direct_) forget_pages();
         const Answer first =
@@ -204,20 +206,20 @@ class UncachedStore final : public DescriptorStore {
     }
 
     /// Switches to the page cache, because the system refuses direct I/O for this file or for
-    /// unaligned bytes. Writes are then flushed at once, and each read first drops the cached
-    /// pages.
+    /// unaligned bytes. From then on, each write or series of writes is flushed, and each read
+    /// first drops the cached pages.
     void use_cache() {
         direct_ = false;
         (void)::fcntl(descriptor(), F_SETFL, ::fcntl(descriptor(), F_GETFL) & ~O_DIRECT);
         set_remark(
             "this file system's clients have their own caches, and it refuses direct I/O of "
             "unaligned bytes; each write is flushed, and pages are read again each time");
-        // If the mount has no locks, this fails, and flushing must suffice.
+        // On a mount without locks, taking the lock fails, and flushing must suffice.
         (void)lock(kPresence, true, false);
     }
 
-    /// Discards cached pages: a lock makes an NFS client do so; other clients respond to the
-    /// advice.
+    /// Discards cached pages. An NFS client does so when it takes a lock; other clients follow the
+    /// advice of posix_fadvise.
     void forget_pages() {
         (void)lock(kPresence, true, false);
         drop_pages();

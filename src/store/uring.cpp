@@ -19,15 +19,15 @@ namespace oratorio {
 namespace {
 
 constexpr int kDepthMax = 4096;
-// Largest error number of the kernel: a result below its negative is invalid.
+// Largest error number of the kernel: a result below -kErrnoMax is invalid.
 constexpr int kErrnoMax = 4095;
 
 bool is_transient(int system_errno) {
     return system_errno == EINTR || system_errno == EAGAIN || system_errno == EBUSY;
 }
 
-// Returns true for errors of requests that the kernel doesn't support, or forbids for rings only,
-// and for errors of mandatory locks. Ordinary calls then perform the request.
+// Returns true for the errors of requests that the kernel doesn't support in rings or forbids only
+// there, and for those of mandatory locks. Ordinary calls then perform the request.
 bool is_refused_by_ring(int number) {
     return number == EINVAL || number == EOPNOTSUPP || number == ENOSYS || number == EPERM ||
            number == EACCES;
@@ -114,8 +114,8 @@ class UringStore final : public DescriptorStore {
     }
 
     /// Registers the memory with the kernel, which then need not look up and pin its pages for each
-    /// direct request: half of the request's CPU cost. If the kernel refuses (a limit on locked
-    /// memory), requests work as before.
+    /// direct request. That saves half of the request's CPU cost. If the memory is larger than 1
+    /// GiB or the kernel refuses (a limit on locked memory), requests work as before.
     void register_buffers(std::span<std::byte> memory) override {
         if (!registered_.empty()) io_uring_unregister_buffers(ring_->get());
         registered_ = {};
@@ -125,7 +125,8 @@ class UringStore final : public DescriptorStore {
         if (io_uring_register_buffers(ring_->get(), &whole, 1) == 0) registered_ = memory;
     }
 
-    /// Makes a posix store, without a ring, because its caller has a thread that can wait.
+    /// Makes a posix store, without a ring, because the thread that will use the duplicate can
+    /// wait.
     Result<std::unique_ptr<Store>> duplicate() override {
         auto another = duplicate_file();
         if (!another) return another.error();
@@ -185,8 +186,8 @@ class UringStore final : public DescriptorStore {
         if (sent < 0 && (!is_transient(-sent) || transient_ >= kInterruptionsMax)) give_up_ring();
     }
 
-    /// Stops using the ring, because it accepts no more requests, for example because the process
-    /// has since entered a sandbox. Requests that it accepted still complete; ordinary calls
+    /// Stops using the ring, which accepts no more requests, for example because the process has
+    /// entered a sandbox. Requests that the ring has accepted still complete; ordinary calls
     /// perform all others.
     void give_up_ring() {
         broken_ = true;
