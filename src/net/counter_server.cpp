@@ -135,8 +135,8 @@ void CounterServer::serve_connections(std::span<const pollfd> watched) {
     std::ranges::move(used, std::back_inserter(connections_));
 }
 
-/// Admits clients. If there is no room for a client, it replaces the least recently used
-/// connection.
+/// Admits clients. Closes the least recently used connections if there are too many; if descriptors
+/// have run out, closes one connection, or the spare descriptor if no connection is left.
 void CounterServer::admit(std::span<const pollfd> at_door) {
     for (Socket& socket : listener_.look(at_door, room_))
         connections_.push_back({.socket = std::move(socket)});
@@ -153,8 +153,8 @@ void CounterServer::admit(std::span<const pollfd> at_door) {
     }
 }
 
-/// Receives what has arrived, and answers a whole request. Returns false if the connection must be
-/// closed.
+/// Receives the bytes that have arrived, and answers the request once it is complete. Returns false
+/// if the connection must be closed.
 bool CounterServer::answer(Connection& client) {
     const auto got = client.socket.receive_some(std::span(client.request).subspan(client.filled));
     if (!got) return Socket::would_wait(got.error());

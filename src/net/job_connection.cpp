@@ -40,8 +40,9 @@ class Connecting {
   public:
     explicit Connecting(const ServiceAddress& address) : address_(address) {}
 
-    /// Returns the first connection that the server has answered. If all addresses fail, the error
-    /// has the errno of the first one.
+    /// Returns the first connection on which the server has answered. If all addresses fail, or
+    /// none has answered at the time `until`, the error has the errno of the first address, or
+    /// ETIMEDOUT if that attempt has not failed.
     Result<Socket> run(Clock::time_point until) {
         for (;;) {
             if (attempts_.size() < address_.count && (Clock::now() >= next_ || !any_under_way()))
@@ -83,8 +84,8 @@ class Connecting {
         attempt = std::move(next);
     }
 
-    /// Records the failure of an established connection, and connects again if it was closed and
-    /// tries are left.
+    /// Records the failure of an established connection. Connects again if the server closed the
+    /// connection and tries are left.
     void closed(Attempt& attempt, int error) const {
         attempt.error = error;
         if ((error == ECONNRESET || error == EPIPE) && attempt.tries < kTriesOfAddress)

@@ -18,9 +18,10 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto kForToken = 10s;  ///< time after which a connection without the token is closed
-/// Milliseconds between two calls of look() while a time limit runs.
+/// Maximum time between two calls of look(), in milliseconds, while a connection is pending or the
+/// process has no descriptor for another one.
 constexpr int kLookAgain = 100;
-constexpr int kAcceptAtOnce = 64;  ///< connections accepted at once, before others are served again
+constexpr int kAcceptAtOnce = 64;  ///< maximum number of connections accepted by one look()
 
 }  // namespace
 
@@ -130,8 +131,8 @@ bool JobListener::drop_oldest() {
     return true;
 }
 
-/// Receives what has arrived of the token, and checks the token once all of it has arrived. The
-/// comparison of one word takes the same time for every value.
+/// Receives the part of the token that has arrived. Once the token is complete, checks it, and
+/// sends the answer if it is right. The comparison of one word takes the same time for every value.
 JobListener::Verdict JobListener::hear(PendingPeer& peer) const {
     const auto got = peer.socket.receive_some(std::span(peer.token).subspan(peer.filled));
     if (!got) return Socket::would_wait(got.error()) ? Verdict::waits : Verdict::goes;

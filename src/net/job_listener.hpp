@@ -22,7 +22,7 @@ namespace oratorio {
 struct ServiceAddress {
     std::uint64_t token = 0;   ///< secret that a client must send to be served
     std::uint64_t answer = 0;  ///< secret that proves the server's identity
-    /// Number of the service, if the server has several; the client sends it.
+    /// Number of the service, which the client sends if the server has several services.
     std::uint64_t service = 0;
     std::uint32_t port = 0;
     std::uint32_t count = 0;  ///< number of addresses; 0 when there is no server
@@ -49,7 +49,7 @@ class JobListener {
     [[nodiscard]] const ServiceAddress& address() const { return address_; }
     /// Adds the listener's descriptors to `watched`, the list for poll(2).
     void watch(std::vector<pollfd>& watched) const;
-    /// Returns the longest time for poll(2) to wait, in milliseconds; -1 means without limit.
+    /// Returns the timeout for poll(2) in milliseconds; -1: none.
     [[nodiscard]] int patience() const;
     /// Accepts connections and receives tokens after poll(2). `watched` is what watch() added, and
     /// `wanted` the maximum number of connections to return. Returns the connections on which the
@@ -86,8 +86,8 @@ class JobListener {
     bool crowded_ = false;  ///< the process has no descriptor for another connection
 };
 
-/// Connects a client to a service, and waits until the server has answered the token. If all
-/// addresses fail, the error has the errno of the first one.
+/// Connects a client to a service, and waits until the server has answered the token, at most until
+/// `until`. If all addresses fail, the error has the errno of the first one.
 [[nodiscard]] Result<Socket> connect_to(const ServiceAddress& address,
                                         Socket::Clock::time_point until);
 

@@ -66,7 +66,7 @@ LockId LockClient::next_number() {
     return ++last_number_;
 }
 
-/// Returns a connection without a lock: one that was used before, or else a new one.
+/// Returns a connection that has no lock: an earlier one if any is idle, otherwise a new one.
 Result<Socket> LockClient::idle_connection() {
     {
         const std::lock_guard lock(mutex_);
@@ -88,7 +88,8 @@ Result<Socket> LockClient::idle_connection() {
     return connected;
 }
 
-/// Waits until the server grants the lock. Changes `number` if it has to repeat the request.
+/// Waits until the server grants the lock, and calls `while_locked` repeatedly. If that function
+/// withdraws the request, by waiting for another lock, repeats the request with a new `number`.
 Result<void> LockClient::wait_for_grant(Socket& socket, const LockTable::Request& wanted,
                                         LockId& number) {
     Waiting mine{socket, wanted, number, true, waiting};

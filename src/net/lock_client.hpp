@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// LockClient: the connection of one process to a lock server. TcpLocks: all lock clients of a
-// process, and the lock server that it offers itself.
+// LockClient: the connections of one process to a lock server. TcpLocks: all lock clients of a
+// process, and the lock server that this process itself offers.
 #pragma once
 
 #include <chrono>
@@ -13,19 +13,19 @@
 
 namespace oratorio {
 
-/// A function that serves other ranks. A thread that waits for a lock calls it repeatedly.
+/// A function that serves other ranks, called repeatedly by a thread that waits for a lock.
 using WhileLocked = void (*)();
 
 struct LockLimits {
     std::chrono::milliseconds connect{10'000};
 };
 
-/// Uses one connection for each lock that the process holds or waits for at the same time, which is
-/// usually one lock. Connections are made when needed and kept for later locks.
+/// A client with a connection for each lock that the process holds or waits for at the same time,
+/// which is usually one. Connections are made when needed and kept for later locks.
 ///
-/// A waiting thread calls `while_locked`, which may itself need another lock. The thread then gives
-/// up its place in the queue and repeats its request afterwards. So no thread holds a lock while it
-/// waits for a second one.
+/// A waiting thread calls `while_locked`, which may itself acquire another lock. The thread then
+/// withdraws its first request, and repeats that request afterwards. So no thread holds a lock
+/// while it waits for a second one.
 class LockClient final : public LockService {
   public:
     explicit LockClient(const ServiceAddress& address, WhileLocked while_locked = nullptr,

@@ -104,8 +104,8 @@ void LockServer::serve_all() {
     }
 }
 
-/// Receives what has arrived, and handles a whole request. Returns false if the connection must be
-/// closed.
+/// Receives the bytes that have arrived, and handles the request once it is complete. Returns false
+/// if the connection must be closed.
 bool LockServer::serve(Owner owner, Connection& client) {
     const auto got = client.socket.receive_some(std::span(client.request).subspan(client.filled));
     if (!got) return Socket::would_wait(got.error());

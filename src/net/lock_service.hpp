@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// LockService: locks of byte ranges among the processes of a job, for file systems with locks that
-// are visible on one node only. The implementation is lock_client, which asks a thread of one
-// process (lock_server). Simulated ranks in tests have another implementation.
+// LockService: locks on byte ranges among the processes of a job, for file systems with locks that
+// are visible on one node only. Implemented by lock_client, which asks a thread of one process
+// (lock_server); simulated ranks in tests have another implementation.
 #pragma once
 
 #include <compare>
@@ -25,9 +25,9 @@ struct LockKey {
 /// Identifies one lock that is held.
 using LockId = std::uint64_t;
 
-/// Thread-safe. Each acquire makes a separate lock. It excludes all other locks that overlap it,
-/// also those of the same process, unless both are shared. REQUIRES: a holder waits neither for
-/// another rank nor for a second lock, so that waits never form a cycle.
+/// Thread-safe. Each acquire() makes a separate lock. Two locks that overlap exclude each other,
+/// even within one process, unless both are shared. REQUIRES: a holder waits neither for another
+/// rank nor for a second lock, so that waits never form a cycle.
 class LockService {
   public:
     virtual ~LockService() = default;
@@ -35,9 +35,9 @@ class LockService {
     LockService(const LockService&) = delete;
     LockService& operator=(const LockService&) = delete;
 
-    /// Acquires a lock of `range`. Waits for conflicting locks of any part of the range, and for
-    /// conflicting requests that arrived earlier. There is no time limit while the service answers;
-    /// an error means that it doesn't answer.
+    /// Acquires a lock on `range`. Waits for conflicting locks on any part of the range, and for
+    /// conflicting requests that arrived earlier. Waits without limit while the service answers; an
+    /// error means that the service can't be reached or no longer answers.
     virtual Result<LockId> acquire(const LockKey& file, Extent range, bool exclusive) = 0;
     /// Releases a lock. REQUIRES: acquire() returned it, and it was not released.
     virtual Result<void> release(LockId lock) = 0;

@@ -7,9 +7,9 @@
 // (CounterRequest). A reply is two words: kServed and the number before the operation, or kUnknown
 // and 0 where there is no such counter. Words have 8 bytes and are little-endian.
 //
-// When another client arrives and there is no room, the server closes the least recently used
-// connection. After its connection has ended, a client connects again and repeats its last request.
-// The request's number shows the server whether it has served that request already.
+// If there is no room for another client, the server closes the least recently used connection. A
+// client that loses its connection before the reply connects again and repeats the request. The
+// request's number shows the server whether it has served that request already.
 #pragma once
 
 #include <array>
@@ -50,14 +50,14 @@ inline constexpr std::uint64_t kUnknown = 0;
 struct CounterPlace {
     ServiceAddress server;
     std::uint64_t id = 0;
-    std::int64_t refused = 0;  ///< errno that explains why there is no server, else 0
+    std::int64_t refused = 0;  ///< errno that explains why there is no server; 0 if there is one
 };
 
 /// Serves the counters of this process. Thread-safe.
 class CounterServer {
   public:
-    /// Maximum number of open connections. If a quarter of the process's limit of descriptors is
-    /// less, that is the limit.
+    /// Maximum number of open connections, unless a quarter of the process's limit of descriptors
+    /// is less.
     static constexpr std::size_t connections_max = 256;
 
     /// Listens on all addresses of the machine. Fails without sockets, addresses or a thread.
@@ -68,12 +68,12 @@ class CounterServer {
     /// Adds a counter that is 0, and returns its id.
     [[nodiscard]] std::uint64_t add();
     void remove(std::uint64_t id);
-    /// Serves a request and returns the number before the operation. If the request repeats the
-    /// client's last one, it is not served again, and the result is the same. Returns nothing if
-    /// the counter is unknown.
+    /// Serves a request and returns the counter's number before the operation. Serves a repetition
+    /// of the client's last request only once, but returns the same number for it. Returns nothing
+    /// if the counter is unknown.
     std::optional<std::int64_t> serve(const CounterRequest& request);
-    /// Ends the thread and all connections, whatever clients do. This process can still use the
-    /// counters after that.
+    /// Ends the thread and all connections, even while clients wait for replies. This process can
+    /// still use the counters after that.
     void stop();
 
   private:
@@ -117,9 +117,9 @@ struct CounterLimits {
 };
 
 /// A connection to the counters of another process. Connects at the first use, and again when the
-/// connection has ended. After a failure every later use fails at once, because it isn't known
-/// whether the number changed. The error is unsupported_operation if there never was a connection,
-/// else io; both carry the errno. Thread-safe.
+/// connection has ended. If a request gets no reply, all later requests fail at once, because it is
+/// unknown whether the number changed. Their error is unsupported_operation if there never was a
+/// connection, and otherwise io; it carries the errno. Thread-safe.
 class CounterConnection {
   public:
     explicit CounterConnection(const ServiceAddress& address, CounterLimits limits = {})

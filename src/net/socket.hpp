@@ -57,13 +57,13 @@ class Socket {
     /// Sends as many bytes as there is room for, at least one. The error is EAGAIN when there is no
     /// room.
     [[nodiscard]] Result<std::size_t> send_some(std::span<const std::byte> data) const;
-    /// Send and receive all bytes, waiting until `until` at most.
+    /// Send or receive all bytes, waiting at most until `until`.
     [[nodiscard]] Result<void> send(std::span<const std::byte> data, Clock::time_point until) const;
     [[nodiscard]] Result<void> receive(std::span<std::byte> into, Clock::time_point until) const;
     /// Makes the system end the connection when the other machine has not answered for about
     /// `after`, even if there is nothing to send.
     void end_when_silent(std::chrono::milliseconds after) const;
-    /// Makes the system probe the other machine from time to time (TCP keep-alive).
+    /// Makes the system probe the other machine while the connection is idle (TCP keep-alive).
     void tell_of_silence() const;
     /// Returns true if data or probes of this side are unanswered and nothing has arrived from the
     /// other machine for `since`. Says nothing about the process there, which may be slow.
@@ -79,8 +79,9 @@ class Socket {
 /// Returns the timeout for poll(2) in milliseconds, 0 when `until` has passed.
 [[nodiscard]] int poll_timeout(Socket::Clock::time_point until);
 
-/// Returns the addresses at which others may reach this machine: those of interfaces that are up,
-/// loopback last, without link-local ones.
+/// Returns the addresses at which other machines may reach this one: those of interfaces that are
+/// up, with loopback last. Leaves out link-local IPv6 addresses, and unless `ipv6` is set, all IPv6
+/// addresses.
 [[nodiscard]] Result<std::vector<IpAddress>> own_addresses(bool ipv6);
 
 }  // namespace oratorio
