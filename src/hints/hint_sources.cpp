@@ -56,7 +56,7 @@ struct Source {
     HintMap hints;
 };
 
-/// Returns the sources, the weakest first.
+/// Returns the sources of hints, from the weakest to the strongest.
 std::vector<Source> by_strength(const HintSources& sources, const HintMap& info,
                                 std::string_view path) {
     std::vector<Source> all{
@@ -71,7 +71,8 @@ std::vector<Source> by_strength(const HintSources& sources, const HintMap& info,
     return all;
 }
 
-/// Returns the keys that `key` sets: the targets of its rows in the table, or else `key` itself.
+/// Returns the keys that `key` sets: the targets of its rows in hint_meanings(), or `key` itself if
+/// it has none.
 std::set<std::string_view> targets_of(std::string_view key) {
     std::set<std::string_view> targets;
     for (const HintMeaning& meaning : hint_meanings()) {
@@ -81,8 +82,8 @@ std::set<std::string_view> targets_of(std::string_view key) {
     return targets;
 }
 
-/// Puts stronger hints over weaker ones. A stronger key also replaces weaker keys that set the same
-/// hint by another name.
+/// Adds stronger hints to `hints`, in place of weaker ones. A stronger key also removes each weaker
+/// key that sets nothing but hints that the stronger key sets too, such as a synonym.
 void overlay(HintMap& hints, const HintMap& stronger) {
     for (const auto& [key, value] : stronger) {
         const auto targets = targets_of(key);
@@ -111,7 +112,8 @@ std::optional<std::string> take_text(std::string_view& all) {
     return text;
 }
 
-/// Added to the sum by a rank that can't read the hints. Larger than any number of ranks.
+/// What a rank that can't decode the hints adds to the number of differing ranks; larger than any
+/// number of ranks.
 constexpr std::uint64_t kUnreadable = std::uint64_t{1} << 32;
 
 }  // namespace

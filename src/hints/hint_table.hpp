@@ -42,12 +42,12 @@ struct HintRow {
     std::string_view key;
     HintKind kind;
     HintMember member;
-    std::string_view initial;  ///< "": has no default, and is reported only if set
+    std::string_view initial;  ///< default; "": the hint has none, and is reported only if set
     HintRole role;
 };
 
-/// Says that `key`=`value` means `target`=`target_value`. A synonym has empty values: any value of
-/// `key` is passed on to `target` unchanged.
+/// The rule that `key`=`value` sets `target`=`target_value`. In the rule of a synonym, both values
+/// are empty: `target` gets any value of `key` unchanged.
 struct HintMeaning {
     std::string_view key;
     std::string_view value;
@@ -57,7 +57,7 @@ struct HintMeaning {
 
 /// Describes the allowed values for the user.
 [[nodiscard]] std::string allowed_values(const HintKind& kind);
-/// Returns the words that a value may be; none if the values aren't words.
+/// Returns the words that are allowed as values; none if the values of this kind aren't words.
 [[nodiscard]] std::vector<std::string_view> hint_words(const HintKind& kind);
 /// The value of oratorio_method that asks for no particular method.
 inline constexpr std::string_view kAnyMethod = "auto";

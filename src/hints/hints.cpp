@@ -180,8 +180,8 @@ HintWarning warning(const HintRow& row, Verdict verdict, std::string_view given,
                    what + "; " + (used.empty() ? "it is ignored" : used + " is used"));
 }
 
-/// Returns `given` and the hints that its synonyms and other keys set. Records those of these keys
-/// that have valid values as accepted.
+/// Returns `given` with the hints that its synonyms and other MEANS keys set, unless `given` sets
+/// those hints itself. Records such keys in hints.accepted if their values are valid.
 HintMap expand(const HintMap& given, Hints& hints, std::vector<HintWarning>& warnings) {
     HintMap expanded = given;
     HintMap misunderstood;
@@ -204,8 +204,8 @@ HintMap expand(const HintMap& given, Hints& hints, std::vector<HintWarning>& war
     return expanded;
 }
 
-/// Reduces the number of messages in flight to what their length allows, because their memory is
-/// the product of both.
+/// Reduces the number of messages in flight so that their memory, which grows with their number and
+/// their length, fits into `buffer_most`.
 void bound_messages(Hints& hints, std::vector<HintWarning>& warnings, Bytes buffer_most) {
     const Bytes together = 4 * message_bytes_of(hints.plan);
     const auto most = static_cast<int>(std::clamp<Bytes>(buffer_most / together, 1, INT_MAX));

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Hints: the info keys Oratorio acts on, reports or accepts, from one table (hints.def). Values are
-// 64-bit and parsed strictly: a malformed value of a known key causes one warning, which names the
-// value used instead; unknown keys are ignored, as MPI requires (MPI-4.1, 14.2.8). Precedence,
-// weakest first: defaults, system/ROMIO_HINTS file, variables of other implementations
-// (site_settings.hpp), MPICH_MPIIO_HINTS, ORATORIO_METHOD and ORATORIO_LEARN, ORATORIO_HINTS, the
-// program's info. Rank 0's values apply on all ranks.
+// Hints: the info keys that Oratorio acts on, reports or accepts, from one table (hints.def).
+// Numbers are 64-bit. A malformed value of a known key causes one warning, which names the value
+// used instead. Unknown keys are ignored, as MPI requires (MPI-4.1, 14.2.8), but cause a warning if
+// they look misspelt. Precedence, weakest first: defaults, system/ROMIO_HINTS file, variables of
+// other implementations (site_settings.hpp), MPICH_MPIIO_HINTS, ORATORIO_METHOD and ORATORIO_LEARN,
+// ORATORIO_HINTS, the program's info. Rank 0's values apply on all ranks.
 #pragma once
 
 #include <climits>
@@ -32,16 +32,17 @@ enum class LockChoice { automatic, file, job, count };
 /// What advances nonblocking and split accesses.
 enum class ProgressChoice { automatic, thread, calls, start, count };
 
-/// Whether `auto` learns from the times of accesses: for later jobs, too, within the job, or never.
+/// Whether the method `auto` learns from the times of accesses: for this job and later ones, for
+/// this job only, or not at all.
 enum class LearnChoice { keep, job, off, count };
 
-/// What happens if a new file has fewer storage targets than it should have: advice at close,
+/// What happens if a new file has fewer storage targets than it should have: advice at close, also
 /// another layout at open (where that is possible), or nothing.
 enum class StripingChoice { advise, automatic, off, count };
 
 struct Hints {
     PlanOptions plan;
-    bool buffer_given = false;  ///< cb_buffer_size was set, so it isn't the method's own
+    bool buffer_given = false;  ///< a hint set cb_buffer_size, so it isn't the method's default
     StoreChoice store = StoreChoice::automatic;
     ProgressChoice progress = ProgressChoice::automatic;
     LockChoice locks = LockChoice::automatic;
@@ -71,10 +72,11 @@ struct GivenHints {
 
 struct AgreedHints {
     GivenHints of_root;
-    std::uint64_t differing = 0;  ///< number of ranks that gave other hints
+    std::uint64_t differing = 0;  ///< number of ranks that gave other hints than rank 0
 };
 
-/// A hint from a variable of another implementation. The name is that of a row of site_variables().
+/// A hint from a variable of another implementation. `variable` is the name of the variable's row
+/// in site_variables().
 struct SiteHint {
     std::string_view variable;
     std::string key;
@@ -117,8 +119,9 @@ struct ParsedHints {
 /// Returns the origins of all keys that any source has. Pure.
 [[nodiscard]] HintOrigins hint_origins(const HintSources& sources, const HintMap& info,
                                        std::string_view path);
-/// Parses the hints of a file that `ranks` ranks open. Keys that aren't given stay as in `start`.
-/// Pure.
+/// Parses the hints of a file that `ranks` ranks open; they limit the ranks in lists, and
+/// `buffer_most` limits sizes of memory. Keys that aren't given keep their values in `start`,
+/// except that a cb_buffer_size that no hint has set becomes the method's default. Pure.
 [[nodiscard]] ParsedHints parse_hints(const HintMap& given, const Hints& start = {},
                                       Bytes buffer_most = kBufferMost, int ranks = INT_MAX);
 /// Returns the values in use of the keys that were set or that Oratorio always reports

@@ -47,7 +47,7 @@ std::vector<std::string_view> known_keys() {
 
 std::string_view meant(std::string_view word, std::span<const std::string_view> known) {
     constexpr std::size_t kLongest = 64;  // no known word is longer
-    constexpr std::size_t kShort = 6;     // in a shorter word two wrong letters are too many
+    constexpr std::size_t kShort = 6;     // a shorter word may have one wrong letter, others two
     if (word.size() > kLongest) return {};
     std::size_t least = word.size() < kShort ? 2 : 3;
     std::string_view nearest;

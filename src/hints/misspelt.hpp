@@ -12,8 +12,8 @@
 
 namespace oratorio {
 
-/// Returns the known word that `word` was probably meant to be, in upper or lower case; "" if there
-/// is none.
+/// Returns the known word that was probably meant by `word`, regardless of case; "" if no known
+/// word is close. REQUIRES: known words are in lower case.
 [[nodiscard]] std::string_view meant(std::string_view word,
                                      std::span<const std::string_view> known);
 

@@ -9,8 +9,8 @@
 
 namespace oratorio {
 
-/// Returns the key=value parts of ORATORIO_HINTS. If there is a ';' or a line end anywhere, commas
-/// are part of the values, as cb_config_list needs.
+/// Returns the key=value parts of ORATORIO_HINTS. Commas separate the parts. If the text has a ';'
+/// or a line end, only those do, so that values may contain commas (cb_config_list).
 inline std::vector<std::string_view> oratorio_pairs(std::string_view text) {
     return split(text, text.find_first_of(";\n") == std::string_view::npos ? "," : ";\n");
 }

@@ -111,7 +111,7 @@ std::string without_unit(std::string_view text) {
     return value > INT64_MAX / factor ? std::string(text) : std::to_string(value * factor);
 }
 
-/// Returns whether a text means yes; nothing if it is neither yes nor no.
+/// Returns true if the text means yes, false if it means no, and nothing if it means neither.
 std::optional<bool> yes_or_no(std::string_view text) {
     const std::string word = lower(text);
     constexpr std::array<std::string_view, 5> kYes{"true", "yes", "on", "enable", "enabled"};
@@ -193,8 +193,8 @@ class Translator {
     SiteSettings& settings_;
 };
 
-/// Splits at a separator, but not in a quoted value: from "=#" to the next '#' or the end. Leaves
-/// out empty parts.
+/// Splits at a separator, but not inside a quoted value, which extends from "=#" to the next '#' or
+/// the end. Leaves out empty parts.
 std::vector<std::string_view> split_unquoted(std::string_view text, char separator) {
     std::vector<std::string_view> parts;
     bool quoted = false;
@@ -215,8 +215,8 @@ std::string_view unquoted(std::string_view value) {
     return value.substr(0, value.find('#'));
 }
 
-/// Returns whether a glob pattern matches the path. A pattern without a slash is also tried on the
-/// last part of the path.
+/// Returns true if a glob pattern matches the path. A pattern without a slash may also match only
+/// the last part of the path.
 bool matches(std::string_view pattern, std::string_view path) {
     const std::string glob(pattern);
     if (fnmatch(glob.c_str(), std::string(path).c_str(), 0) == 0) return true;

@@ -34,10 +34,10 @@ enum class SiteRule {
     read_elsewhere,
     unused,
     number,        ///< the value of the hint `ours`; 0 and -1 set nothing
-    size,          ///< the same, with a unit such as M
+    size,          ///< like `number`, but the value may have a unit such as M
     off_switch,    ///< false disables the hint `ours`
     file_system,   ///< "nfs" and "ufs" choose the store
-    collective,    ///< a component of Open MPI's collective I/O
+    collective,    ///< component of Open MPI's collective I/O; switches collective buffering
     prints_hints,  ///< turns the printing of hints on or off
     summarizes     ///< turns the summary at close on or off
 };
@@ -50,11 +50,11 @@ struct SiteVariable {
     std::string_view effect;  ///< text for users: the effect, or why the variable is unused
 };
 
-/// Returns all variables of other implementations that Oratorio knows. Of several rows that match a
-/// name, the first counts.
+/// Returns the table of the variables of other implementations that Oratorio knows. If several rows
+/// match a variable's name, the first one applies.
 [[nodiscard]] std::span<const SiteVariable> site_variables();
-/// Returns what these variables request, in the order of the table: a later hint is stronger.
-/// Ignores variables that no row matches. Pure.
+/// Returns what these variables request, with the hints in the order of the table: a later hint is
+/// stronger. Ignores variables that match no row. Pure.
 [[nodiscard]] SiteSettings read_site_settings(std::span<const EnvironmentVariable> variables);
 
 /// Returns the hints that the first matching pattern of MPICH_MPIIO_HINTS
