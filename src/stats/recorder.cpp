@@ -28,9 +28,9 @@ const ActivityRow& row_of(Activity activity) {
 constexpr int kLanes = 31;
 constexpr Nanoseconds kClosely = 2000;
 
-/// Returns true for activities inside a phase. Spans of such activities are many and short. So
-/// neighbouring ones are joined and their number is limited; otherwise single messages and short
-/// waits would fill the memory.
+/// Returns true for activities inside a phase. Their spans are many and short, so the recorder
+/// joins neighbouring ones and limits their number; otherwise single messages and short waits would
+/// fill the memory.
 bool is_detail(Activity activity) {
     return activity >= Activity::storage;
 }
@@ -83,7 +83,7 @@ int Recorder::begin(const AccessRecord& what) {
     return number;
 }
 
-/// Adds to the current access what was counted since it became the current one.
+/// Adds to the current access what `stats_` has counted since that access became current.
 void Recorder::settle() {
     AccessRecord* const mine = find(current_);
     if (mine == nullptr) return;

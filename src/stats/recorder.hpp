@@ -78,7 +78,7 @@ struct Span {
     Nanoseconds end = 0;
     std::int64_t detail = 0;   ///< number of the round, or bytes of the messages
     std::int32_t access = 0;   ///< number of the access
-    std::uint16_t joined = 1;  ///< number of spans, in close succession, that form this one
+    std::uint16_t joined = 1;  ///< number of consecutive spans that were joined into this one
     Activity activity = Activity::planning;
     /// Lane in the trace: 0 for the rank's own activities, 1 + i for those of an aggregator's slot
     /// i.
@@ -94,8 +94,8 @@ class Recorder {
         std::size_t shapes = 0;
         std::int64_t shape_numbers = 0;  ///< numbers in all recorded shapes together
     };
-    /// Returns limits such that all ranks of a file together keep no more than 2^17 accesses, 2^21
-    /// spans, and 2^24 numbers in shapes, as long as there are no more than 2^14 ranks.
+    /// Returns the limits for one of `ranks` ranks. Together, up to 2^14 ranks keep no more than
+    /// 2^17 accesses, 2^21 spans, and 2^24 numbers in shapes.
     [[nodiscard]] static Limits limits_for(int ranks);
     [[nodiscard]] static Nanoseconds now();
 
@@ -152,8 +152,8 @@ class TracedAccess {
     TracedAccess() = default;
     TracedAccess(Recorder& recorder, const AccessRecord& what)
         : recorder_(&recorder), number_(recorder.begin(what)) {}
-    /// Makes an access that isn't recorded, but during which nothing is attributed to another
-    /// access.
+    /// Makes an access that isn't recorded. Its work() keeps its spans and counts from being
+    /// attributed to another access.
     explicit TracedAccess(Recorder& recorder) : recorder_(&recorder) {}
     [[nodiscard]] int number() const { return number_; }
     /// Attributes this thread's next work to the access.

@@ -35,7 +35,7 @@ struct Stats {
 
     bool written = false;          ///< some access was a write
     bool timed = false;            ///< times are measured; each costs two reads of the clock
-    Recorder* recorder = nullptr;  ///< records every time and its activity; set only if `timed`
+    Recorder* recorder = nullptr;  ///< records measured times as spans; set only if `timed`
 
     /// Stops recording. Times are still measured if `stays_timed`.
     void stop_recording(bool stays_timed) {
@@ -55,7 +55,7 @@ struct Stats {
 #include "stats/counters.def"
 #undef COUNTER
     }
-    /// Convert all rows to an array in the order of the rows, to be summed over ranks, and back.
+    /// Convert the rows to an array, which can be summed over ranks, and back.
     [[nodiscard]] std::array<std::uint64_t, rows> values() const;
     static Stats of(const std::array<std::uint64_t, rows>& values);
 
@@ -66,8 +66,8 @@ struct Stats {
     void record_message(std::size_t bytes) const;
 };
 
-/// Adds the time from its construction to its destruction to a row of `stats`, if `stats` isn't
-/// null and times are measured.
+/// A scope that adds its duration to a row of `stats`, if `stats` isn't null and times are
+/// measured.
 class Timing {
   public:
     Timing(Stats* stats, std::uint64_t Stats::*row)
