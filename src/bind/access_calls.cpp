@@ -97,11 +97,11 @@ bool sees_completions() {
     return sees;
 }
 
-/// Decides how operations progress. If the host has a hook, it calls Oratorio whenever it waits,
-/// even in MPI_Recv, so the hint `calls` can do without a helper thread. Without a hook, or with
-/// MPI_THREAD_MULTIPLE (the hook would call MPI while other threads do), the thread is necessary: a
-/// rank that waits in MPI_Recv would hold up its accesses, and with them the other ranks, forever.
-/// During MPI_Finalize neither hook nor thread is possible.
+/// Decides how operations progress. A host with a hook calls Oratorio whenever the host waits, even
+/// in MPI_Recv, so the hint `calls` needs no helper thread there. Without a hook, or with
+/// MPI_THREAD_MULTIPLE (the hook would call MPI while other threads do), the thread is necessary:
+/// otherwise a rank that waits in MPI_Recv would hold up its accesses, and with them the other
+/// ranks, forever. During MPI_Finalize neither hook nor thread is possible.
 Moved moved_how(const OpenFile& open) {
     const ProgressChoice wish = open.file->hints().progress;
     const bool ending = process().engine.is_shut_down();
@@ -115,8 +115,8 @@ Moved moved_how(const OpenFile& open) {
     return moved;
 }
 
-/// Passes started operations to the engine, or waits for them if nothing can step them later.
-/// `small` operations aren't worth waking a thread.
+/// Passes started operations to the engine, or waits for them if the hints say so or if nothing can
+/// step them later. Wakes no thread for a `small` operation.
 void keep_moving(const std::shared_ptr<OpenFile>& open, bool small,
                  const OperationPtr& operation = nullptr) {
     const bool explains = process().settings.explain && !open->progress_told;
@@ -165,8 +165,8 @@ int start(const AccessForm& form, MPI_Request* request, MPI_File fh) {
         const bool small = call.memory.size() <= kSmallAccess;
         if (small && !operation->done() && !Requests::unfinished())
             file.file->progress(Mover::program);
-        // During MPI_Finalize there may be no later call to step the operation. It needs no other
-        // rank, so it is finished now.
+        // During MPI_Finalize there may be no later call to step the operation. An independent
+        // operation needs no other rank, so it is finished now.
         if (!form.collective && process().engine.is_shut_down()) file.file->finish(operation);
         keep_moving(open, small, operation);
         if (request == nullptr || refused)
@@ -183,7 +183,7 @@ int start(const AccessForm& form, MPI_Request* request, MPI_File fh) {
                                "nonblocking access: the host MPI can't create a request");
         });
     }
-    // The access may be done already, and there may be no later call to report it.
+    // The access may be done already, and there may be no later call that completes its request.
     process().requests.complete_done();
     return MPI_SUCCESS;
 }

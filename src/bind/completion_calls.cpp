@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Calls that complete requests or query them (MPI-4.1, 3.7). They also step Oratorio's operations
-// under way; the failure of one is raised with the error handler of its file.
+// under way. The failure of an operation is raised with the error handler of its file.
 #include <algorithm>
 #include <span>
 #include <type_traits>
@@ -16,9 +16,10 @@ namespace {
 /// Used in place of `block` by calls that don't wait, such as MPI_Test.
 struct NoBlocking {};
 
-/// Calls `attempt`, which reports whether it completed the program's requests: once if there is no
-/// `block`, else until it did. If none of Oratorio's operations is under way, calls `block`, the
-/// host's waiting call, instead.
+/// Makes a call that completes requests. `attempt` is the host's testing call; its argument reports
+/// whether the requests were completed. `block` is the host's waiting call. Without `block`, calls
+/// `attempt` once. Otherwise repeats `attempt` until the requests are completed; once none of
+/// Oratorio's operations is under way, calls `block` instead.
 template <class Attempt, class Block>
 int complete(const Attempt& attempt, const Block& block) {
     if constexpr (std::is_same_v<Block, NoBlocking>) {
@@ -40,8 +41,8 @@ int complete(const Attempt& attempt, const Block& block) {
     }
 }
 
-/// Makes a call that queries requests and leaves them to be completed later. The call that
-/// completes a failed request raises its error.
+/// Makes a call that queries requests without completing them. Raises no error of a failed request:
+/// the call that completes the request does that.
 template <class Question>
 int look(const Question& question) {
     process().engine.poll();
@@ -59,7 +60,7 @@ int complete_one(const Attempt& attempt, const Block& block = {}) {
     return raised;
 }
 
-/// Keeps the requests as they were before the host set the completed ones to null.
+/// The requests as they were before the host set the completed ones to MPI_REQUEST_NULL.
 class Listed {
   public:
     Listed(int count, const MPI_Request* requests) {

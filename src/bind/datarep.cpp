@@ -82,7 +82,7 @@ int register_representation(const char* name, const UserRepresentation& represen
     const Error error = catch_to_error([&] {
         if (name == nullptr || *name == '\0')
             return Error::make(ErrorKind::argument, "register datarep: the name is missing");
-        // The longest name leaves room for the end of the string.
+        // The longest name leaves room for the terminating null.
         if (::strnlen(name, MPI_MAX_DATAREP_STRING) == MPI_MAX_DATAREP_STRING) {
             return Error::make(ErrorKind::argument,
                                "register datarep: the name is longer than MPI_MAX_DATAREP_STRING");

@@ -68,7 +68,7 @@ bool Engine::start_thread() {
 }
 
 /// Steps operations while the host waits. Completes no requests, because the host is in the middle
-/// of a call.
+/// of a call. Returns false if the host need not call again.
 bool Engine::called_by_host() {
     if (in_call) return true;
     const InCall inside;

@@ -54,8 +54,9 @@ std::optional<ErrorHandler> ErrorHandlers::find(MPI_Errhandler handle) {
     return found;
 }
 
-/// Returns the same handle once more, for another owner to free. The host counts an owner only when
-/// a file returns its handler, so this function sets and gets it on MPI_FILE_NULL.
+/// Stores `wanted` in `handle`, and makes the host count one more owner of it, who must free it.
+/// The host counts an owner when the program gets a file's handler. So sets `wanted` as the handler
+/// of MPI_FILE_NULL, gets that handler, and sets the previous one again.
 int ErrorHandlers::counted_handle(MPI_Errhandler wanted, MPI_Errhandler* handle) {
     MPI_Errhandler before = wanted;
     int code = host().File_get_errhandler(MPI_FILE_NULL, &before);

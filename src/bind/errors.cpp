@@ -87,9 +87,9 @@ bool told_here(const Failure& failure) {
     return failure.rank == (failure.error.rank >= 0 ? failure.error.rank : 0);
 }
 
-/// Calls MPI_Abort on `comm` after a short delay. A launcher may drop what a rank wrote last (Hydra
-/// does so in one of twelve jobs), and that text says why the job ends. The delay lets the launcher
-/// pass the text on.
+/// Calls MPI_Abort on `comm` after a short delay, in which the launcher can pass on the text that
+/// says why the job ends. Without the delay, a launcher may drop what a rank wrote last (Hydra does
+/// so in one of twelve jobs).
 void abort_job(MPI_Comm comm, int code) {
     const timespec moment{0, 100'000'000};
     nanosleep(&moment, nullptr);

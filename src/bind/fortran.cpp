@@ -16,7 +16,8 @@ using namespace oratorio;
 using namespace oratorio::bind;
 
 /// MPI_Datarep_conversion_function and MPI_Datarep_extent_function as Fortran declares them
-/// (MPI-4.1, 14.5.3): every argument by reference. Those of mpi_f08 look the same to a caller.
+/// (MPI-4.1, 14.5.3): every argument by reference. Functions of the mpi_f08 module are called in
+/// the same way.
 using FortranConversion = void(void*, MPI_Fint*, MPI_Fint*, void*, MPI_Offset*, MPI_Aint*,
                                MPI_Fint*);
 using FortranExtent = void(MPI_Fint*, MPI_Aint*, MPI_Aint*, MPI_Fint*);

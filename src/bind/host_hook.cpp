@@ -23,7 +23,8 @@ int called_by_mpich(void*) {
     return host_hook.called() ? kAsyncNoProgress : kAsyncDone;
 }
 
-/// Steps operations while Open MPI waits. Once registered, it is called until the process ends.
+/// Steps operations while Open MPI waits. The registration never ends, so Open MPI calls this
+/// function until the process ends.
 int called_by_open_mpi() {
     if (host_hook.wanted()) (void)host_hook.called();
     return 0;

@@ -255,8 +255,8 @@ int file_close(MPI_File* fh) {
         return raise_default(
             Error::make(ErrorKind::file_handle, "close: this is not the handle of an open file"));
     const std::optional<PendingError> pending_error = attempt(*open, Scope::all_ranks, close_here);
-    // Until its error handler has run, the handle serves only to get that error handler: the file
-    // is gone.
+    // The file is closed. Its handle is known until the error handler has run, but serves only to
+    // look up that error handler.
     const int code =
         pending_error ? raise(pending_error->handler, handle, pending_error->failure) : MPI_SUCCESS;
     process().files.remove(handle);

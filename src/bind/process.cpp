@@ -25,8 +25,8 @@ namespace {
 
 Process* made = nullptr;  ///< what process() returns, once it has been called
 
-/// Returns a variable's value; "" in a set-uid program, which would use the files that it names
-/// with rights that the user lacks.
+/// Returns the value of an environment variable. Returns "" in a set-uid program, because a
+/// variable could make it use files for which the user has no rights.
 std::string environment(const char* name) {
     const char* value = secure_getenv(name);
     return value != nullptr ? value : "";
@@ -67,8 +67,8 @@ std::string absolute(const std::string& given) {
     return unknown ? given : path.string();
 }
 
-/// Returns the user's folder for a purpose (XDG Base Directory Specification): what the variable
-/// names, else `below` in the home folder; "" if there is no home.
+/// Returns the user's folder for a purpose (XDG Base Directory Specification): the folder that the
+/// variable names, or if it is not set, the folder `below` in the home folder; "" without a home.
 std::string user_folder(const char* variable, const std::string& below) {
     if (const std::string given = environment(variable); !given.empty()) return absolute(given);
     const std::string home = environment("HOME");
@@ -113,7 +113,7 @@ int copy_nothing(MPI_Comm, int, void*, void*, void*, int* flag) {
     return MPI_SUCCESS;
 }
 
-/// Writes an explanation on rank 0, for all ranks, if explanations are on, so that the reader can
+/// Writes one explanation for all ranks, on rank 0, if explanations are on, so that the reader can
 /// tell success from inactivity.
 void narrate_of_all(const std::string& text, std::string_view kind,
                     const JsonMembers& members = {}) {
@@ -323,8 +323,8 @@ void watch_for_finalize() {
     if (!world_exists()) return;  // sessions only: each has its own communicators
     static std::once_flag once;
     std::call_once(once, [] {
-        // In this case the first file is opened by a callback of MPI_Finalize, while the attributes
-        // are deleted.
+        // If the engine has shut down, a callback of MPI_Finalize opens the first file, while MPI
+        // deletes attributes: too late to set one.
         if (process().engine.is_shut_down()) return process().workspaces.close();
         int key = 0;
         if (host().Comm_create_keyval(copy_nothing, on_finalize, &key, nullptr) != MPI_SUCCESS)

@@ -78,8 +78,9 @@ class UserConversion final : public Conversion {
                            "from those in memory");
     }
 
-    /// Converts the items from `first`, with their file data at `file`, up to item number `end`.
-    /// Each call continues where the last one ended: `position` counts items.
+    /// Converts the items from number first.elements up to, but not including, number `end`. `file`
+    /// holds the file data from the first of these items on. Each call of `function` continues
+    /// where the last one ended; its position counts items.
     Error convert(const ConversionFunction& function, std::byte* user, std::byte* file,
                   const Amount& first, std::int64_t end) {
         for (std::int64_t position = first.elements; position < end;) {

@@ -12,8 +12,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// A tag that every host has. On MPI_COMM_SELF a probe never returns a message with it, unless the
-/// program uses this tag; even then the message stays in place.
+/// A tag that every host allows. A probe for this tag on MPI_COMM_SELF finds no message unless the
+/// program itself uses the tag; even then the message stays in place.
 constexpr int kNobodysTag = 32767;
 
 struct Routine {

@@ -83,7 +83,7 @@ int rank_in(MPI_Comm comm) {
 struct OpenHandshake {
     AllEqual number{};          ///< number of the kept workspace
     std::uint64_t off = 0;      ///< 1: the library is off on this rank
-    std::uint64_t speaker = 0;  ///< size - rank if the library is on
+    std::uint64_t speaker = 0;  ///< size - rank if the library is on; the lowest such rank wins
     std::uint64_t unready = 0;  ///< key_of this rank's error; 0: none
     std::uint64_t nodes = 0;    ///< rank 0's ranks_per_node, by nodes_word()
 
@@ -188,7 +188,7 @@ Lending Workspaces::stand_aside(MPI_Comm program) {
     if (!Comm::check_kind(program) || size_of(program) == 1) return {};
     const LibraryCheck check = check_once(program);
     if (check.error.kind != ErrorKind::none) return refuse(check);
-    (void)handshake(program, {.off = 1});  // the host answers this call, whatever the result
+    (void)handshake(program, {.off = 1});  // the host opens the file, whatever the result
     return {};
 }
 

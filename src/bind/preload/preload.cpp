@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The preload library: each procedure of MPI's I/O chapter as a stub that jumps to the library made
-// for the host MPI in this process. It includes no MPI header and needs no MPI library, so one file
-// can be preloaded into anything: programs of any MPI, mpiexec, shells. It looks for the host at
-// the first call, when the host is certainly loaded.
+// for the host MPI in this process. The library includes no MPI header and needs no MPI library, so
+// one file can be preloaded into anything: programs of any MPI, mpiexec, shells. The first call of
+// a stub looks for the host, which is certainly loaded then.
 #include <dlfcn.h>
 #include <link.h>
 
@@ -22,8 +22,8 @@ namespace {
 
 // No procedure of the chapter has more than six arguments, and all of them are integers or
 // pointers. On x86-64 and AArch64 these travel in the first six integer registers, whatever their
-// widths, and so does the result in one register. A function of six words that calls another one
-// with the same six words therefore passes any of them on unchanged.
+// widths, and the result returns in one register. A function of six words that calls another one
+// with the same six words therefore passes on the arguments of any procedure unchanged.
 using Word = long;
 using Routine = Word (*)(Word, Word, Word, Word, Word, Word);
 using LongRoutine = Word (*)(Word, Word, Word, Word, Word, Word, Word);
@@ -33,7 +33,7 @@ enum class Flavour { none, mpich, ompi, abi };
 struct Host {
     Flavour flavour = Flavour::none;
     const char* library = "";  ///< file of the library made for this host
-    Word error_other = 1;      ///< the host's MPI_ERR_OTHER, returned if that file can't be loaded
+    Word error_other = 1;      ///< the host's MPI_ERR_OTHER, returned if a routine isn't found
 };
 
 constexpr Host kHosts[] = {
@@ -114,8 +114,8 @@ const Host& host() {
     return found;
 }
 
-/// Warns of a profiler that the dynamic linker searches after this library. Calls go from profilers
-/// to this library, and from here directly to MPI, so such a profiler sees no call.
+/// Warns of a profiler that the dynamic linker searches after this library. This library calls MPI
+/// directly, so such a profiler sees no call.
 void warn_of_profiler_behind() {
     const std::string next = library_of(dlsym(RTLD_NEXT, "MPI_File_open"));
     const std::string mpi = library_of(find_mpi().address);
@@ -167,9 +167,9 @@ Routine routine_at(void* address) {
     return address != nullptr ? reinterpret_cast<Routine>(address) : fail;
 }
 
-/// Returns the host's own routine. A C routine is looked up by its profiling name and in the MPI
-/// library itself, because routines of other names or libraries may be a profiler's, which calls
-/// this library.
+/// Returns the host's own routine. Looks up a C routine by its profiling name and in the MPI
+/// library itself, because under another name or in another library it may be the routine of a
+/// profiler, which would call this library.
 Routine host_routine(const char* name) {
     if (std::strncmp(name, "MPI_", 4) != 0) return routine_at(find_definition({name}).address);
     const Definition mpi = find_mpi();
@@ -183,8 +183,9 @@ Routine find_routine(const char* name) {
     return library != nullptr ? routine_at(dlsym(library, name)) : host_routine(name);
 }
 
-/// Returns the flavour's routine, or else the host's: calls outside the chapter work without
-/// Oratorio, too, and a Fortran routine that the flavour doesn't define calls C, which gets here.
+/// Returns the flavour's routine, or the host's if the flavour doesn't define it. The host's
+/// routine is enough for calls outside the chapter. In Fortran, the host's routine calls the C
+/// routine, which is a stub of this library.
 Routine find_own_or_host_routine(const char* name) {
     const Routine found = find_routine(name);
     return found != fail ? found : host_routine(name);
