@@ -15,7 +15,7 @@ SharedFlushStatus* shared_status_of(Transport& transport) {
 // SharedFlushStatus::failed is turn * kKindsMax + ErrorKind.
 constexpr std::uint64_t kKindsMax = 256;
 
-/// Sets `failed` to `to`, unless it is larger already.
+/// Sets `failed` to `to`, unless `failed` is larger already.
 void raise(std::atomic<std::uint64_t>& failed, std::uint64_t to) {
     std::uint64_t last = failed;
     while (last < to && !failed.compare_exchange_weak(last, to)) {
@@ -36,8 +36,8 @@ Result<void> FlushStatus::take(const std::function<Result<void>()>& step, std::s
     const auto done = step();
     if (!done)
         raise(shared_->failed, turn_ * kKindsMax + static_cast<std::uint64_t>(done.error().kind));
-    // Wait for a pause, a moment in which no rank is in a turn. One must occur, because every rank
-    // in a turn reaches this line, and can begin its next turn only after a pause.
+    // Wait for a pause, a moment in which no rank is in a turn. A pause must occur, because every
+    // rank in a turn reaches this line, and can begin its next turn only after a pause.
     const std::uint64_t pauses = shared_->pauses;
     if (--shared_->under_way == 0) ++shared_->pauses;
     while (shared_->under_way > 0 && shared_->pauses == pauses) transport_.idle();

@@ -22,7 +22,8 @@ std::size_t outgoing_bytes(const NodePlace& place) {
     return place.several_nodes() ? place.most * NodeBoards::kOperandMax : 0;
 }
 
-/// Returns the length of a board's result: enough for a summary of each rank, within fixed bounds.
+/// Returns the length of a board's result: room for a summary of each rank, within fixed bounds. On
+/// one node there is no result.
 std::size_t result_bytes(const NodePlace& place) {
     constexpr std::size_t kOfRank = 128;
     if (!place.several_nodes()) return 0;

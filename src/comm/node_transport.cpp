@@ -114,8 +114,9 @@ void NodeTransport::ring_others() const {
     }
 }
 
-/// Copies this rank's operand to the board. Returns false while another rank has not finished the
-/// operation that used the board before.
+/// Copies this rank's operand to the operation's board. Returns false while another rank has not
+/// finished the previous operation on that board. On one node, the last rank to post also performs
+/// the action of a rendezvous.
 bool NodeTransport::post(Operation& operation) {
     if (operation.number >= kBoards) {
         for (std::size_t rank = 0; rank < place().ranks; ++rank) {
@@ -276,7 +277,7 @@ void NodeTransport::go_across() {
 }
 
 /// Starts an operation's exchange with the other nodes. After a failure this rank starts no more
-/// exchanges, because the other nodes would take the next one for the failed one.
+/// exchanges, because the other nodes would mistake the next exchange for the failed one.
 void NodeTransport::begin_across(Operation& operation) {
     if (lost_ == ErrorKind::none) {
         const auto started = start_across(operation);
@@ -336,8 +337,8 @@ Result<void> NodeTransport::rendezvous(std::span<std::byte> mine, const Rendezvo
     return {};
 }
 
-/// Returns true if the operation started or tested last is complete. The last rank to arrive
-/// completes it, and nobody rings that rank's doorbell.
+/// Returns true if the operation started or tested last is complete. The rank that arrives last and
+/// so completes the operation must check, because nobody rings its doorbell.
 bool NodeTransport::wanted_complete() const {
     return std::any_of(operations_.begin(), operations_.end(), [&](const Operation& one) {
         return one.number == wanted_ && is_complete(one);

@@ -26,8 +26,8 @@ class MovedBlocks {
     std::vector<std::byte> kept_;
 };
 
-/// Closes the gaps after the blocks of nodes with fewer ranks than the largest node. Returns where
-/// the blocks of each node begin after that.
+/// Closes the gaps after the blocks of nodes with fewer ranks than the largest node. Returns the
+/// new index of each node's first block.
 std::vector<std::size_t> close_up(MovedBlocks& blocks, const Nodes& nodes) {
     const auto most = static_cast<std::size_t>(nodes.node_of.most());
     std::vector<std::size_t> begins;

@@ -70,7 +70,8 @@ Error SharedSegment::create(const Topology& topology) {
     return {};
 }
 
-/// Attaches to the first rank's memory. If the first rank has none, it reports that error itself.
+/// Attaches to the memory of the node's first rank. Does nothing if that rank has no memory,
+/// because it reports the error itself.
 Error SharedSegment::attach(const Topology& topology) {
     const Told& maker = told_beside_.front();
     const bool first = first_beside(topology, topology.rank) == topology.rank;

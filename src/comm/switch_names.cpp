@@ -53,8 +53,8 @@ bool is_one_of(std::string_view host, std::string_view pattern) {
     return host.empty();
 }
 
-/// Removes the first host pattern of a list from it, and returns it. Commas within brackets don't
-/// separate patterns.
+/// Removes the first host pattern from a list, and returns the pattern. Commas within brackets
+/// don't separate patterns.
 std::string_view take_pattern(std::string_view& list) {
     std::size_t end = 0;
     for (bool inside = false; end < list.size() && (inside || list[end] != ','); ++end) {

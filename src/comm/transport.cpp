@@ -7,7 +7,7 @@
 namespace oratorio {
 namespace {
 
-/// The counter of a transport whose ranks share none.
+/// The counter of a transport that has no shared counter; all its calls fail.
 class NoCounter final : public SharedCounter {
   public:
     Result<std::int64_t> fetch_add(std::int64_t) override { return no_number(); }
