@@ -23,8 +23,9 @@ BoundRun BoundRuns::next(Bytes bytes_max) {
     return {};
 }
 
-/// Advances to the next data in a block of this agent if the layout can be searched by offset;
-/// otherwise stays, and next() tests each run. Returns false at the end of the range.
+/// Advances the cursor to the next data in a block of this agent, if the layout can be searched by
+/// offset. Otherwise leaves the cursor alone, and next() tests each run. Returns false at the end
+/// of the range.
 bool BoundRuns::find_mine() {
     if (cursor_.tell_size() >= to_) return false;
     if (!searchable_) return true;
@@ -35,7 +36,8 @@ bool BoundRuns::find_mine() {
     return find_mine();
 }
 
-/// Returns the part of the run in the block of its first byte; the next run begins after it.
+/// Returns the part of `run` that lies in the block of the run's first byte, and moves the cursor
+/// to the end of that part.
 StridedRun BoundRuns::cut(StridedRun run) {
     const Offset end = (run.offset / binding_.block + 1) * binding_.block;
     if (run.end() <= end && run.stride >= 0) return run;

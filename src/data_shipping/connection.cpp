@@ -74,7 +74,8 @@ bool AgentConnection::send_replies() {
     return send_all();
 }
 
-/// Sends what the rank takes now; the rest stays queued. Returns false if the connection has ended.
+/// Sends as much of the queued replies as the socket takes; the rest stays queued. Returns false if
+/// the connection has ended.
 bool AgentConnection::send_all() {
     while (!over_ && !replies_.empty()) {
         Reply& first = replies_.front();

@@ -116,7 +116,8 @@ std::optional<AgentHost::Work> AgentHost::lead() {
     }
 }
 
-/// Returns the first whole request. Other ready connections are still ready in the next call.
+/// Returns the first whole request, if there is one, and admits new connections. Connections that
+/// were ready but not served are still ready in the next call.
 std::optional<AgentHost::Work> AgentHost::look(std::span<const pollfd> watched) {
     const std::size_t count = connections_.size();
     const std::size_t most = connections_max();
@@ -139,8 +140,8 @@ std::optional<AgentHost::Work> AgentHost::look(std::span<const pollfd> watched) 
     return work;
 }
 
-/// Returns the number of connections that all ranks of the files need if each rank uses every
-/// address of this machine.
+/// Returns the number of connections that all ranks of the served files need if each rank uses
+/// every address of this machine.
 std::size_t AgentHost::connections_max() {
     const std::lock_guard serving(serving_);
     std::size_t clients = 0;

@@ -81,7 +81,8 @@ std::size_t RemoteAgents::reap(std::span<ReplyHead> out) {
     return count;
 }
 
-/// Replaces description and data by their offsets, if they lie in memory that the agent shares.
+/// Sets the offsets of description and data in the head, if both lie in memory that the agent
+/// shares. Only the head is then sent.
 void RemoteAgents::share(Shipment& shipment) const {
     const auto described_at = buffers_.place_of(shipment.description);
     const auto data_at = buffers_.place_of(shipment.data);
@@ -126,7 +127,7 @@ Result<void> RemoteAgents::hear_some(Way& way) {
 }
 
 /// Prepares to receive the data of a reply, once its head is complete. Refuses a reply that belongs
-/// to no outstanding request.
+/// to no outstanding request or has another length than requested.
 Result<void> RemoteAgents::begin_reply(Way& way) const {
     const auto asked = std::ranges::find(way.awaited, way.reply.number,
                                          [](const Shipment& each) { return each.head.number; });
@@ -174,8 +175,9 @@ void RemoteAgents::advance(Way& way, const pollfd& ready) {
     if (!moved) fail(way, gone(moved.error().system_errno));
 }
 
-/// Waits until some connection makes progress or an agent counts as gone. Returns false if nothing
-/// is outstanding.
+/// Waits for events on the connections with outstanding requests, for a second at most, and handles
+/// them. Fails the requests to an agent that no longer answers. Returns false if nothing is
+/// outstanding.
 bool RemoteAgents::wait() {
     std::vector<pollfd> watched;
     std::vector<Way*> waited;

@@ -65,7 +65,8 @@ bool has_bytes(Wanted wanted, std::uint64_t bytes) {
 
 }  // namespace
 
-/// Moves the pieces of one request, joining those that touch. Starts no more after a failure.
+/// Moves the pieces of one request, and joins adjacent ones. Starts no further piece after a
+/// failure, and none at or past the end of the file that a read has met.
 class Service::Job {
   public:
     Job(Store& store, const RequestHead& head, std::span<std::byte> data, ReplyHead& reply)
