@@ -105,8 +105,8 @@ class Home {
     ~Home() {
         if (retained_) calls_.release(device_);
     }
-    /// Runs `body` in the context, whatever context the thread has. Returns the driver's code if
-    /// the context can't be entered.
+    /// Runs `body` in the context, whatever context the thread has, and returns its code. If the
+    /// context can't be entered, returns the driver's code for that.
     template <class Body>
     Code within(const Body& body) const {
         if (const Code code = calls_.push(context_); code != kSuccess) return code;

@@ -64,8 +64,8 @@ class Gathering {
     Gathering(DeviceQueue& queue, const std::byte* base, std::span<std::byte> window)
         : queue_(queue), base_(base), window_(window) {}
 
-    /// Copies the data of the next run or stretch to the start of `out`, or starts to, and removes
-    /// this part from `out`.
+    /// Copies the data of the next run or stretch to the start of `out`, or starts the copy, and
+    /// removes that part from `out`.
     Error take(Cursor& memory, std::span<std::byte>& out) {
         Cursor ahead = memory;
         const StridedRun run = ahead.next(std::ssize(out));

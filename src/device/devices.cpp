@@ -80,8 +80,8 @@ class Search {
     }
 
   private:
-    /// Asks the drivers once per 64 KiB, because device memory and host memory don't share such a
-    /// block.
+    /// Asks the drivers for the owner. Returns null, without asking again, for the same 64 KiB
+    /// block as in the last call, because device memory and host memory don't share such a block.
     [[nodiscard]] DeviceDriver* owner_near(Offset offset) {
         constexpr std::uintptr_t kNear = 64 << 10;
         const auto near = reinterpret_cast<std::uintptr_t>(place_in(base_, offset)) / kNear;

@@ -15,7 +15,7 @@ constexpr Code kSuccess = 0;
 constexpr int kAnyToAny = 4;       ///< hipMemcpyDefault
 constexpr unsigned kPortable = 1;  ///< hipHostRegisterPortable
 
-/// Has the layout of hipPointerAttribute_t.
+/// What the runtime knows about an address, in the layout of hipPointerAttribute_t.
 struct Attributes {
     int type = 0;
     int device = 0;
