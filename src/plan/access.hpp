@@ -114,8 +114,8 @@ struct Parts {
 [[nodiscard]] Parts common_parts(AllSummaries summaries);
 
 /// Returns a fingerprint of the summaries. It stays the same if all hulls move by the same distance
-/// in the file, and ignores coverage, which changes with such a move. Other summaries have equal
-/// fingerprints with probability 2^-64.
+/// in the file, and ignores coverage, which changes with such a move. Summaries that differ in
+/// anything else have equal fingerprints with probability 2^-64.
 [[nodiscard]] std::uint64_t fingerprint(AllSummaries summaries);
 
 }  // namespace oratorio

@@ -27,9 +27,9 @@ double mean_piece(const Plan& plan) {
            static_cast<double>(std::max<std::int64_t>(1, plan.all.pieces));
 }
 
-/// Finds the cheapest candidate that is clearly cheaper than the plan's method: with `free` among
-/// those that `auto` may choose, else among those whose reason begins with `reason`. Returns null
-/// if there is none.
+/// Returns the cheapest candidate that is clearly cheaper than the plan's method, or null if there
+/// is none. Considers candidates that `auto` may choose if `free` is true, otherwise those with a
+/// reason that begins with `reason`.
 const Candidate* cheaper(const Plan& plan, bool free, std::string_view reason) {
     const Candidate* least = nullptr;
     for (const Candidate& one : plan.candidates) {

@@ -26,14 +26,14 @@ class AggregatorList {
     /// Returns the number of all aggregators, known or not.
     [[nodiscard]] std::size_t size() const { return size_; }
     [[nodiscard]] bool empty() const { return size_ == 0; }
-    /// Returns the owner of domain `index`, -1 if it isn't known. Takes O(log known) time.
+    /// Returns the owner of domain `index`, -1 if the owner isn't known. Takes O(log known) time.
     [[nodiscard]] Rank operator[](std::size_t index) const {
         if (whole()) return ranks_[index];
         const auto found = std::ranges::lower_bound(indices_, static_cast<std::int32_t>(index));
         const bool known = found != indices_.end() && *found == static_cast<std::int32_t>(index);
         return known ? ranks_[static_cast<std::size_t>(found - indices_.begin())] : -1;
     }
-    /// Returns the domain that a rank owns, -1 if it isn't known.
+    /// Returns the domain that `rank` owns, -1 if `rank` isn't a known aggregator.
     [[nodiscard]] int index_of(Rank rank) const {
         const auto found = std::ranges::find(ranks_, rank);
         if (found == ranks_.end()) return -1;

@@ -15,8 +15,8 @@
 
 namespace oratorio {
 
-/// The number of aggregators on a node, unless hints say otherwise: two keep both directions of a
-/// node's memory busy, and more only divide the file more finely.
+/// The default number of aggregators on a node for methods with messages: two keep both directions
+/// of a node's memory busy. `auto` uses more for accesses with much data (plan.cpp).
 inline constexpr int kAggregatorsPerNode = 2;
 /// The number per node that makes every rank an aggregator, however little data each then has.
 inline constexpr int kEveryRank = INT_MAX;
@@ -37,24 +37,25 @@ using AbleRanks = std::function<bool(Rank rank)>;
 /// outlive the test.
 [[nodiscard]] AbleRanks able_ranks(AllSummaries summaries);
 
-/// Chooses aggregators among the `able` ranks: at most `cb_nodes` if that is set, else at most one
-/// per MiB of the hull (not for kEveryRank or a config list). Aggregators are spread evenly over
-/// the ranks of a node. The nodes take turns, in rank order, so that the first k aggregators are on
-/// as many nodes as possible. If nodes are on several switches and not all nodes of the last turn
-/// are needed, that turn has as many of each switch's nodes in proportion. Returns no ranks only if
-/// none is able. Pure. Takes O(ranks) time, and memory for the result, for a rank per node with
-/// several switches, and for a number per node with unable ranks or a config list. If a hint names
-/// the aggregators, they are those of its ranks that exist and are able, in its order; at most
-/// cb_nodes.
+/// Chooses aggregators among the `able` ranks: at most `cb_nodes` if that is set, and at most as
+/// many on each host as a config list allows. Without both hints, chooses at most `per_node` on
+/// each node, and (except for kEveryRank) at most one per MiB of the hull. Aggregators are spread
+/// evenly over the ranks of a node. The nodes take turns, in rank order, so that the first k
+/// aggregators are on as many nodes as possible. If nodes are on several switches and not all nodes
+/// of the last turn are needed, that turn has as many of each switch's nodes in proportion. Returns
+/// no ranks only if none is able. Pure. Takes O(ranks) time, and memory for the result, for a rank
+/// per node with several switches, and for a number per node with unable ranks or a config list. If
+/// a hint lists ranks, chooses those that exist and are able, in the order of the hint, at most
+/// cb_nodes; or the first able rank if there are none.
 [[nodiscard]] std::vector<Rank> choose_aggregators(const Nodes& topology, const AbleRanks& able,
                                                    const PlanOptions& options, Bytes hull_bytes,
                                                    int per_node = kAggregatorsPerNode);
 
 /// Chooses aggregators for file domains that follow the stripes: one per storage target, or with
 /// fewer ranks or a smaller cb_nodes the largest possible divisor of the number of targets, so that
-/// all stripes of a target have the same aggregator. If that number is unknown, or a hint names the
-/// aggregators, chooses like choose_aggregators() but regardless of the hull, so that the owner of
-/// a stripe doesn't depend on the access. Pure.
+/// all stripes of a target have the same aggregator. If the number of targets is unknown, or a hint
+/// names the aggregators, chooses like choose_aggregators() but regardless of the hull, so that the
+/// owner of a stripe doesn't depend on the access. Pure.
 [[nodiscard]] std::vector<Rank> choose_target_aggregators(const Nodes& topology,
                                                           const AbleRanks& able,
                                                           const PlanOptions& options, int per_node);

@@ -17,8 +17,8 @@ inline constexpr std::size_t kAlternatives = 3;
 [[nodiscard]] std::string explain_briefly(const Plan& plan);
 
 /// Returns the candidates that the method of the plan competes with: those with the lowest
-/// estimates, then those that do not apply; at most kAlternatives. Of several whose estimates
-/// differ by at most 1 %, the plan's method included, only the first is returned.
+/// estimates, then those that do not apply; at most kAlternatives. Leaves out each candidate with
+/// an estimate within 1 % of that of the plan's method or of a candidate returned before it.
 [[nodiscard]] std::vector<Candidate> alternatives(const Plan& plan);
 
 /// Returns one sentence, without a full stop, about what would make an access like this one faster,

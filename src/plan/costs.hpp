@@ -22,9 +22,9 @@ struct Costs {
 /// Returns the constants for nodes that share one machine, where data between nodes doesn't use a
 /// network.
 [[nodiscard]] Costs on_one_machine(Costs costs);
-/// Parses lines "name value"; # begins a comment. Names that are not given keep their value in
-/// `costs`. Ignores malformed lines, unknown names, values below zero, and zero where the built-in
-/// constant isn't zero, and reports them in `warnings`.
+/// Returns `costs` with the constants that `text` sets, in lines "name value"; # begins a comment.
+/// Ignores malformed lines, unknown names, values below 0 or above 1e12, and zero where the
+/// built-in constant isn't zero, and adds a warning for each ignored line.
 [[nodiscard]] Costs parse_costs(std::string_view text, Costs costs,
                                 std::vector<std::string>& warnings);
 /// Returns the lines that parse_costs reads, with the meaning of each.

@@ -38,7 +38,8 @@ class FileDomains {
     FileDomains() = default;
     /// Makes one block per aggregator, cut at multiples of `alignment` (>= 1).
     static FileDomains even(Extent hull, int aggregators, Bytes alignment);
-    /// Makes blocks of `block` bytes, counted from file offset 0 and dealt round robin.
+    /// Makes blocks of `block` bytes, cut at multiples of `block` and dealt round robin. The block
+    /// in which the hull begins belongs to aggregator 0.
     static FileDomains cyclic(Extent hull, int aggregators, Bytes block);
     /// Makes blocks of `stripe` bytes, counted from file offset 0: block i belongs to aggregator i
     /// modulo `aggregators`, wherever the hull begins.
@@ -51,7 +52,7 @@ class FileDomains {
                               std::int64_t parts);
     /// Returns the same domains, shifted by `by` bytes.
     [[nodiscard]] FileDomains moved(Offset by) const;
-    /// Returns true if domains that are moved by `by` bytes still follow the stripes, or never did.
+    /// Returns false if the domains follow stripes, but moved(by) would not.
     [[nodiscard]] bool can_move(Offset by) const;
 
     [[nodiscard]] int aggregators() const { return aggregators_; }
@@ -63,7 +64,8 @@ class FileDomains {
     [[nodiscard]] int owner(Offset at) const;
     /// Returns true if the aggregator owns bytes of `range`. Takes constant time.
     [[nodiscard]] bool touches(int aggregator, Extent range) const;
-    /// Returns the number of rounds that the busiest aggregator needs with `buffer` bytes.
+    /// Returns a number of rounds that is enough for every aggregator with a buffer of `buffer`
+    /// bytes. Some of these rounds may be empty.
     [[nodiscard]] std::int64_t rounds(Bytes buffer) const;
     [[nodiscard]] Region region(int aggregator, std::int64_t round, Bytes buffer) const;
 

@@ -204,7 +204,7 @@ void add_exchange(std::vector<PlanFact>& facts, const Plan& plan) {
                                      " in flight per rank and direction"});
 }
 
-/// Adds the terms of the closed form for a method whose ranks send messages.
+/// Adds the terms of the closed form, if the method sends messages.
 void add_estimate(std::vector<PlanFact>& facts, const Plan& plan) {
     constexpr double kNano = 1e-9;
     if (!plan.method->exchange_part().sends_messages) return;

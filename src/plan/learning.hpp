@@ -23,8 +23,9 @@ struct ArmTimes {
     std::size_t unsaved = 0;      ///< how many of the latest times aren't saved yet
 
     [[nodiscard]] bool measured() const { return !seconds.empty(); }
-    /// Returns the median of the latest times; of two times the shorter one, because the first
-    /// access often pays for memory that later ones use again. REQUIRES: measured().
+    /// Returns the median of the latest five times; of an even number, the lower of the middle two,
+    /// because the first access often pays for memory that later accesses reuse. REQUIRES:
+    /// measured().
     [[nodiscard]] double median() const;
 };
 
@@ -63,10 +64,10 @@ class LearnedTimes {
     /// 5 % of all time so far (of 15 accesses at first), and keeps the fastest; of arms that differ
     /// by less than the noise, the one in which ranks wait less. REQUIRES: `arms` isn't empty.
     [[nodiscard]] Trial trial(const AccessKind& kind, std::vector<ArmEstimate> arms) const;
-    /// Returns true if the next access with the arms of this trial should use another one.
+    /// Returns true if the next access with the arms of this trial should use another arm.
     [[nodiscard]] bool wants_other(const Trial& trial) const;
-    /// Records the time of the slowest rank in an access. Forgets old times of all arms if the
-    /// arm in use has become faster or slower for good.
+    /// Records the time of the slowest rank in an access. If the latest times of the arm in use are
+    /// all far from its earlier ones, forgets its earlier times and all times of the other arms.
     void record(const Trial& trial, double seconds);
 
     /// Adds the unsaved times of `other`, as if they had been recorded here.

@@ -87,7 +87,7 @@ class PartBytes {
     std::vector<double> steps_;  ///< change of the bytes from one part to the next
 };
 
-/// The switch whose ranks have most of the data of a part.
+/// The switch with most of the data of a part.
 struct PartOwner {
     std::size_t part = 0;
     int network_switch = 0;
@@ -118,7 +118,8 @@ std::vector<PartOwner> owners_of(AllSummaries summaries, const Nodes& nodes, Ext
 }
 
 /// Returns the aggregators in the order of the parts that they will own. Each part goes to the next
-/// aggregator of its owner. Parts whose owners have no more aggregators share those that are left.
+/// aggregator of its owner. Parts of owners with no more aggregators get the aggregators that are
+/// left over.
 /// REQUIRES: `aggregators` is in rank order.
 std::vector<Rank> dealt_to(const std::vector<PartOwner>& owners, const Nodes& nodes,
                            const std::vector<Rank>& aggregators) {

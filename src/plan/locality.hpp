@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Locality: how much of an access's data need not leave the rank, the node or the switch that has
-// it, if file domains are cut evenly. The cost model uses it, and the choice of which aggregator
-// owns which domain.
+// it, if file domains are cut evenly. Used by the cost model, and to choose which aggregator owns
+// which domain.
 #pragma once
 
 #include <vector>
@@ -25,11 +25,12 @@ struct Locality {
                                    const std::vector<Rank>& aggregators);
 
 /// Puts the aggregators in the order of the even parts of `hull` that they will own: in rank order,
-/// because consecutive ranks often have consecutive data. With several switches, each part goes
-/// instead to an aggregator on the switch whose ranks have most of its data, while that switch has
-/// aggregators left, unless more data would then leave its node than stay on its switch. Makes the
-/// assumptions of locality_of(), and samples ranks as it does. Pure. Takes O(switches *
-/// aggregators) time.
+/// because consecutive ranks often have consecutive data. With several switches, compares this with
+/// an order in which each part goes to an aggregator on the switch with most of the part's data,
+/// while that switch has aggregators left, and takes that order if it raises the sum of the shares
+/// Locality::node and Locality::on_switch by more than 0.01. Makes the assumptions of
+/// locality_of(), and samples ranks as that function does. Pure. Takes O(switches * aggregators)
+/// time.
 void put_near_data(std::vector<Rank>& aggregators, AllSummaries summaries, const Nodes& nodes,
                    Extent hull);
 

@@ -41,8 +41,8 @@ struct Method {
     ReadAheadKind read_ahead = ReadAheadKind::none;
     /// `auto` may choose the method for jobs of this many ranks and more; 0 = never.
     int auto_ranks = 0;
-    /// The form of the method in which agents combine the requests of all ranks: a row of the same
-    /// name, which takes its place in the accesses that it applies to. Null: there is none.
+    /// The variant of the method in which agents combine the requests of all ranks. It has the same
+    /// name, and replaces this row in every access to which it applies. Null: there is none.
     const Method* combined = nullptr;
 
     [[nodiscard]] const RequestPart& request_part() const { return part_of(request); }
@@ -51,8 +51,8 @@ struct Method {
     [[nodiscard]] const LayersPart& layers_part() const { return part_of(layers); }
     [[nodiscard]] const StoragePart& storage_part() const { return part_of(storage); }
     [[nodiscard]] const ReadAheadPart& read_ahead_part() const { return part_of(read_ahead); }
-    /// Returns the file domains that the hint selects, if the method sends messages and has no
-    /// agents, else its own.
+    /// Returns the method's file domains, or those that a hint selects in their place. The hint has
+    /// no effect on a method without messages or with agents.
     [[nodiscard]] const DomainsPart& domains_part(const PlanOptions& options) const;
     [[nodiscard]] bool aggregated() const { return exchange_part().aggregated; }
     [[nodiscard]] bool on_node() const { return exchange_part().on_node; }

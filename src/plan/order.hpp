@@ -18,8 +18,8 @@ class RoundOrder {
   public:
     /// Makes the order from the front of each domain to its end.
     RoundOrder() = default;
-    /// Makes an order from `parts`: for each aggregator the part of its first round, of its second
-    /// round, and so on; each part once.
+    /// Makes an order from `parts`, which lists for each aggregator in turn the parts that it
+    /// handles in its `rounds` rounds, each part once.
     RoundOrder(std::vector<std::int32_t> parts, std::int64_t rounds)
         : parts_(std::make_shared<const std::vector<std::int32_t>>(std::move(parts))),
           rounds_(rounds) {}

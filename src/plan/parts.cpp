@@ -65,7 +65,8 @@ std::string_view needs_agents(const PlanInputs& s) {
                : "there are no agents: no hint requested them when the file was opened";
 }
 
-/// Refuses agents as aggregators where each request is to be performed by itself.
+/// Refuses to combine requests at the agents if there are no agents, if a hint disables collective
+/// buffering, or if an agent's rank has no memory.
 std::string_view needs_combining_agents(const PlanInputs& s) {
     if (const std::string_view reason = needs_agents(s); !reason.empty()) return reason;
     if ((s.reads() ? s.options->cb_read : s.options->cb_write) == Toggle::disable)

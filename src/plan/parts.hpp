@@ -40,8 +40,8 @@ enum class DomainsKind {
     sliced,   ///< the data's parts (variables, say) each divided evenly, if they interleave in
               ///< memory; otherwise as `even`
     cyclic,   ///< blocks of oratorio_cyclic_block bytes in turn
-    chunks,   ///< parts as large as the collective buffer in turn; the domains are even if they all
-              ///< fit at once
+    chunks,   ///< blocks of one collective buffer's data, dealt to the aggregators in turn; same as
+              ///< `even` if each aggregator's share fits in one buffer
     stripes,  ///< stripes of the file system by their number in the file
     bound,    ///< the blocks that are bound to each agent of data shipping
     count,

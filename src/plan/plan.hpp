@@ -35,8 +35,8 @@ struct Trial;
 /// first.
 class RankRegions {
   public:
-    /// Makes the pairs of participant `i` of `graph` (its size() for none), from
-    /// first_aggregator(`rank`) on. REQUIRES: the plan owns the graph and outlives the object.
+    /// Makes the pairs of participant `i` of `graph`, from first_aggregator(`rank`) on; no pairs if
+    /// `i` is graph.size(). REQUIRES: the plan owns the graph and outlives the object.
     RankRegions(const Plan& plan, Rank rank, const Graph& graph, std::size_t i);
     [[nodiscard]] bool at_end() const;
     [[nodiscard]] std::int64_t round() const { return round_; }
@@ -196,8 +196,8 @@ struct Plan {
     [[nodiscard]] bool any_rank_loads() const { return loads == Loads::by_any_rank; }
     /// REQUIRES: the route is OwnCalls.
     [[nodiscard]] const OwnCalls& own_calls() const { return std::get<OwnCalls>(route); }
-    /// The next five return a member of `route`, or if its current alternative doesn't have that
-    /// member: one layer, by_hull, agreed, true, and 0 (no limit).
+    /// The next five functions return a member of `route`. For a route without that member, they
+    /// return one layer, by_hull, agreed, true, and 0 (no limit).
     [[nodiscard]] const Layers& layers() const;
     [[nodiscard]] Partners partners() const;
     [[nodiscard]] Ending ending() const;
@@ -216,7 +216,7 @@ struct Plan {
         return slot_bytes * slots * (keeps_holes() ? 2 : 1);
     }
     /// Returns true if the rounds should be ordered by the place on the device, which a rank finds
-    /// by asking the system.
+    /// by asking the system: if the method wants that order and kOrderedRoundsMost permits it.
     [[nodiscard]] bool asks_places() const;
     /// Returns true if ranks send messages through the host MPI between rounds.
     [[nodiscard]] bool sends_messages() const;
@@ -315,8 +315,8 @@ struct PlanFact {
 /// Describes the plan as text: method and reason, domains, aggregators, rounds, buffers, candidates
 /// with costs, and cheaper ones that are left out. Deterministic.
 [[nodiscard]] std::string explain(const Plan& plan);
-/// Returns a fingerprint, equal for plans that differ only in their place in the file and in what
-/// depends on it.
+/// Returns the text of explain() without the file range, estimates, learned times and candidates.
+/// Plans that differ only in their place in the file have equal fingerprints.
 [[nodiscard]] std::string fingerprint(const Plan& plan);
 
 }  // namespace oratorio
