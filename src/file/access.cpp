@@ -2,8 +2,8 @@
 // Turns a call into an access (begin): describe() checks the arguments, claim() moves the shared
 // file pointer, place() finds the place in the view. An access that is one contiguous piece may be
 // moved at once, without a plan; any other access becomes an Operation (enqueue). In a collective
-// call an error is recorded in the Access instead of returned early, because the other ranks count
-// on this rank.
+// call an error is recorded in the Access instead of returned early, because the other ranks wait
+// for this rank to take part.
 #include <cerrno>
 
 #include "file/access_explainer.hpp"
@@ -31,7 +31,8 @@ Error check_mode(const AccessMode& mode, const AccessCall& call) {
     return {};
 }
 
-/// Returns the number of etypes in `bytes` bytes, or why they can't be accessed.
+/// Returns the number of etypes in `bytes` bytes. Fails if the number isn't whole, or if the size
+/// of the data has overflowed (INT64_MAX).
 Result<Offset> etypes_of(Bytes bytes, const View& view) {
     if (bytes == INT64_MAX)
         return Error::make(ErrorKind::count,
@@ -43,7 +44,8 @@ Result<Offset> etypes_of(Bytes bytes, const View& view) {
     return bytes / view.etype_size;
 }
 
-/// Records why the access is refused, if it is, unless an earlier error is recorded already.
+/// Refuses the access if `error` is set. The first error that refuses an access is the one that is
+/// kept.
 void refuse(Access& access, const Error& error) {
     if (error.kind != ErrorKind::none && access.refused.kind == ErrorKind::none)
         access.refused = error;
@@ -68,7 +70,8 @@ void place(PlacedAccess& placed, const View& view, const Result<Offset>& start) 
 
 }  // namespace
 
-/// The state of a call that has begun: its access has a place, and its data may have been moved.
+/// The state of a call that has begun: its access has a place, and its data may already have been
+/// moved.
 struct File::Begun {
     bool waits = false;    ///< the caller waits for the outcome
     Nanoseconds time = 0;  ///< when the call began, if this rank explains accesses
@@ -114,9 +117,10 @@ PlacedAccess File::describe(AccessCall& call) const {
         .etypes = 0,
         .device = {},
         .looked_for_devices = false};
-    // An access with the shared file pointer or conversion, or a collective one of several ranks,
-    // looks for drivers here: its data may be moved before stage_late(), while ranks agree on
-    // places.
+    // Looks for device drivers here if stage_late() would come too late or leave the access alone:
+    // claim() may move data with the shared file pointer, and stage_late() skips accesses with
+    // conversion. A collective access of several ranks is never moved at once, so it needs the look
+    // anyway.
     state_->staging.stage(call, placed,
                           call.at == Positioning::shared || call.conversion ||
                               (call.collective && state.transport.topology().size > 1));
@@ -144,9 +148,10 @@ PlacedAccess File::describe(AccessCall& call) const {
     return placed;
 }
 
-/// Returns true if the access only moves a few pieces of memory, in a way that this rank may
-/// choose: no data to convert, no device memory, no atomic mode, no method by hint, no independent
-/// access queued before it. If the caller doesn't wait, the access must also be small.
+/// Returns true if this rank may move the data of the access without a plan, provided that it is
+/// one piece of the file: there is data, in few pieces of memory; none of it needs conversion or is
+/// on a device; and there is no atomic mode, no method named by a hint, and no independent access
+/// in the queue. If the caller doesn't wait, the access must also be small.
 bool File::is_plain(const AccessCall& call, const Begun& begun) const {
     const PlacedAccess& placed = begun.placed;
     const Access& access = placed.access;
@@ -156,7 +161,7 @@ bool File::is_plain(const AccessCall& call, const Begun& begun) const {
            state_->hints->plan.method == nullptr && state_->queues.independent.empty();
 }
 
-/// Returns true if the call adds a record to those that are gathered (write-behind).
+/// Returns true if write-behind gathers the data of the call as a record.
 bool File::gathers(const AccessCall& call, const Begun& begun) const {
     return state_->records.on() && call.at == Positioning::shared && !call.collective &&
            begun.waits && call.direction == Direction::write && is_plain(call, begun) &&
@@ -164,8 +169,8 @@ bool File::gathers(const AccessCall& call, const Begun& begun) const {
 }
 
 /// Returns where the access begins, in etypes, and advances the shared file pointer if the call
-/// uses it. A small write with the shared file pointer may be gathered or written at the same time.
-/// Collective for an ordered access (all ranks with the shared file pointer).
+/// uses it. May gather or write the data of a small write with the shared file pointer in the same
+/// step. Collective if the call is collective and uses the shared file pointer (an ordered access).
 Result<Offset> File::claim(const AccessCall& call, Begun& begun) {
     State& state = *state_;
     if (call.at == Positioning::explicit_offset) return call.offset;
@@ -206,11 +211,10 @@ Result<Offset> File::claim_ordered(const AccessCall& call, Begun& begun) {
     return claimed->start;
 }
 
-/// Decides how to do an access that hasn't been moved yet. Returns its offset in the file if this
-/// rank moves it at once, alone and without a plan; nothing if it becomes an operation, which makes
-/// a plan when its turn comes. (A program that only appends small records with the shared file
-/// pointer needs no plan at all.) A collective access is moved at once only if it is small and the
-/// file has one rank; a larger one gets a plan even there.
+/// Returns the offset in the file of an access that this rank can move at once, without a plan.
+/// Returns nothing if the access must become an operation, which is planned when its turn in the
+/// queue comes. A collective access is moved at once only if it is small, the file has one rank,
+/// and no collective access is queued.
 std::optional<Offset> File::place_at_once(const AccessCall& call, const Begun& begun) const {
     const Access& access = begun.placed.access;
     if (call.collective) {
@@ -233,9 +237,9 @@ void File::move_at_once(const AccessCall& call, Offset offset, Begun& begun) {
         explainer(call, begun).moved_at_once(access.direction, call.collective, begun.outcome);
 }
 
-/// Begins a call in these steps: describe it; complete what it must not overtake; claim its place;
-/// find the place in the file; move the data if that can be done at once. REQUIRES: `outcome` is
-/// default-constructed, and outlives the result.
+/// Begins a call: describes its access, writes gathered records that the access must not overtake,
+/// claims its place, finds that place in the file, and moves the data if that can be done at once.
+/// REQUIRES: `outcome` is default-constructed, and outlives the result.
 File::Begun File::begin(AccessCall& call, bool waits, Outcome& outcome) {
     State& state = *state_;
     if (call.collective && call.direction == Direction::write)
@@ -259,7 +263,7 @@ File::Begun File::begin(AccessCall& call, bool waits, Outcome& outcome) {
     return begun;
 }
 
-/// Moves the access into an operation, and queues the operation unless it is done.
+/// Moves the access into an operation, and queues the operation unless it is done already.
 OperationPtr File::enqueue(const AccessCall& call, Begun& begun) {
     State& state = *state_;
     PlacedAccess& placed = begun.placed;

@@ -7,7 +7,8 @@
 
 namespace oratorio {
 
-/// Returns the explanation of a plan; only its fingerprint if it was explained before.
+/// Returns the explanation of a plan, with only the fingerprint if an access with that fingerprint
+/// was explained before.
 Explanation AccessExplainer::explanation_of(const Plan& plan) const {
     const std::string& representation = view_.representation;
     const bool converts = representation != "native" && representation != "internal";

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// AccessExplainer: explains one access after its end, if the user asked for that: how it was done,
-// why, and how fast. It observes the plans of the access, and passes them to the trace. Private to
-// src/file.
+// AccessExplainer: explains one access, if the user asked for explanations: how it was done, why,
+// and how fast. It observes the access, and passes its plans to the trace. Private to src/file.
 #pragma once
 
 #include <string>

@@ -39,8 +39,8 @@ AgentFacts facts_of(const Hints& hints, const Nodes& nodes, Bytes file_system_bl
     return facts;
 }
 
-/// Collective. Returns the addresses of all agents in order. `mine` is the address of this rank's
-/// agent, which has the number `index`; null if this rank isn't an agent.
+/// Collective. Returns the addresses of all agents, in the order of their numbers. `mine` is the
+/// address of this rank's agent, which has the number `index`; null if this rank isn't an agent.
 Result<std::vector<ServiceAddress>> tell_places(Transport& transport, std::size_t agents,
                                                 const ServiceAddress* mine, std::size_t index) {
     using Words = std::array<std::uint64_t, sizeof(ServiceAddress) / sizeof(std::uint64_t)>;
@@ -71,8 +71,9 @@ bool has_agent(const Topology& topology, const AgentFacts& facts) {
 
 }  // namespace
 
-/// Collective. Maps memory for requests, shared by the ranks of each node with an agent. Ranks of a
-/// node without an agent send their requests as messages.
+/// Collective. Maps memory for requests on each node with an agent, shared by the ranks of the
+/// node. The other nodes' ranks send their requests as messages, and so do all ranks if the memory
+/// can't be mapped.
 Result<void> FileAgents::share_memory() {
     const Topology& topology = transport_.topology();
     const Bytes each = request_memory(*facts_);

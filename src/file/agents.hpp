@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// FileAgents: the agents of an open file (data shipping). All ranks start them together when the
-// file is opened, if hints ask for a method with data shipping, and end them when it is closed.
-// Private to src/file.
+// FileAgents: the agents of an open file (data shipping). If hints ask for a method with data
+// shipping, all ranks together start the agents at open and end them at close. Private to src/file.
 #pragma once
 
 #include <memory>
@@ -21,18 +20,19 @@ class FileAgents {
     FileAgents(Transport& transport, const OpenedFile& file, UserMessages& messages)
         : transport_(transport), file_(file), messages_(messages) {}
 
-    /// Collective, at open. Starts the agents that hints ask for, if any. `denied` says that the
-    /// file system's locks would deny the agents' accesses. A failure causes a warning, not an
-    /// error. `store` outlives the agents.
+    /// Collective, at open. Starts the agents that hints ask for, if any. `denied`: the file
+    /// system's locks would deny the agents' accesses, so no agent starts. If the agents can't be
+    /// started, the user gets a warning, and accesses use other methods. `store` outlives the
+    /// agents.
     Result<void> start(const OpenCall& call, const Agreed<Hints>& hints, Store& store, bool denied);
-    /// Collective. Ends the agents. Returns an error of this rank or of the transport. REQUIRES: no
-    /// access is under way.
+    /// Collective. Ends the agents. Returns an error of this rank's agent or of the transport.
+    /// REQUIRES: no access is under way.
     Result<void> end();
 
     /// Returns the connection to the agents; null if there are none.
     [[nodiscard]] Agents* get() const { return agents_.get(); }
     [[nodiscard]] const Agreed<AgentFacts>& facts() const { return facts_; }
-    /// Returns true if another node's system may hold data that this rank has shipped there.
+    /// Returns true if an agent on another node may have written data of this rank.
     [[nodiscard]] bool ship_elsewhere() const {
         return agents_ != nullptr && !transport_.topology().one_node();
     }

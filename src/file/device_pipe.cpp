@@ -53,7 +53,8 @@ bool DevicePipe::goes_on() const {
     return collective_ ? all_go_on_ : !ended_ && bytes_left() > 0;
 }
 
-/// Starts to copy the next piece of a write, while the piece before it is written.
+/// Starts to copy the next piece of a write to host memory. The copy runs while the piece before it
+/// is written to the file.
 void DevicePipe::copy_ahead() {
     const Bytes bytes = piece_of(total_ - copied_);
     if (ended_ || bytes == 0) return;
@@ -80,7 +81,7 @@ void DevicePipe::begin_piece() {
 void DevicePipe::end_piece() {
     const Outcome piece = run_->outcome();
     all_go_on_ = run_->goes_on();
-    if (run_->ends_late()) collective_ = false;  // the other ranks don't wait for this one
+    if (run_->ends_late()) collective_ = false;  // this access ends without waiting for other ranks
     run_.reset();
     note(piece.error);
     if (writes()) {

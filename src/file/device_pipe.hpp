@@ -23,8 +23,8 @@ class OperationObserver : public PlanObserver {
     virtual void ended(const Outcome& outcome) = 0;
 };
 
-/// The inputs of an operation: those of each of its runs, where its record is kept, and what
-/// observes it. Everything referenced outlives the operation.
+/// The inputs of an operation: the inputs of its runs, its record in the trace, and its observer.
+/// Everything referenced outlives the operation.
 struct OperationContext {
     const FileContext& file;
     std::shared_ptr<const Agreed<PlanConfig>> config;
@@ -40,7 +40,8 @@ struct OperationContext {
 
 class DevicePipe {
   public:
-    /// `access.memory` is one run with the length of the data; `memory` is where the data lies.
+    /// `access.memory` is one run with the length of the data; `memory` is the program's memory, on
+    /// a device.
     DevicePipe(const OperationContext& context, Access access, DeviceMemory memory,
                bool collective);
     ~DevicePipe();
@@ -52,8 +53,8 @@ class DevicePipe {
     [[nodiscard]] std::optional<WaitHint> waits_for() const;
     /// Returns true if the piece under way sends messages between its steps (Run::sends_messages).
     [[nodiscard]] bool sends_messages() const { return run_ && run_->sends_messages(); }
-    /// Returns the outcome; valid when done. A read counts the bytes that have arrived in the
-    /// device's memory.
+    /// Returns the outcome, which is valid once the access is done. A read counts the bytes that
+    /// have arrived in the device's memory.
     [[nodiscard]] const Outcome& outcome() const { return outcome_; }
 
   private:
@@ -73,14 +74,14 @@ class DevicePipe {
     bool collective_;
     Cursor cursor_;  ///< position of the copies in the device's memory
     Bytes total_;
-    Bytes copied_ = 0;   ///< data bytes that copies were started for
+    Bytes copied_ = 0;   ///< data bytes of the copies that were started
     Bytes started_ = 0;  ///< data bytes of the pieces that have begun
     int which_ = 0;      ///< bounce buffer of the next piece
     std::unique_ptr<DeviceQueue> queue_;
     StagingBlocks::Lease block_;
     std::unique_ptr<Run> run_;
-    bool ended_ = false;     ///< this rank has no more data to move: after an error, or at the end
-                             ///< of the file
+    bool ended_ = false;     ///< this rank moves no more data, because of an error or the end of
+                             ///< the file
     bool all_go_on_ = true;  ///< collective: some rank still has a piece
     Outcome outcome_;
 };

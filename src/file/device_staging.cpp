@@ -19,7 +19,8 @@ bool DeviceStaging::stage_late(AccessCall& call, PlacedAccess& placed) {
     return devices_->any() && stage_if_of_device(call, placed);
 }
 
-/// Returns false, and does nothing, if none of the memory is a device's.
+/// Stages the access if any of its memory is a device's, and returns true. Otherwise, or if the
+/// access is refused, does nothing and returns false.
 bool DeviceStaging::stage_if_of_device(AccessCall& call, PlacedAccess& placed) {
     Access& access = placed.access;
     if (access.refused.kind != ErrorKind::none) return false;

@@ -17,14 +17,14 @@ class DeviceStaging {
                   UserMessages& messages)
         : devices_(devices), file_(file), hints_(hints), messages_(messages) {}
 
-    /// Stages an access whose memory is a device's. `looks_now`: first looks for drivers that were
-    /// loaded since the last look, because stage_late() would come too late for this access.
+    /// Stages the access if its memory is a device's. `looks_now`: first looks for drivers that
+    /// were loaded since the last look, because stage_late() would come too late for this access.
     void stage(AccessCall& call, PlacedAccess& placed, bool looks_now);
-    /// Looks for device drivers if stage() did not, and stages the access if its memory is a
-    /// device's. Returns true if it staged the access, which must then still be moved. Called for
-    /// data that Oratorio is about to copy, which must not touch device memory, and for data that
-    /// the system refused because it can't reach the memory. A driver may have been loaded since
-    /// the last look.
+    /// Looks for device drivers, because one may have been loaded since the last look, and stages
+    /// the access if its memory is a device's. Does nothing if stage() has looked for drivers or
+    /// staged the access, or if the access has a conversion. Returns true if it staged the access,
+    /// which must then still be moved. Called before Oratorio copies data itself, and after the
+    /// system could not reach the memory (EFAULT).
     [[nodiscard]] bool stage_late(AccessCall& call, PlacedAccess& placed);
 
   private:

@@ -22,7 +22,7 @@ struct Explanation {
     std::string fingerprint{};  ///< equal for accesses that are done the same way
     std::string full{};         ///< text with everything, heading included
     std::string brief{};        ///< text without a heading
-    std::string advice{};       ///< what would make it faster; "" if unknown
+    std::string advice{};       ///< what would make the access faster; "" if unknown
     JsonMembers members{};      ///< the result of plan_members() or unplanned_members()
 };
 
@@ -56,7 +56,8 @@ struct Explanation {
 /// Returns the members for a file with too few storage targets.
 [[nodiscard]] JsonMembers striping_members(std::string_view path, const StripingAdvice& advice);
 
-/// Returns the members that say how many accesses to how many files Oratorio saw.
+/// Returns the members of the last line: Oratorio's version, and how many accesses to how many
+/// files it saw.
 [[nodiscard]] JsonMembers end_members(std::string_view version, std::uint64_t accesses,
                                       std::uint64_t files);
 

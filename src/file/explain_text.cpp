@@ -23,7 +23,7 @@ std::string rate_in_brackets(Bytes bytes, double seconds, const char* bound = ""
     return std::string(" (") + bound + rate_text(static_cast<double>(bytes), seconds) + ")";
 }
 
-/// Returns the time of accesses and its parts; "" if times were not measured.
+/// Returns the row about the time of blocking accesses and its parts; "" if no time was measured.
 std::string time_row(const Stats& sums) {
     if (sums.access_time == 0) return "";
     return "  time         " + seconds_of(sums.access_time) +

@@ -16,8 +16,8 @@ struct ExplainedEnd {
     bool collective = false;
     Bytes bytes = 0;         ///< data bytes of all ranks that take part
     int ranks = 0;           ///< ranks with data
-    double seconds = 0;      ///< time from the call of rank 0 to its end
-    bool started = false;    ///< nonblocking or split: the program works until the access ends
+    double seconds = 0;      ///< time from rank 0's call to the end of the access
+    bool started = false;    ///< nonblocking or split: the program ran on during the access
     bool cut_short = false;  ///< rank 0 got less than it asked for
     Error error{};
 

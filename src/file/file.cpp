@@ -117,8 +117,9 @@ Result<void> File::close_together() {
         error = written.error();
     if (auto ended = state_->agents.end(); !ended && error.kind == ErrorKind::none)
         error = ended.error();
-    // A lock shows other handles that this handle may write. A node's first rank holds the lock for
-    // its node, so no rank closes the file before all ranks have finished writing.
+    // The first rank of each node holds the lock that shows other handles that this one may write
+    // (kPresence), for all ranks of its node. So no rank closes the file before all ranks have
+    // finished writing.
     if (state_->opened.found->shown_for_others) {
         if (auto met = agree_on_error(ranks, {}); !met) error = met.error();
     }
@@ -202,9 +203,9 @@ Result<void> File::set_hints(const HintMap& info) {
     return state_->take_info(info);
 }
 
-/// Returns true if this rank sets the file's size as rank 0 does: it is the first rank of a node
-/// whose client would keep the old size (MooseFS, SMB). These ranks set the same size, in any
-/// order.
+/// Returns true if this rank must set the file's size too, although it may not be rank 0: some
+/// node's client keeps the old size until that node sets the size itself (MooseFS, SMB), and this
+/// is the first rank of its node. All these ranks set the same size, so their order doesn't matter.
 bool File::State::resizes_for_node() const {
     const Topology& topology = transport.topology();
     return opened.found->keeps_old_size && first_beside(topology, topology.rank) == topology.rank;
@@ -254,11 +255,11 @@ Result<Bytes> File::size() {
     return state_->store->size();
 }
 
-/// Returns true if a sync ends in an agreement of all ranks. That is necessary if a rank's own
-/// flush doesn't reach all its data, or if only some ranks see a failure: ranks of other nodes (any
-/// other rank with lazy open) wrote data for this rank in a collective write, data was shipped to
-/// other nodes, records are gathered, or a sparse write was made. The hint romio_synchronized_flush
-/// also asks for it. Equal on all ranks.
+/// Returns true if a sync must end in an agreement of all ranks: a rank's own flush may not reach
+/// all of its data, or only some ranks may know of a failure. That is so after a collective write
+/// by ranks of several nodes (with lazy open, after any collective write), if data is shipped to
+/// other nodes, if records are gathered, and after a sparse write; also if the hint
+/// romio_synchronized_flush is set. Equal on all ranks.
 bool File::State::flushes_together() const {
     const bool by_others =
         unsynced.any_together() && (!transport.topology().one_node() || opened.found->deferred);
@@ -275,8 +276,8 @@ Result<void> File::sync() {
     } else {
         settle();
     }
-    // All ranks meet before the first one flushes if the hint romio_synchronized_flush asks for it,
-    // or if ranks ship data to other nodes, where a flush must come after the data.
+    // The hint romio_synchronized_flush makes all ranks meet before the first one flushes. They
+    // also meet if ranks ship data to other nodes, because a flush there must come after the data.
     if (state_->hints->synchronized_flush || state_->agents.ship_elsewhere()) {
         if (auto met = agree_on_error(ranks, {}); !met) return met.error();
     }

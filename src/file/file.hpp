@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// File: one open file of a communicator. It has the view, the position and the hints, and turns a
-// call into a Run. It calls no MPI: it reaches other ranks through the Transport. Functions marked
-// collective must be called by all ranks in the same order, and return the same error kind on all
-// ranks.
+// File: one open file of a communicator. It holds the view, the file pointer and the hints, and
+// turns each access call into an Operation or, for a small access, into one storage call. It calls
+// no MPI: it reaches other ranks through the Transport. Functions marked collective must be called
+// by all ranks in the same order, and return the same error kind on all ranks.
 //
 // REQUIRES: the caller (bind/) holds the file's lock; a File is not thread-safe.
 #pragma once
@@ -24,7 +24,7 @@
 
 namespace oratorio {
 
-/// The MPI_MODE_* flags as a value (MPI-4.1, 14.2.1).
+/// An access mode: one member for each MPI_MODE_* flag (MPI-4.1, 14.2.1).
 struct AccessMode {
     bool read_only = false;
     bool write_only = false;
@@ -40,14 +40,14 @@ struct AccessMode {
     [[nodiscard]] bool writable() const { return write_only || read_write; }
 };
 
-/// Where in the file an access begins (MPI-4.1, 14.4.1): at an offset given with the call, at the
-/// file pointer of this rank, or at the one that all ranks share.
+/// Where in the file an access begins (MPI-4.1, 14.4.1): at an offset passed with the call, at this
+/// rank's individual file pointer, or at the shared file pointer.
 enum class Positioning { explicit_offset, individual, shared };
 
 /// One data access call.
 struct AccessCall {
     Direction direction = Direction::read;
-    bool collective = false;  ///< an access with the shared file pointer is then ordered by rank
+    bool collective = false;  ///< with the shared file pointer: an ordered access
     Positioning at = Positioning::individual;
     Offset offset = 0;  ///< an explicit offset, in etypes relative to the view
     std::byte* buffer = nullptr;
@@ -63,9 +63,10 @@ enum class Mover { program, helper };
 
 /// The state of a file's operations.
 struct Progress {
-    bool pending = false;          ///< there are operations that this mover may step
+    bool pending = false;          ///< there were operations that this mover may step
     bool any = false;              ///< there are operations under way
-    std::optional<WaitHint> rest;  ///< what to wait for; empty: more can be done at once
+    std::optional<WaitHint> rest;  ///< what to wait for; empty: the next step can be made at once,
+                                   ///< or nothing is under way
 };
 
 enum class Whence { set, current, end, unknown };
@@ -74,7 +75,8 @@ enum class Whence { set, current, end, unknown };
 /// a file).
 using Narrator = std::function<void(const std::string&)>;
 
-/// Where to write what the accesses and calls did, when the file is closed (ORATORIO_TRACE).
+/// The trace that is written at close (ORATORIO_TRACE): its path, and how it names this rank and
+/// file.
 struct TraceCall {
     /// "": no trace. There is a trace only if all ranks have a path; it goes to rank 0's path.
     std::string path;
@@ -96,21 +98,22 @@ struct OpenCall {
     HintSources sources;
     Error refused;  ///< an argument error found by the caller on this rank
     bool explain = false;
-    bool explain_all = false;  ///< everything about an access, not only the short explanation
+    bool explain_all = false;  ///< with `explain`: the full explanation of each access, not the
+                               ///< short one; ignored if `record` is set
     bool summary = false;      ///< print a summary at close, if all ranks have this or `explain`
-    Narrator narrate;          ///< may be empty
+    Narrator narrate;          ///< receives explanations and warnings as text; may be empty
     /// Receives JSON lines (file/explain_lines.hpp) in place of `narrate`; may be empty.
     Narrator record;
     TraceCall trace;
     Devices* devices = nullptr;  ///< drivers of the process; null: all memory is host memory
-    /// Shared by the process's files; null: each file has its own.
+    /// The agent hosts that the process's files share; null: each file has its own.
     AgentHosts* agent_hosts = nullptr;
     /// Returns the costs measured for a kind of file system, as text; "" if there are none.
     std::function<std::string(std::string_view file_system)> read_costs;
-    /// Times collective accesses, so that `auto` learns; null: `auto` doesn't learn. Equal on all
-    /// ranks.
+    /// The clock by which collective accesses are timed so that `auto` learns. Null, on all ranks
+    /// or on none: `auto` doesn't learn.
     Tuning::Clock clock = nullptr;
-    /// Keeps the times for later jobs; null: nothing is kept. Used on rank 0 only.
+    /// Keeps learned times for later jobs; null: they aren't kept. Used on rank 0 only.
     LearnedFile* learned_file = nullptr;
     /// What the process knows about locks between nodes; null: file-system locks are trusted.
     JobLocks* locks = nullptr;
@@ -123,7 +126,7 @@ struct OpenCall {
     bool inline_agents = false;
 };
 
-/// Moving at most this many bytes takes less time than waking a thread.
+/// Maximum number of bytes of a small access, which takes less time than waking a thread.
 inline constexpr Bytes kSmallAccess = 64 << 10;
 
 class AccessExplainer;
@@ -131,12 +134,12 @@ struct PlacedAccess;
 
 class File {
   public:
-    /// Collective. Rank 0 opens the file, and creates it, before the other ranks open it. With the
-    /// hint romio_no_indep_rw (lazy open) only rank 0 and the aggregators open it here. Any other
-    /// rank opens it when it needs the file; a failure is then an error of that call. Modes must be
-    /// equal on all ranks (else not_same) and make sense (else amode). On failure nothing stays
-    /// open, and a file that this call created is left as it is. REQUIRES: no other file uses the
-    /// workspace at the same time.
+    /// Collective. Rank 0 opens the file, and creates it if the mode says so, before the other
+    /// ranks open it. With the hint romio_no_indep_rw (lazy open) only rank 0 and the aggregators
+    /// open it here. Any other rank opens the file in the first call that needs it, and a failure
+    /// is an error of that call. Modes must be equal on all ranks (else not_same) and make sense
+    /// (else amode). On failure nothing stays open, and a file that this call created isn't
+    /// removed. REQUIRES: no other file uses the workspace at the same time.
     static Result<std::unique_ptr<File>> open(std::shared_ptr<Workspace> workspace,
                                               const OpenCall& call);
     ~File();
@@ -155,28 +158,33 @@ class File {
     [[nodiscard]] const std::string& location() const;
     [[nodiscard]] const AccessMode& mode() const;
     [[nodiscard]] const View& view() const;
-    /// Returns what MPI_File_get_info reports: every hint with a value, and the number of
-    /// aggregators as it would be for a large access.
+    /// Returns what MPI_File_get_info reports: every hint with a value, the aggregators of a large
+    /// access, and facts about the file system.
     [[nodiscard]] HintMap reported_hints() const;
     [[nodiscard]] const Stats& stats() const;
     [[nodiscard]] const Hints& hints() const;
 
-    /// Collective. `mine` may be an error found while making the view: then all ranks fail and keep
+    /// Collective. Sets this rank's view, applies rank 0's hints, and sets both file pointers to 0.
+    /// If making the view has failed on some rank (`mine` is an error), all ranks fail and keep
     /// their old view. The etype's size and the representation must be equal on all ranks (else
-    /// not_same). The position becomes 0.
+    /// not_same).
     Result<void> set_view(const Result<View>& mine, const HintMap& info);
-    /// Collective. Keys that aren't given keep their values; rank 0's values apply.
+    /// Collective. Applies rank 0's hints. Keys that are missing from them keep their values.
     Result<void> set_hints(const HintMap& info);
-    /// Collective. Sizes must be equal on all ranks (else not_same). A negative size is `argument`,
-    /// a file not open for writing is `read_only`.
+    /// Collective. Sets the file's size, which must be equal on all ranks (else not_same). Fails
+    /// with `argument` if the size is negative, with `read_only` if the file isn't open for
+    /// writing, and with `unsupported_operation` if it is open for sequential access. The same
+    /// holds for preallocate().
     Result<void> set_size(Bytes bytes);
     Result<void> preallocate(Bytes bytes);
     Result<Bytes> size();
-    /// Collective. Afterwards the data that this rank has written is on the device. Waits for other
-    /// ranks only if their flush is needed for that or the hint romio_synchronized_flush is set;
-    /// else an error is this rank's alone. Allowed on a read-only file.
+    /// Collective. Forces the data that this rank has written to the device. Ends in an agreement
+    /// of all ranks if their flushes are needed for that, if some ranks may have missed the failure
+    /// of a write, or if the hint romio_synchronized_flush is set. Otherwise an error is this
+    /// rank's alone. Allowed on a read-only file.
     Result<void> sync();
-    /// Collective; the flag must be equal on all ranks.
+    /// Collective. Turns atomic mode on or off. The flag must be equal on all ranks (else
+    /// not_same).
     Result<void> set_atomicity(bool atomic);
     [[nodiscard]] bool atomicity() const;
 
@@ -187,21 +195,22 @@ class File {
     [[nodiscard]] Offset position() const;  ///< etypes
     Result<Offset> byte_offset(Offset index) const;
 
-    /// Reads or writes data, and returns when that is done. Without an explicit offset the access
-    /// starts at the file pointer and moves the pointer by the etypes *asked for*, also at the end
-    /// of file (MPI-4.1, 14.4.3: to the etype after the last one "that will be accessed"); after an
-    /// error the individual file pointer stays. Errors are those of other MPI-IO libraries: writing
-    /// a file opened read-only is `read_only`, reading one opened write-only is `access`. Data that
-    /// isn't a whole number of etypes, a negative offset, and an offset past the largest file
-    /// offset are `argument`. If the view has no data at all, nothing is moved. Collective calls
-    /// with the shared file pointer place the ranks' data by a prefix sum.
+    /// Reads or writes data, and waits until the access is done. Without an explicit offset the
+    /// access starts at the file pointer and moves the pointer by the etypes *asked for*, even if
+    /// the file ends before them (MPI-4.1, 14.4.3: to the etype after the last one "that will be
+    /// accessed"). After an error the individual file pointer stays where it was. Errors are those
+    /// of other MPI-IO libraries: writing a file opened read-only is `read_only`, reading a file
+    /// opened write-only is `access`. Data that isn't a whole number of etypes, a negative offset,
+    /// and an offset past the largest file offset are `argument`. If the view's filetype has no
+    /// data, nothing is moved. Collective calls with the shared file pointer place the ranks' data
+    /// in rank order.
     Outcome access(AccessCall call);
 
     /// Starts an access and moves the file pointer; the call's buffer must live until the access is
     /// done. Collective accesses of a file are worked on one at a time in the order they were
     /// started, which is the same on all ranks. The independent accesses of this rank are also
-    /// worked on one at a time, in their own order. A small access that needs no other rank may be
-    /// done on return.
+    /// worked on one at a time, in the order they were started. A small access that needs no other
+    /// rank may be done on return.
     OperationPtr start(AccessCall call);
     /// Advances started operations by a few steps, without waiting for other ranks.
     Progress progress(Mover mover);
@@ -210,21 +219,22 @@ class File {
     Outcome finish(const OperationPtr& operation);
     /// Steps all started operations until they are done. Collective if any of them is.
     void settle();
-    /// Collective. Does what settle() does, and waits until all ranks have ended the reads in which
-    /// they did not wait for each other.
+    /// Collective. Does what settle() does, then waits for the agreement on the last collective
+    /// read that ranks left before the others had their data (engine/late_agreement.hpp).
     void settle_together();
 
     /// Begins a split collective access (MPI-4.1, 14.4.5); its buffer must live until end_split.
     /// Fails with `other` if a split collective on this file has begun and not ended. Any other
-    /// failure is reported by end_split, on all ranks. No other collective access may be made
-    /// between begin and end (else `other`).
+    /// failure is reported by end_split(). No other collective access may be made between begin and
+    /// end (else `other`).
     Result<void> begin_split(const AccessCall& call);
-    /// Waits for the access that has begun and ends it. Fails with `other` if no access has begun
-    /// or its direction or positioning differs, and with `argument` if its buffer differs. The
-    /// access ends even if the call doesn't match it.
+    /// Waits for the access that has begun and ends it. Fails with `other` if no access has begun,
+    /// or if it has begun with another direction or positioning, and with `argument` if it has
+    /// another buffer. The access ends even if the call doesn't match it.
     Outcome end_split(Direction direction, Positioning at, const std::byte* buffer);
 
-    /// Collective, with equal arguments (else not_same). Like seek(), for the shared file pointer.
+    /// Collective. Does what seek() does, for the shared file pointer. The arguments must be equal
+    /// on all ranks (else not_same).
     Result<void> seek_shared(Offset offset, Whence whence);
     Result<Offset> position_shared();  ///< etypes
     /// Returns the byte offset in the file of the shared file pointer.
@@ -252,7 +262,8 @@ class File {
     std::unique_ptr<State> state_;
 };
 
-/// Implements MPI_File_delete. Not collective. `path` may have a prefix, as in File::open.
+/// Implements MPI_File_delete. Not collective. A prefix of `path` that `dropped` covers isn't part
+/// of the name, as in File::open.
 Result<void> delete_file(const std::string& path, Prefixes dropped);
 
 }  // namespace oratorio

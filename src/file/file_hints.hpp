@@ -19,15 +19,15 @@ class FileHints {
     const Hints* operator->() const { return &*hints_; }
 
     /// Collective. Applies rank 0's hints over those in use; warns about malformed values, and
-    /// about ranks with other hints. After an error the hints are unchanged. Returns the learned
-    /// times that rank 0 passed.
+    /// about ranks that passed other hints than rank 0. After an error the hints are unchanged.
+    /// Returns the learned times that rank 0 passed.
     Result<std::string> take(Transport& ranks, const HintMap& mine, const HintOrigins& origins,
                              const OpenedFile& file, UserMessages& messages,
                              const std::string& learned);
-    /// Turns atomic mode off if `atomic` is 0, else on.
+    /// Turns atomic mode on, or off if `atomic` is 0.
     void set_atomic(const Agreed<std::uint64_t>& atomic);
-    /// Returns the planner's configuration for the hints in use, which is made when it is first
-    /// needed. The other arguments are the same in all calls for a file.
+    /// Returns the planner's configuration for the hints in use, which the first call after a
+    /// change of hints makes. REQUIRES: the arguments are the same in all calls for a file.
     [[nodiscard]] std::shared_ptr<const Agreed<PlanConfig>> config(
         const Agreed<FileFindings>& found, const Transport& ranks, const Agreed<AgentFacts>& agents,
         const Agreed<const LearnedTimes*>& learned);

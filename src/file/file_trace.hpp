@@ -12,7 +12,7 @@ namespace oratorio {
 
 class FileTrace {
   public:
-    /// `stats`, the counters of the file, outlive the trace.
+    /// `stats` has the counters of the file, and outlives the trace.
     explicit FileTrace(Stats& stats) : stats_(stats) {}
 
     /// Starts to record this rank's accesses and calls. Called at open, if all ranks want a trace.
@@ -38,9 +38,9 @@ class FileTrace {
         if (tracing_ != nullptr) tracing_->add_call(routine, begin);
     }
 
-    /// Collective. Writes what all ranks did as a section of the trace. Returns errors of the
-    /// transport only; a failure of the trace is reported to the user. REQUIRES: started() on all
-    /// ranks, no access is under way.
+    /// Collective. Writes the accesses and calls of all ranks as a section of the trace file.
+    /// Returns errors of the transport only; a failure to write the file is reported to the user.
+    /// REQUIRES: started() on all ranks, and no access is under way.
     Result<void> write(Transport& ranks, const std::string& path, const std::string& location,
                        const HintMap& hints);
 

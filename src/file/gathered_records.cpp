@@ -22,8 +22,8 @@ Result<void> GatheredRecords::resize(Bytes capacity, UserMessages& messages) {
     return {};
 }
 
-/// Moves the pointer and adds the record under one lock, so that records follow each other in
-/// memory as in the file.
+/// Moves the shared file pointer and adds the record under one lock, so that records follow each
+/// other in memory as in the file.
 Result<Offset> GatheredRecords::append(const Access& record, Offset etypes, const View& view,
                                        bool& gathered) {
     const Bytes bytes = record.bytes();

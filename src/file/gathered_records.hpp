@@ -22,13 +22,15 @@ class GatheredRecords {
 
     /// Returns true if records are gathered. Equal on all ranks.
     [[nodiscard]] bool on() const { return memory_ != nullptr; }
-    /// Collective. Starts, ends or resizes the gathering; 0 bytes end it. Records that have been
-    /// gathered are written first.
+    /// Collective. Sets the capacity of the memory for records; with 0 bytes, none are gathered. If
+    /// the capacity changes, the gathered records are written first. If the ranks of a node can't
+    /// share memory, warns the user, and records are written at once.
     Result<void> resize(Bytes capacity, UserMessages& messages);
-    /// Moves the shared file pointer, and adds a record to the gathered ones. The pointer stays if
-    /// the gathered records can't be written to make room. Returns where the record begins, in
-    /// etypes. Sets `gathered`, unless the record is too large: the caller then has to write it.
-    /// REQUIRES: on(); `record` is one piece of the file wherever it begins.
+    /// Moves the shared file pointer past a record, and adds the record to the gathered ones.
+    /// Returns where the record begins, in etypes. Sets `gathered`, unless the record doesn't fit
+    /// in the memory or lies past the largest file offset: the caller must then write or refuse it.
+    /// The pointer stays if the gathered records can't be written to make room. REQUIRES: on();
+    /// `record` is one piece of the file wherever it begins.
     Result<Offset> append(const Access& record, Offset etypes, const View& view, bool& gathered);
     /// Writes the records that the ranks of this node have gathered.
     Result<void> write();

@@ -32,8 +32,8 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(LockReason::coun
     "it is unknown whether locks are visible on other nodes; this handle fills no holes"};
 static_assert(!kReasons.back().empty());
 
-/// Returns the offset of a byte far beyond all data, for rank 0 to lock. Each call returns a
-/// different one, so that a lock of another program's test isn't mistaken for rank 0's.
+/// Returns the offset of a byte far beyond all data, for rank 0 to lock. The offset is random, so
+/// that the lock of another program's test isn't mistaken for rank 0's.
 Offset probed_byte() {
     constexpr Offset kProbes = (Offset{1} << 62) + (Offset{1} << 20);
     const auto now = std::chrono::steady_clock::now().time_since_epoch().count();
@@ -41,8 +41,8 @@ Offset probed_byte() {
     return kProbes + static_cast<Offset>(any % (std::uint64_t{1} << 40));
 }
 
-/// Returns why the job's locks are better than the file system's even if other nodes see the
-/// latter; `unknown` if there is no such reason.
+/// Returns the reason to use the job's locks even if other nodes see the file system's locks;
+/// `unknown` if there is none.
 LockReason fault_of(long file_system) {
     if (has_mandatory_locks(file_system)) return LockReason::mandatory;
     if (has_whole_file_locks(file_system)) return LockReason::whole_file;
@@ -95,8 +95,8 @@ LockOffer JobLocks::offer(const LockSituation& situation, Listing& listing) {
     return offer;
 }
 
-/// Decides which locks the handle uses. Returns whether a service of this process is offered.
-/// REQUIRES: mutex_ is held.
+/// Decides which locks the handle uses. Returns true if the offer has the address of a lock service
+/// that this process offers for this handle. REQUIRES: mutex_ is held.
 bool JobLocks::decide(const LockSituation& situation, LockOffer& offer) {
     const auto choose = [&offer](LockReason reason, bool job) {
         offer.reason = reason;
@@ -135,8 +135,8 @@ bool JobLocks::decide(const LockSituation& situation, LockOffer& offer) {
     return serve(offer);
 }
 
-/// Sets the address of the job's locks. Returns whether this process offers a service for them.
-/// REQUIRES: mutex_ is held.
+/// Sets the address of the job's locks: that of a service which the process has used, or else of
+/// its own service. Returns true if it is its own. REQUIRES: mutex_ is held.
 bool JobLocks::serve(LockOffer& offer) {
     if (known_) {
         offer.place = *known_;

@@ -4,9 +4,9 @@
 // it lists the handles, and which of them may fill holes under the job's locks.
 //
 // A handle fills holes under the job's locks only if its communicator has all processes of the job,
-// and no process had another writable handle on the file. So each process knows from its own list,
-// without a message, whether another handle may be filling holes
-// (docs/internals/decisions/holes-and-locks.md).
+// and no process had another writable handle on the file (or if MPI_MODE_UNIQUE_OPEN promises that
+// there is no other handle). So each process knows from its own list, without a message, whether
+// another handle may be filling holes (docs/internals/decisions/holes-and-locks.md).
 #pragma once
 
 #include <map>
@@ -33,11 +33,12 @@ enum class LockReason {
     mandatory,        ///< locks are mandatory and also block their owner's accesses
     whole_file,       ///< a lock on a range holds the whole file
     filled_by_other,  ///< another handle of the job fills holes under the job's locks
-    untested,         ///< no other node looked: the handle is open on one node of several
+    untested,  ///< no other node has looked for a lock, because the file is open on one node only
     count
 };
 
-/// Which locks a handle uses. Rank 0 decides when it has opened the file. Fits in a message.
+/// The choice of a handle's locks, which rank 0 makes right after opening the file. Fits in a
+/// message.
 struct LockOffer {
     LockReason reason = LockReason::unknown;
     bool job = false;   ///< use the job's locks
@@ -57,11 +58,11 @@ struct LockSituation {
     long file_system = 0;  ///< type of the file system: f_type of statfs(2)
     LockChoice wanted = LockChoice::automatic;
     bool one_node = true;     ///< all ranks of the handle are on one node
-    bool one_machine = true;  ///< all nodes of these ranks share a kernel
+    bool one_machine = true;  ///< all nodes of the handle's ranks share a kernel
     bool covers_job = true;
 };
 
-/// Describes the choice: "ocfs2: locks are visible on one node only; using the job's locks".
+/// Returns the choice as text: "ocfs2: locks are visible on one node only; using the job's locks".
 [[nodiscard]] std::string describe_locks(const LockOffer& offer);
 
 /// Chooses the locks of the process's handles. Thread-safe.
@@ -79,13 +80,14 @@ class JobLocks {
             return *this;
         }
         ~Listing();
-        /// Returns true if the process had other writable handles on the file.
+        /// Returns true if the process had other writable handles on the file before this one.
         [[nodiscard]] bool others() const { return others_; }
         /// Returns true if one of those handles may fill holes under the job's locks.
         [[nodiscard]] bool filler() const { return filler_; }
-        /// Records what was decided about the handle's locks. Until then a handle that may get the
-        /// job's locks counts as one that may fill holes under them. If the entry is removed before
-        /// that, the service that the handle offers is withdrawn.
+        /// Records the decision about the handle's locks. Until then, a handle that may get the
+        /// job's locks counts as one that may fill holes under them. The service that the handle
+        /// offers is withdrawn if the decision is against the job's locks, or if the entry is
+        /// removed before the decision.
         void settle(bool job, bool fills);
 
       private:
@@ -98,9 +100,10 @@ class JobLocks {
         bool offers_ = false;  ///< this handle offers a service that no handle uses yet
     };
 
-    /// Lists the handle and decides on its locks, in one step. Called by rank 0.
+    /// Adds the handle to the list and decides on its locks, in one step. Called by rank 0.
     [[nodiscard]] LockOffer offer(const LockSituation& situation, Listing& listing);
-    /// Lists the handle. Called by the other ranks. `number` is that of the file on this node.
+    /// Adds the handle to the list. Called by all ranks but rank 0. `number` is the file's number
+    /// on this node.
     [[nodiscard]] Listing list(const FileNumber& number, const LockOffer& offer);
 
     /// Records whether another node saw a lock in a test of the file's mount.

@@ -58,7 +58,7 @@ Result<std::string> LearnedFile::of_earlier_jobs() {
         auto text = read();
         earlier_ = text ? *text : "";
         return text;
-    } catch (const std::bad_alloc&) {  // the file isn't worth the emergency reserve
+    } catch (const std::bad_alloc&) {  // goes on without the times
         return std::string();
     }
 }

@@ -17,9 +17,10 @@ class LearnedFile {
     /// `path` is absolute; "" keeps nothing.
     explicit LearnedFile(std::string path) : path_(std::move(path)) {}
 
-    /// Returns the table of earlier jobs as text, "" if there is none: what the first call found in
-    /// the file. A file of another user counts as none, and so does a malformed or too long one,
-    /// for which the first call returns an error; the next merge() replaces either. Thread-safe.
+    /// Returns the table of earlier jobs as text, as the first call read it from the file; "" if
+    /// there is none. A file that belongs to another user has no table, and neither has a malformed
+    /// or too long file, for which the first call returns an error. The next merge() replaces such
+    /// a file. Thread-safe.
     [[nodiscard]] Result<std::string> of_earlier_jobs();
     /// Adds the unsaved times to the file, and marks them saved. The file is replaced atomically,
     /// so another job never reads half of it. Does nothing if the unsaved accesses took less than

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An access of one contiguous piece of the file and few of memory, moved at once by its rank alone:
-// there is nothing to plan. Private to src/file.
+// Accesses of one contiguous piece of the file and a few pieces of memory. A rank moves the data of
+// such an access at once, without a plan and without other ranks. Private to src/file.
 #pragma once
 
 #include <array>
@@ -32,12 +32,13 @@ class MemoryPieces {
     std::size_t count_ = 0;
 };
 
-/// Returns where the access lies in the file, if it is one contiguous piece there. May return
-/// nothing for such a piece if looking for it would take too long. REQUIRES: the access has data.
+/// Returns the offset in the file of an access that is one contiguous piece of the file. Returns
+/// nothing for other accesses, and may do so if finding the piece would take too long. REQUIRES:
+/// the access has data.
 [[nodiscard]] std::optional<Offset> place_of_one_piece(const Access& access);
 
-/// Moves one contiguous range of the file, from its beginning to its end. A write has no holes, and
-/// takes a shared lock on the range if one is needed.
+/// Reads or writes one contiguous range of the file. A write leaves no holes, so it needs at most a
+/// shared lock on the range (LockPolicy::share()).
 Transferred move_range(Store& store, Stats& stats, const LockPolicy& locks, Direction direction,
                        Offset offset, std::span<const iovec> memory);
 

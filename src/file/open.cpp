@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Opens a file, in steps. The ranks agree on each step before the next begins, so that no rank is
-// left alone in one: arguments and access mode (agree_to_open), hints (take_hints), stores and
+// Opens a file, in steps. The ranks agree on each step before the next begins, so that no rank
+// enters a step alone: arguments and access mode (agree_to_open), hints (take_hints), stores and
 // locks (open_stores), trace, agents (FileAgents). With lazy open (hint romio_no_indep_rw) a rank
 // that doesn't aggregate opens its store when it first needs it (open_late).
 #include <algorithm>
@@ -21,8 +21,8 @@ namespace oratorio {
 
 namespace {
 
-/// Checks the arguments of a call. `unready` is the error of a rank that has too little memory for
-/// the open.
+/// Returns the first error in the arguments of a call. If there is none, returns `unready`, which
+/// is set if this rank has too little memory for the open.
 Error check(const OpenCall& call, std::string_view path, const Error& unready) {
     const AccessMode& mode = call.mode;
     const auto amode = [](std::string_view what) { return Error::make(ErrorKind::amode, what); };
@@ -50,8 +50,8 @@ std::uint64_t bits(const AccessMode& mode) {
     return sum;
 }
 
-/// Collective. Makes the first agreement of an open. Returns an error if some rank has one, or if
-/// the ranks want different access modes.
+/// Collective. Makes the first agreement of an open. `wanted` is this rank's access mode. Returns
+/// an error if `mine` is set on some rank, or if the access modes differ.
 Result<void> agree_to_open(Transport& ranks, const Error& mine, std::uint64_t wanted) {
     const AllEqual same{wanted};
     std::array words{key_of(mine, ranks.topology().rank), same.value, same.turned};
@@ -69,15 +69,15 @@ struct FileFacts {
     long file_system = 0;
     Striping striping;
     Costs costs;
-    bool present = false;  ///< the first rank of each node shows that the file is open
+    bool present = false;  ///< each rank that asks the system for the file locks kPresence
     bool sole = true;
     bool lockable = true;
     LockOffer locks;
 };
 
-/// Looks for other handles that may write the file. If two handles are opened at once, neither is
-/// considered the only one. REQUIRES: called by rank 0, before the other ranks of this open show
-/// that they are present.
+/// Locks kPresence, then looks for other handles that hold it locked because they may write the
+/// file. Of two handles that are opened at the same time, at least one finds the other. REQUIRES:
+/// called by rank 0, before the other ranks of this open show that they are present.
 void look_for_others(Store& store, FileFacts& facts) {
     const auto present = store.lock(kPresence, true, false);
     const auto others = store.is_locked_elsewhere(kPresence);
@@ -104,7 +104,8 @@ FileFacts facts_of(Store& store, const std::string& path, const OpenCall& call,
     return facts;
 }
 
-/// Collects the facts of a file that rank 0 has tried to open.
+/// Collects the facts of a file that rank 0 has tried to open, and sets the shared file pointer.
+/// After an error the store is closed.
 FileFacts first_facts(Transport& ranks, const Opening& opening, const std::string& path,
                       const OpenCall& call, std::vector<std::string>& warnings) {
     FileFacts facts;
@@ -160,8 +161,8 @@ std::string no_uring_on(std::uint64_t ranks) {
            " ranks; posix is used there";
 }
 
-/// Opens the file on a rank other than 0. Returns neither a store nor an error if this rank opens
-/// lazily.
+/// Opens the file on a rank other than 0. A rank that opens lazily returns neither a store nor an
+/// error.
 Result<Opening> open_next(Transport& ranks, const OpenCall& call, const std::string& path,
                           const Hints& hints, const FileFacts& facts) {
     if (!hints.no_independent_access) return open_beside(ranks, call, path, hints, facts);
@@ -213,7 +214,7 @@ Answers answers_of(const Opening& opening, const OpenCall& call, const LockSight
 }
 
 /// Collective. Returns the number of ranks that say yes to each question. If a rank has failed to
-/// open the file, no rank keeps the file open.
+/// open the file, all ranks close it and return that error.
 Result<Agreed<Answers>> agree_on_answers(Transport& ranks, const Opening& opening,
                                          const Answers& mine) {
     auto answers = agree_on_sums(ranks, mine);
@@ -261,14 +262,14 @@ FileFindings findings_of(const Answers& ranks, const FileFacts& of_first, const 
     return all;
 }
 
-/// Returns what explanations say about a lazy open.
+/// Returns the explanation of a lazy open: on how many ranks the file is open.
 std::string open_on(std::uint64_t now, Rank ranks) {
     return ": open on " + std::to_string(now) + " of " + std::to_string(ranks) +
            " ranks; the others open it when they need it (hint romio_no_indep_rw)\n";
 }
 
-/// Returns what the user should know about the stores. `remark` is the remark of this rank's store,
-/// or "".
+/// Returns the warnings about the ranks' stores. `remark` is the remark of this rank's store, or
+/// "".
 std::vector<std::string> remarks_on(const Answers& ranks, const Hints& hints, long file_system,
                                     const std::string& remark) {
     std::vector<std::string> remarks;
@@ -287,8 +288,8 @@ std::vector<std::string> remarks_on(const Answers& ranks, const Hints& hints, lo
 
 }  // namespace
 
-/// Collective. Rank 0 opens the file, and creates it, before the other ranks: if rank 0 can't, no
-/// other rank asks the system. Then all ranks report what they have found.
+/// Collective. Rank 0 opens the file, and creates it if the mode says so, before the other ranks:
+/// if rank 0 can't, no other rank asks the system. Then all ranks report what they have found.
 Result<void> File::State::open_stores(const OpenCall& call) {
     const Topology& topology = transport.topology();
     const std::string& path = opened.location.path;

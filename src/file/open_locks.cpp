@@ -11,9 +11,10 @@ Extent byte_at(Offset offset) {
     return {offset, offset + 1};
 }
 
-/// Completes rank 0's offer by what other nodes found when they looked for the byte that rank 0
-/// holds locked. With lazy open, if only ranks of one node open the file now, no rank has looked:
-/// then the handle takes the job's locks and the file system's.
+/// Completes rank 0's offer with what other nodes found when they looked for the byte that rank 0
+/// holds locked. With lazy open, only ranks of one node may open the file now, so no rank has
+/// looked: the handle then takes the job's locks and, where they are usable, also the file
+/// system's.
 void conclude(LockOffer& offer, const LockAnswers& found) {
     if (offer.probe == 0) return;
     offer.job = !found.seen;

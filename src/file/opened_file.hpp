@@ -19,7 +19,7 @@ struct FileFindings {
     bool holes_readable = true;  ///< every rank's store can also be read, so writes may fill holes
                                  ///< by reading them
     bool mappable = false;       ///< every rank's store can map the file
-    bool account = false;        ///< the accesses' costs are reported at close
+    bool account = false;        ///< the counts and times of all accesses are reported at close
     bool traced = false;         ///< a trace of the accesses is written at close
     long file_system = 0;        ///< type of the file system: f_type of statfs(2)
     Striping striping;           ///< the striping that the file system reports
@@ -29,8 +29,8 @@ struct FileFindings {
     /// which shows other handles that this handle is open. The lock is released when that rank
     /// closes the file.
     bool shown_for_others = false;
-    bool shown = false;     ///< each rank that asks the system for the file takes that lock
-    bool deferred = false;  ///< lazy open: ranks open the file when they need it
+    bool shown = false;     ///< each rank that asks the system for the file locks kPresence
+    bool deferred = false;  ///< lazy open: some ranks open the file only when they need it
     FileNumber number;      ///< number of the file on rank 0's node
     /// Some node's client keeps an old size of the file until that node changes the size itself.
     bool keeps_old_size = false;

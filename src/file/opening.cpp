@@ -7,8 +7,9 @@ namespace oratorio {
 
 namespace {
 
-/// Chooses the store. Each node decides by its own client of the file system, because on the server
-/// itself the page cache is coherent.
+/// Chooses this rank's store. Without a hint, the choice depends on how this node has mounted the
+/// file system: on a server of the file system the page cache is coherent, on its clients perhaps
+/// not.
 StoreChoice store_here(const OpenCall& call, const std::string& path, const Hints& hints,
                        std::optional<long> file_system) {
     if (hints.store != StoreChoice::automatic || call.open_store) return hints.store;
@@ -75,8 +76,8 @@ struct NewFile {
     std::vector<LayoutPart> layout;  ///< the layout that was chosen here; empty if none was
 };
 
-/// Makes the file with a layout of several parts, unless the folder has a layout of its own or the
-/// rule allows the file only one target.
+/// Makes the file with a layout of several parts, unless the folder may have a layout of its own,
+/// the number of the file system's targets is unknown, or the rule allows the file only one target.
 NewFile make_with_chosen_layout(const std::string& path, long file_system, const Hints& hints,
                                 int nodes) {
     if (has_chosen_layout(path, file_system)) return {};
@@ -89,7 +90,8 @@ NewFile make_with_chosen_layout(const std::string& path, long file_system, const
     return {file, std::move(layout)};
 }
 
-/// Creates a file that doesn't exist, if hints ask for a layout.
+/// Creates a file that doesn't exist, with the layout that hints ask for. REQUIRES:
+/// lays_out(hints).
 NewFile make_new(const std::string& path, long file_system, const Hints& hints, int nodes) {
     const Striping wanted{hints.plan.striping_unit, hints.plan.striping_factor,
                           hints.start_iodevice};

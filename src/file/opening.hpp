@@ -22,17 +22,18 @@ struct Opening {
     std::unique_ptr<Store> store;
     Error error;
     bool readable = true;
-    bool fell_back = false;  ///< uring was chosen, and the kernel refuses it
+    bool fell_back = false;  ///< the kernel refuses uring, which was chosen, so the store is posix
     bool is_uncached = false;
-    FileNumber number;   ///< number of the file on this node; another rank may have asked for it
-    bool leads = false;  ///< this rank asks the system on behalf of its node
+    FileNumber number;   ///< number of the file on this node, perhaps as another rank found it
+    bool leads = false;  ///< this rank isn't rank 0, and asked the system about the file itself,
+                         ///< instead of learning from another rank of its node
     Error unstriped;     ///< why a file that this rank created isn't striped as hints ask
     /// The layout of the file, if this rank chose it (hint oratorio_striping); else empty.
     std::vector<LayoutPart> layout;
 };
 
-/// What the first rank of a node that opens the file sends to the node's other ranks. Fits in a
-/// message.
+/// What the first rank of a node finds out when it opens the file, and sends to the node's other
+/// ranks. Fits in a message.
 struct Sighting {
     Error error;  ///< why that rank couldn't open the file
     bool readable = true;
@@ -52,9 +53,9 @@ struct Sighting {
 [[nodiscard]] Result<std::unique_ptr<Store>> open_again(const OpenCall& call,
                                                         const std::string& path,
                                                         const Hints& hints);
-/// Opens the file on rank 0, and creates it if the call says so. A new file gets the stripes that
-/// hints ask for here, before any other rank opens it. `nodes` is the number of nodes with ranks of
-/// the file.
+/// Opens the file on rank 0, and creates it if the call says so. A new file gets its layout here,
+/// if hints ask for one, before any other rank opens the file. `nodes` is the number of nodes with
+/// ranks of the file.
 [[nodiscard]] Opening open_first(const OpenCall& call, const std::string& path, const Hints& hints,
                                  int nodes);
 

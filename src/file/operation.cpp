@@ -71,7 +71,8 @@ bool Operation::stage() {
 }
 
 /// Steps the operation. If memory runs out, an independent operation ends with an error. A
-/// collective operation throws instead of ending here, because the other ranks count on it.
+/// collective operation passes the exception on instead, because the other ranks wait for this rank
+/// to take part.
 void Operation::step(int moves) {
     try {
         step_on(moves);
@@ -107,8 +108,8 @@ void Operation::end_run() {
     finish(std::move(outcome));
 }
 
-/// Ends an access with conversion: counts bytes of the user's memory in place of the file's, and
-/// converts data that was read into the user's memory.
+/// Ends an access with conversion: counts bytes of the user's memory in place of the file's; for a
+/// read, also converts the data and stores it in the user's memory.
 void Operation::give_to_user(Outcome& outcome) {
     if (direction_ == Direction::write) {
         outcome.bytes = conversion_->memory_part({0, outcome.bytes}).length();

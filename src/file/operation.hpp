@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Operation: one data access of a file, from its start to its outcome. The caller that started it
-// may drop it at once, wait for it, or test it now and then; the file's queues step it.
+// Operation: one data access of a file, from its start to its outcome. The caller that starts an
+// operation may drop it at once, wait for it, or test it from time to time; the file's queues step
+// it.
 #pragma once
 
 #include <atomic>
@@ -16,11 +17,12 @@ namespace oratorio {
 class Operation {
   public:
     /// `conversion`: null if the data is the same in memory and in the file. Otherwise the memory
-    /// of `access` is one run of the file's data, staged here, and `user` is the program's buffer.
+    /// of `access` is one run with the length of the data in the file, which the operation stages
+    /// in a buffer of its own, and `user` is the program's buffer.
     Operation(OperationContext context, Access access, bool collective,
               std::shared_ptr<Conversion> conversion, std::byte* user);
-    /// Makes an access with memory of a device. The memory of `access` is one run with the length
-    /// of the data.
+    /// Makes an access with memory of a device. `device` is the program's memory; the memory of
+    /// `access` is one run with the length of the data.
     Operation(OperationContext context, Access access, bool collective, DeviceMemory device);
 
     /// Returns true once there is an outcome, which never changes afterwards. Any thread may ask.
@@ -53,7 +55,7 @@ class Operation {
     void convert_what_was_read(Outcome& outcome);
 
     OperationContext context_;
-    Access access_;  ///< moved to the run when that begins
+    Access access_;  ///< moved to `run_` or `pipe_` when the access begins
     Direction direction_;
     Layout file_;  ///< layout of the data in the file, kept for conversion
     Bytes from_ = 0;

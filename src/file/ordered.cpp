@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ranks that share memory pass the data of a small write along when they claim their places, and
-// the last rank to arrive writes all of it with one system call. That takes one rendezvous instead
-// of two, and no rank waits for the inode's lock. The data is contiguous in the file, because it
-// follows in rank order.
+// In an ordered write of little data by ranks that share memory, each rank brings its data to the
+// rendezvous in which the ranks claim their places. The last rank to arrive writes the data of all
+// ranks with one system call, because in rank order the data is contiguous in the file. So the
+// ranks need no second rendezvous, and no rank waits for the inode's lock.
 #include "file/ordered.hpp"
 
 #include <algorithm>
@@ -35,7 +35,8 @@ class Meeting {
     [[nodiscard]] Part& part(Rank rank) const {
         return *reinterpret_cast<Part*>(all_.of(rank).data());
     }
-    /// Returns false if some rank contributed no data, or if the ranks' views differ.
+    /// Returns true if each rank contributed its data (which may be empty), and all views have the
+    /// same displacement and etype size.
     [[nodiscard]] bool all_here() const {
         const Part& one = part(0);
         for (Rank rank = 0; rank < all_.ranks; ++rank) {

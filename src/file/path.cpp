@@ -19,7 +19,8 @@ namespace {
 constexpr std::array<std::string_view, 11> kPrefixes{
     "ufs", "nfs", "lustre", "gpfs", "xfs", "panfs", "daos", "pvfs2", "ime", "quobyte", "testfs"};
 
-/// Makes a path for a working directory that was removed, is out of reach, or has too long a name.
+/// Makes a path that leads through a descriptor of the working directory, which was removed, is out
+/// of reach, or has too long a name.
 FixedPath through_descriptor(const std::string& path) {
     Descriptor folder(::open(".", O_PATH | O_DIRECTORY | O_CLOEXEC));
     const std::string link = "/proc/self/fd/" + std::to_string(folder.number());

@@ -26,7 +26,8 @@ struct FixedPath {
 /// MPIs differ in this; a file gets the name that the host MPI in use would give it.
 enum class Prefixes { kept, in_small_letters, in_any_letters };
 
-/// Returns `path` without a leading prefix of that kind. Other colons are part of the name.
+/// Returns `path` without a leading prefix that `dropped` covers. Other colons are part of the
+/// name.
 [[nodiscard]] std::string_view without_prefix(std::string_view path, Prefixes dropped);
 
 /// Returns the system's f_type of the file, or of its folder if there is no such file; 0 if the

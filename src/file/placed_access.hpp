@@ -12,7 +12,8 @@ namespace oratorio {
 struct PlacedAccess {
     Access access;
     Offset etypes = 0;  ///< how far the access moves its file pointer
-    /// The user's memory; `access` then has one run of that length.
+    /// The user's memory, set if it is a device's and its data moves in pieces (DevicePipe). The
+    /// memory of `access` is then one run of the same length.
     std::optional<DeviceMemory> device;
     bool looked_for_devices = false;  ///< describe() has looked for device drivers
 };

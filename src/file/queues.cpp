@@ -8,8 +8,8 @@ namespace oratorio {
 
 namespace {
 
-// Maximum number of batches, or of steps of rounds, that a caller which isn't waiting for the
-// outcome makes before it lets other threads use the file.
+// Maximum number of work steps of an operation in one call of progress(), which doesn't wait for
+// the outcome and must soon let other threads use the file.
 constexpr int kMovesAtOnce = 4;
 
 void drop_done(std::deque<OperationPtr>& queue) {
@@ -85,7 +85,7 @@ void File::settle_together() {
 }
 
 /// Begins a split collective. A rank with a refused call still takes part, without data, because
-/// the other ranks count on it.
+/// the other ranks wait for it.
 Result<void> File::begin_split(const AccessCall& call) {
     const OperationPtr operation = start(call);
     if (state_->split) {
@@ -97,9 +97,8 @@ Result<void> File::begin_split(const AccessCall& call) {
     return {};
 }
 
-/// Ends a split collective. A call that does not match the one that began the access ends the
-/// access as well: the ranks with a matching call wait for this one, and the file can be used
-/// again.
+/// Ends a split collective. A call that doesn't match the begin call also ends the access, because
+/// the ranks with a matching call wait for this rank; afterwards the file can be used again.
 Outcome File::end_split(Direction direction, Positioning at, const std::byte* buffer) {
     const auto split = std::exchange(state_->split, std::nullopt);
     if (!split) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ShapeBook: the shapes of the accesses that one rank traces, each kept once, so that an access can
-// be repeated from its trace. The book is bounded: shapes that don't fit aren't kept. Private to
-// src/file.
+// ShapeBook: the shapes of the collective accesses that one rank traces, each kept once, so that an
+// access can be repeated from its trace. The book is bounded: shapes that don't fit aren't kept.
+// Private to src/file.
 #pragma once
 
 #include <array>
@@ -17,12 +17,13 @@ class ShapeBook {
   public:
     static constexpr int none = -1;
 
-    /// Makes a book with room for `shapes` shapes that have `numbers` numbers together, or with no
-    /// room if there is no memory for it.
+    /// Makes a book with room for `shapes` shapes, which may have `numbers` numbers in total, or
+    /// with no room at all if memory is short.
     ShapeBook(std::size_t shapes, std::int64_t numbers);
 
-    /// Returns the number of the shape, or `none` if it doesn't fit. A shape that was looked up
-    /// recently is found by its address.
+    /// Returns the number of the shape, and adds the shape if the book doesn't have it yet; returns
+    /// `none` if it doesn't fit. A shape object that was looked up recently is found by identity,
+    /// without comparing shapes.
     [[nodiscard]] int number_of(const ShapePtr& shape);
 
     [[nodiscard]] std::size_t size() const { return kept_.size(); }
@@ -47,7 +48,7 @@ class ShapeBook {
     std::int64_t numbers_ = 0;
     std::vector<ShapePtr> kept_;
     std::array<Recent, 4> recent_{};
-    std::size_t next_ = 0;  ///< entry that the next recent one replaces
+    std::size_t next_ = 0;  ///< entries of `recent_` written so far; the next replaces the oldest
 };
 
 }  // namespace oratorio

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The state of an open file: owns one object for each subject, which does the work. Private to
-// src/file.
+// The state of an open file: one object for each subject (hints, locks, trace ...), which does the
+// work on that subject. Private to src/file.
 #pragma once
 
 #include <deque>
@@ -28,7 +28,7 @@ struct File::State {
         View view = View::bytes();
         Offset position = 0;  ///< individual file pointer, in etypes
     };
-    /// Operations that were started and aren't done. The first of each queue is being worked on.
+    /// Started operations that aren't done. Only the first operation of each queue is stepped.
     struct Queues {
         std::deque<OperationPtr> collective;
         std::deque<OperationPtr> independent;
@@ -54,12 +54,12 @@ struct File::State {
     Stats stats;
     PlanCache plans;
     Tuning tuning;
-    LearnedFile* learned_file = nullptr;  ///< null: times aren't kept
+    LearnedFile* learned_file = nullptr;  ///< null: the times that `auto` learns aren't saved
     IoThread io_thread;
     FileTrace trace;
     DeviceStaging staging;
     UnsyncedWrites unsynced;
-    FlushStatus flushes;                ///< the flushes of this rank
+    FlushStatus flushes;                ///< shares the outcomes of this rank's flushes
     std::optional<FileContext> shared;  ///< what all accesses share; empty before the file is open
     LateAgreement late;
     Queues queues;
@@ -68,15 +68,19 @@ struct File::State {
     FileAgents agents;
 
     /// Returns an error if this rank has too little memory for a collective call. Called before the
-    /// call's first message, so that the error becomes that of all ranks.
+    /// call's first message, so that all ranks can agree on the error.
     [[nodiscard]] Error ready() const { return ready_for_collective(transport.topology().size); }
-    /// Collective. Opens this rank's store, and agrees on what the ranks found out.
+    /// Collective. Opens this rank's store (with lazy open, only rank 0's and the aggregators'),
+    /// chooses the file's locks, and agrees on the FileFindings.
     Result<void> open_stores(const OpenCall& call);
-    /// Collective. Applies rank 0's hints over those in use, and updates all that depends on hints.
-    /// `learned` has rank 0's times of earlier jobs.
+    /// Collective. Applies rank 0's hints over those in use, and updates what depends on hints: the
+    /// lock policy, the kept plans and the memory for gathered records. `learned` is the result of
+    /// times_to_tell(); rank 0's goes to all ranks.
     Result<void> take_hints(const HintMap& mine, const HintOrigins& origins,
                             const std::string& learned = "");
-    /// Returns rank 0's times of earlier jobs, for the other ranks; "" if they know times already.
+    /// Returns the access times that earlier jobs saved, as text for take_hints(). Returns "" on
+    /// other ranks than 0, if the workspace already has learned times, or if hints don't ask to
+    /// keep them.
     [[nodiscard]] std::string times_to_tell(const OpenCall& call, const HintMap& mine);
     /// On rank 0, saves the access times that `auto` learned in this job, so that later jobs can
     /// use them.
@@ -85,13 +89,15 @@ struct File::State {
     Result<void> take_info(const HintMap& info) {
         return take_hints(info, hint_origins({}, info, ""));
     }
-    /// Collective. Reports to the user the counts and times of all ranks' accesses together.
+    /// Collective. At close, reports repeated accesses to the user; if FileFindings::account is
+    /// set, also the striping advice, and the counts and times of all ranks added up.
     Result<void> tell_account();
-    /// Reports on rank 0 how the file should have been striped, if it has too few targets.
+    /// On rank 0, tells the user about a new file that has too few storage targets
+    /// (striping_advice()).
     void tell_striping() const;
     [[nodiscard]] bool flushes_together() const;
     [[nodiscard]] bool resizes_for_node() const;
-    /// Moves one contiguous range of the file by this rank alone, as move_range() does.
+    /// Reads or writes one contiguous range of the file on this rank alone, as move_range() does.
     Transferred move_now(Direction direction, Offset offset, std::span<const iovec> memory) {
         return move_range(*store, stats, locks.policy(), direction, offset, memory);
     }

@@ -20,13 +20,14 @@ struct StripingAdvice {
     std::int64_t targets = 0;   ///< number of targets that the file has
     std::int64_t proposed = 0;  ///< number of targets that it should have
     bool known = false;         ///< the number of the file system's targets is known
-    std::string command;        ///< the command that gives a folder's new files that layout
+    std::string command;  ///< the command by which new files in a folder get the proposed targets
 
     [[nodiscard]] std::string sentence() const;
 };
-/// Returns advice if the file was new, the program's hints leave its layout to the file system, and
-/// it has less than half the targets that it should have. Makes no system call unless the file
-/// system reports targets; REQUIRES: called by rank 0, when all ranks have closed the file.
+/// Returns advice if the file was new or empty at open, has at most half the targets that it should
+/// have, and neither striping_factor nor oratorio_striping=off was set. Makes no system call unless
+/// the file system reports targets. REQUIRES: called by rank 0, after all ranks have closed the
+/// file.
 [[nodiscard]] std::optional<StripingAdvice> striping_advice(const OpenedFile& file,
                                                             const Hints& hints, int nodes);
 

@@ -67,7 +67,8 @@ std::string read_at(int file, Offset offset, std::size_t bytes) {
     return text;
 }
 
-/// Locks the file. Continues without a lock if the file system has no such locks.
+/// Locks the file, and waits up to ten seconds for another process that holds the lock. Continues
+/// without a lock if the file system has no such locks.
 Result<void> lock(int file) {
     using namespace std::chrono_literals;
     const auto give_up = std::chrono::steady_clock::now() + 10s;

@@ -16,18 +16,18 @@ inline constexpr Bytes kTraceFileMost = Bytes{1} << 30;
 
 class TraceFile {
   public:
-    /// Opens the file, and waits up to ten seconds for other processes that add to it. Replaces
-    /// what an earlier run left there: a trace last written before this process began. Fails if the
-    /// file isn't a trace, or is one that ends early or is full.
+    /// Opens the file, and waits up to ten seconds for other processes that add to it. Replaces the
+    /// trace of an earlier run, which was last written before this process began. Fails if the file
+    /// isn't a trace, or if it is a trace that ends early or is full.
     static Result<TraceFile> open(const std::string& path);
 
     /// Returns the origin of the trace's times, in microseconds since 1970.
     [[nodiscard]] std::int64_t began() const { return began_; }
-    /// Returns the number of this section; no other section has it.
+    /// Returns the number of this section, which is unique in the file.
     [[nodiscard]] Offset number() const { return begin_; }
     /// Adds an event, a JSON object. Does nothing after a failure.
     void add(std::string_view event);
-    /// Marks the section as unfinished: close() removes it again.
+    /// Marks the section as failed, so that close() removes it and returns the first error.
     void give_up(const Error& error);
     /// Ends the section. Returns the first failure; the file is then what it was before.
     Result<void> close();

@@ -188,7 +188,8 @@ void TraceText::name_process() {
     }
 }
 
-/// Returns the fields that name a track. The first event on a track also writes its name.
+/// Returns the fields that say on which track an event is. Writes the track's name before its first
+/// event.
 std::string TraceText::at(int lane, int slot) {
     const int track = std::min(lane, kLanes - 1) * kSlots + std::min(slot, kSlots - 1);
     const int thread = kFirstThread + hello_.track * kLanes * kSlots + track;

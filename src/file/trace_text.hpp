@@ -15,16 +15,17 @@ namespace oratorio {
 
 class TraceText {
   public:
-    /// `clocks`: one for each node. `file` and `nodes` outlive it.
+    /// `clocks` has one clock for each node. `file` and `nodes` outlive the object.
     TraceText(TraceFile& file, const Nodes& nodes, std::vector<NodeClock> clocks);
 
-    /// Adds what is the same for all ranks. REQUIRES: called first.
+    /// Adds what doesn't depend on a rank: the file's paths, the ranks' placement, the nodes and
+    /// the hints. REQUIRES: called first.
     void add_file(const std::string& path, const std::string& location, const HintMap& hints);
     void begin_rank(Rank rank, const TraceHello& hello);
     /// Adds the shapes of the rank that begin_rank() was called for, before its accesses.
     void add_shapes(const ShapeBook::Encoded& shapes);
-    /// Adds accesses of that rank, in several calls if necessary; all accesses come before the
-    /// first span.
+    /// Adds accesses of the same rank. May be called several times. REQUIRES: add_spans() wasn't
+    /// called for the rank yet.
     void add_accesses(std::span<const AccessRecord> some);
     void add_spans(std::span<const Span> some);
     void add_calls(std::span<const CallRecord> some);

@@ -21,7 +21,7 @@ struct NodeClock {
     Nanoseconds within = 0;  ///< `ahead` may be wrong by this much; 0: the same clock
 };
 
-/// A routine that moves no data, and whose calls are recorded.
+/// The routines that move no data, but are recorded in a trace.
 enum class Routine : std::int64_t { open, set_view, set_size, preallocate, sync, close };
 [[nodiscard]] std::string_view name_of(Routine routine);
 
@@ -79,7 +79,7 @@ class Tracing {
 /// Summarizes a layout in a few numbers.
 [[nodiscard]] Pattern pattern_of(const Layout& layout);
 
-/// Collective. Compares the clock of each node with rank 0's; the result is for rank 0 only.
+/// Collective. Compares the clock of each node with rank 0's. The result is valid on rank 0 only.
 Result<std::vector<NodeClock>> compare_clocks(Transport& transport);
 
 /// Functions that receive the parts of the trace on rank 0, rank by rank: the header first, then
@@ -91,8 +91,8 @@ struct TraceTeller {
     std::function<void(std::span<const Span>)> spans;
     std::function<void(std::span<const CallRecord>)> calls;
 };
-/// Collective. Sends the parts of all ranks to rank 0, in rank order, in messages of at most 64
-/// KiB.
+/// Collective. Sends the parts of all ranks to rank 0, in rank order and in messages of at most 64
+/// KiB. Rank 0 passes them to `teller`, which may be empty on other ranks.
 Result<void> tell_root(Transport& transport, Tracing& mine, const TraceTeller& teller);
 
 }  // namespace oratorio

@@ -43,8 +43,8 @@ class UserMessages {
     [[nodiscard]] bool knows(const std::string& fingerprint) const {
         return done_.contains(fingerprint);
     }
-    /// Passes on the full text of an access, with a number, if the user asked for everything and
-    /// the fingerprint is new.
+    /// If the user asked for everything and the fingerprint is new, passes on the full explanation
+    /// of an access, with its number.
     void tell_plan(const std::string& path, const Explanation& explanation);
     /// Explains an access that has ended, with its number. An access with a fingerprint that was
     /// explained before is only counted.
@@ -55,7 +55,7 @@ class UserMessages {
   private:
     struct Done {
         int number = 0;
-        bool told = false;  ///< the first access has ended
+        bool told = false;  ///< the first access with the fingerprint was explained
         Repeated again{};
     };
     Done& done_of(const std::string& path, const Explanation& explanation);

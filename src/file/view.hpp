@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // View: displacement, etype, filetype (MPI-4.1, 14.3): which bytes of the file a rank sees, and in
-// which units it counts.
+// which units it counts them.
 #pragma once
 
 #include <optional>
@@ -19,11 +19,12 @@ struct View {
 
     /// Returns the default view: bytes from offset 0.
     [[nodiscard]] static View bytes();
-    /// Checks MPI's rules (non-negative, monotonic, etype divides the filetype, no overlap when
-    /// `writable`) and builds the tiling. Errors are `io` for the filetype's layout, else
-    /// `argument`. Tiles may interleave (an extent smaller than the span): such views are read and
-    /// written in data order, but have no MPI_SEEK_END. A filetype without data makes a view
-    /// through which nothing can be reached.
+    /// Makes a view from MPI's arguments, and checks MPI's rules: displacements aren't negative and
+    /// don't decrease, the filetype's extent is positive, its size is a multiple of the etype's
+    /// size, and if `writable`, it doesn't overlap itself. Fails with `io` if the filetype's layout
+    /// breaks a rule, otherwise with `argument`. Tiles may interleave (their extent is then smaller
+    /// than their span): data is accessed in data order, but MPI_SEEK_END isn't supported. If the
+    /// filetype has no data, no byte of the file can be reached through the view.
     [[nodiscard]] static Result<View> make(Offset displacement, Bytes etype_size, ShapePtr filetype,
                                            Bytes filetype_extent, bool writable,
                                            std::string representation);

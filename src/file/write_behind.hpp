@@ -33,12 +33,13 @@ class WriteBehind {
         Turn(const Turn&) = delete;
         Turn& operator=(const Turn&) = delete;
 
-        /// Makes room for `bytes` bytes, if necessary by writing the gathered records. Returns
-        /// false if they don't even fit in the empty memory. Errors are those of writing; records
-        /// that weren't written stay.
+        /// Makes room for a record of `bytes` bytes, if necessary by writing the gathered records.
+        /// Returns false if the record doesn't fit even in the empty memory. Errors are those of
+        /// writing; records that weren't written stay.
         Result<bool> make_room(Bytes bytes, const Write& write);
         /// Adds a record that lies at `offset` of the file. Writes the gathered records first
-        /// unless this one follows them. REQUIRES: make_room() returned true for it.
+        /// unless the new record follows them in the file. REQUIRES: make_room() returned true for
+        /// the record.
         Result<void> add(Offset offset, std::span<const std::byte> record, const Write& write);
         /// Writes the gathered records. After an error, records that weren't written stay for
         /// another attempt.
