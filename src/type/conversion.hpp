@@ -25,10 +25,11 @@ class Conversion {
     /// `file_part`, a range of data positions in the file.
     [[nodiscard]] virtual Extent memory_part(Extent file_part) const = 0;
     /// Converts the user's buffer to contiguous file data, file_bytes() long. Fails with
-    /// ErrorKind::conversion.
+    /// ErrorKind::conversion if a value doesn't fit its form in the file.
     virtual Error to_file(const std::byte* user, std::span<std::byte> file) = 0;
-    /// Converts a part of the file's data, beginning at position `from`, into the user's buffer.
-    /// Converts only elements that are completely inside the part, and leaves all others alone.
+    /// Converts `file`, a part of the file's data that begins at data position `from`, into the
+    /// user's buffer. Skips elements that are not completely inside the part. Fails with
+    /// ErrorKind::conversion if a value doesn't fit its form in memory.
     virtual Error to_memory(std::span<const std::byte> file, Bytes from, std::byte* user) = 0;
 };
 

@@ -11,9 +11,9 @@ namespace oratorio {
 
 namespace {
 
-/// One side of a copy: the pieces that were taken from its cursor and are not copied yet. A
-/// position advances over the pieces. The pieces stay unchanged, because copying their description
-/// costs more than advancing.
+/// One side of a copy: the pieces that were taken from the side's cursor and are not copied yet.
+/// Progress within a row only moves a position, because updating the description of the row's
+/// pieces costs more.
 template <class Byte>
 class Side {
   public:
@@ -36,12 +36,12 @@ class Side {
     [[nodiscard]] const PieceRun& row() const { return pieces_.row; }
     [[nodiscard]] PiecePosition& position() { return position_; }
     [[nodiscard]] bool begun() const { return position_.within > 0; }
-    /// Returns the number of bytes left of the current piece.
+    /// Returns the number of bytes left in the current piece.
     [[nodiscard]] Bytes left() const { return left_; }
-    /// Returns the number of pieces left of the row.
+    /// Returns the number of pieces left in the row, including the current one.
     [[nodiscard]] std::int64_t count() const { return row().count - position_.piece; }
-    /// Returns the number of rows left, including the current one; 1 if a part of the current row
-    /// is done.
+    /// Returns the number of rows left, including the current one; 1 if a whole piece of the
+    /// current row is done.
     [[nodiscard]] std::int64_t rows() const { return position_.piece == 0 ? pieces_.rows : 1; }
     [[nodiscard]] Bytes row_bytes() const { return row_bytes_; }
     /// Returns the lengths of the row's pieces from the current one on.
@@ -62,8 +62,8 @@ class Side {
                     pieces_.stride};
         return {displaced(base_, row().origin), row().offsets + piece, 0, pieces_.stride};
     }
-    /// Returns the places of the pieces of `many` if they are packed one after the other into this
-    /// side's current piece.
+    /// Returns the places that the pieces of `many` have in this side's current piece, packed one
+    /// after the other.
     template <class OtherByte>
     [[nodiscard]] Places<Byte> packed_places(const Side<OtherByte>& many) const {
         const PieceRun& other = many.row();
@@ -72,8 +72,8 @@ class Side {
         return {displaced(first(), -*prefix), prefix, 0, many.row_bytes()};
     }
 
-    /// Removes `rows` times `count` pieces: whole rows if `count` is the row's length, else a part
-    /// of one row.
+    /// Removes `rows` times `count` pieces: whole rows if `count` is the number of pieces left in
+    /// the current row; otherwise all of them from the current row.
     void drop(std::int64_t count, std::int64_t rows) {
         if (count == this->count()) return drop_rows(rows);
         if (count * rows == this->count()) return drop_rows(1);
@@ -85,7 +85,7 @@ class Side {
         position_.within += bytes;
         left_ -= bytes;
     }
-    /// Updates the rest of the piece after position() has changed.
+    /// Updates left() after position() has changed.
     void settle() { left_ = row().length_of(position_.piece) - position_.within; }
 
   private:
@@ -105,7 +105,7 @@ class Side {
     }
 
     Byte* base_;
-    PieceRows pieces_;  ///< the current row, unchanged, and those after it
+    PieceRows pieces_;  ///< the current row, with the pieces that are done, and the rows after it
     PiecePosition position_;
     Bytes left_ = 0;
     Bytes row_bytes_ = 0;
@@ -134,6 +134,7 @@ void copy_pieces(const Places<std::byte>& to, const Places<const std::byte>& fro
 }
 
 /// Copies pieces that have the same length on both sides, as many rows as possible in one call.
+/// Returns the number of bytes copied.
 Bytes copy_alike(TargetSide& to, SourceSide& from, Stores& stores) {
     Places<std::byte> target = to.places();
     Places<const std::byte> source = from.places();
@@ -190,8 +191,8 @@ Bytes copy_out_of_long(TargetSide& to, SourceSide& from, Stores& stores) {
     return bytes;
 }
 
-/// Returns true if neither side's pieces are much longer than the other's: only a few pieces of one
-/// side then fit into one piece of the other.
+/// Returns true if the pieces of both sides have similar mean lengths, so that only a few pieces of
+/// one side fit into one piece of the other.
 bool similar(const TargetSide& to, const SourceSide& from) {
     constexpr Bytes kFew = 4;
     const Bytes target = to.mean_length();
@@ -199,9 +200,9 @@ bool similar(const TargetSide& to, const SourceSide& from) {
     return target < kFew * source && source < kFew * target;
 }
 
-/// Returns true if the pieces of each side should be cut where those of the other side end, which
-/// uses ordinary stores. The cut pieces can be of any length, so streamed stores are faster only
-/// where the pieces are much longer than streaming needs.
+/// Returns true if copy_merged() should copy: it cuts the pieces of each side where those of the
+/// other side end, and uses ordinary stores. Cut pieces can be short, so streamed stores are faster
+/// than copy_merged() only if the pieces are much longer than streaming needs.
 bool merges(const TargetSide& to, const SourceSide& from, const Stores& stores) {
     constexpr Bytes kMuch = 10;
     if (to.count() == 1 || from.count() == 1 || !similar(to, from)) return false;
@@ -222,7 +223,8 @@ Bytes copy_cut(TargetSide& to, SourceSide& from, Stores& stores) {
     return bytes;
 }
 
-/// Copies some of the bytes that both sides have, and returns their number.
+/// Copies bytes that both sides have, as many as one call of a kernel can, and returns their
+/// number.
 Bytes copy_some(TargetSide& to, SourceSide& from, Stores& stores) {
     const bool whole = !to.begun() && !from.begun();
     const bool even = to.row().prefix == nullptr && from.row().prefix == nullptr;

@@ -11,7 +11,7 @@
 
 namespace oratorio {
 
-/// Hashes an offset to 64 bits, with a key.
+/// Returns H(at), a 64-bit hash of an offset with a fixed key.
 [[nodiscard]] std::uint64_t mix(Offset at);
 [[nodiscard]] std::uint64_t coverage(const StridedRun& run);
 [[nodiscard]] std::uint64_t coverage(Extent whole);

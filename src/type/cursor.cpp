@@ -9,8 +9,8 @@ namespace oratorio {
 
 namespace {
 
-/// Returns the number of tiles of an unbounded layout that end within kOffsetLimit, both in offsets
-/// and in data; at least one.
+/// Returns the number of the layout's tiles that end within kOffsetLimit, both in offsets and in
+/// data bytes: all tiles of a layout that fits(), and at least one of any other.
 std::int64_t reachable_tiles(const Layout& layout) {
     const Bytes size = layout.shape->size();
     if (size == 0 || layout.count <= 1) return layout.count;
@@ -163,9 +163,9 @@ inline void Cursor::take(Bytes bytes) {
 }
 
 /// Returns the series of whole pieces that begins with the current piece `first`, in a leaf with a
-/// list. If all pieces of the leaf have the same length, any two form a series. If lengths differ,
-/// the first three must be equally spaced; otherwise the processor would mispredict the branches
-/// all the time.
+/// list. If all pieces of the leaf have the same length, any two form a series. If their lengths
+/// differ, a series begins only with three equally spaced pieces, because the processor would
+/// mispredict the branches of a search at every piece.
 inline Cursor::Series Cursor::listed_series(Extent first, Bytes bytes_max,
                                             Offset offset_limit) const {
     const Offset* const at = leaf_.offsets + part_;

@@ -34,23 +34,24 @@ class Cursor {
     [[nodiscard]] bool at_end() const;
     /// Returns the number of data bytes before the current position.
     [[nodiscard]] Bytes tell_size() const { return position_; }
-    /// Returns the offset of the next data byte; at the end, the end of the last byte.
+    /// Returns the offset of the next data byte; at the end, the end of the last piece.
     [[nodiscard]] Offset tell_offset() const;
     /// Moves to data position `at`. REQUIRES: 0 <= at <= layout().size().
     void seek_size(Bytes at);
     /// Moves to the first data byte at or after `offset`. REQUIRES: the layout is monotonic.
     void seek_offset(Offset offset);
-    /// Takes the next strided run. The run is as long as possible with at most `bytes_max` (> 0)
-    /// data bytes, all of them before `offset_limit`. REQUIRES: the layout is monotonic, or there
-    /// is no `offset_limit`. The count is 0 when nothing is left within the limits. A piece that is
-    /// cut by a limit is a run of its own. A single piece is joined with the touching pieces of the
-    /// parts and tiles that follow.
+    /// Takes the next strided run of a leaf: at most `bytes_max` (> 0) data bytes, all of them
+    /// before `offset_limit`. The result has a count of 0 if nothing is left within the limits. A
+    /// piece that is cut by a limit is a run of its own. A run of a single piece also takes in the
+    /// touching pieces of the parts and tiles that follow. REQUIRES: the layout is monotonic, or
+    /// there is no `offset_limit`.
     StridedRun next(Bytes bytes_max = INT64_MAX, Offset offset_limit = INT64_MAX);
     /// Takes pieces in the form in which a leaf of the shape keeps them. Takes as many whole pieces
-    /// of the leaf as fit `bytes_max` (> 0) data bytes, and if the whole leaf fits, as many of the
-    /// parent's repetitions of the leaf as fit. If the current piece was partly taken before or
-    /// doesn't fit, takes a part of it instead, as a run of its own. Doesn't join touching pieces.
-    /// Sets pieces.rows to 0 at the end. Takes O(log pieces taken) time.
+    /// of the leaf as fit `bytes_max` (> 0) data bytes. If the whole leaf fits and its parent
+    /// repeats it at a constant stride, takes as many of the repetitions as fit. If the current
+    /// piece was partly taken before or doesn't fit, takes the rest of it, up to `bytes_max` bytes,
+    /// as a run of its own. Doesn't join touching pieces. Sets pieces.rows to 0 at the end. Takes
+    /// O(log pieces taken) time.
     void next_pieces(PieceRows& pieces, Bytes bytes_max = INT64_MAX);
 
   private:
@@ -73,7 +74,7 @@ class Cursor {
         std::int64_t count = 1;
         Bytes stride = 0;
     };
-    /// A node of which some parts aren't runs, and the current part.
+    /// A node above the leaf, and its current part.
     struct Level {
         const Shape* shape = nullptr;
         Offset origin = 0;
@@ -99,8 +100,8 @@ class Cursor {
     Bytes position_ = 0;
 };
 
-/// Returns the number of data bytes of `layout` with offsets before `offset`. REQUIRES: the layout
-/// is monotonic.
+/// Returns the number of data bytes of `layout` that come, in data order, before the first data
+/// byte at or after `offset`. REQUIRES: the layout is monotonic.
 [[nodiscard]] Bytes size_before_offset(const Layout& layout, Offset offset);
 /// Returns the offset of the data byte at data position `at`.
 [[nodiscard]] Offset offset_of_size(const Layout& layout, Bytes at);

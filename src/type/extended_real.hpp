@@ -23,11 +23,11 @@ struct Binary128 {
     bool operator==(const Binary128&) const = default;
 };
 
-/// Converts exactly. Encodings that no processor computes with (a normal number, infinity or NaN
-/// without its integer bit) become a quiet NaN.
+/// Converts to binary128, exactly. Encodings that no processor computes with (a normal number,
+/// infinity or NaN without its integer bit) become a quiet NaN.
 [[nodiscard]] Binary128 widened(ExtendedReal real);
-/// Rounds to nearest, ties to even. A finite number that rounds beyond the largest one becomes an
-/// infinity; a NaN stays a NaN.
+/// Converts to the x87 format; rounds to nearest, ties to even. A finite number that rounds beyond
+/// the largest one becomes an infinity; a NaN stays a NaN.
 [[nodiscard]] ExtendedReal narrowed(Binary128 real);
 /// Return true if `real` is neither an infinity nor a NaN.
 [[nodiscard]] bool is_finite(ExtendedReal real);

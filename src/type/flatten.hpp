@@ -16,7 +16,7 @@ namespace oratorio {
 /// joined.
 [[nodiscard]] std::vector<Extent> flatten(const Layout& layout, Bytes from, Bytes to);
 
-/// A position in a flattened list. Data positions count from the start of the list.
+/// A flattened list and a position in it. Data positions count from the start of the list.
 class ListCursor {
   public:
     explicit ListCursor(std::vector<Extent> pieces);
@@ -27,8 +27,8 @@ class ListCursor {
     [[nodiscard]] bool at_end() const { return piece_ == pieces_.size(); }
     /// Returns the number of data bytes before the current position.
     [[nodiscard]] Bytes tell_size() const { return before_[piece_] + within_; }
-    /// Returns the offset of the next data byte; at the end, the end of the last byte; in an empty
-    /// list 0.
+    /// Returns the offset of the next data byte; at the end, the end of the last piece; 0 in an
+    /// empty list.
     [[nodiscard]] Offset tell_offset() const;
     /// Moves to data position `at`. Takes O(log pieces) time. REQUIRES: 0 <= at <= size().
     void seek_size(Bytes at);

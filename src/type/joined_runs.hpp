@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// JoinedRuns: a datatype's list of runs, ready to become a shape. One pass drops empty runs, joins
-// each run to the one it continues, and computes all that a shape needs to know about the list,
-// because fetching a long list from memory costs more than the work on it.
+// JoinedRuns: a datatype's list of runs, ready to become a shape. A single pass drops empty runs,
+// joins each run to the one it continues, adds up the lengths, and checks the order and the range
+// of the runs, because fetching a long list from memory costs more than the work on it.
 #pragma once
 
 #include <algorithm>
@@ -20,8 +20,8 @@ class PieceOrder {
     PieceOrder(bool monotonic, bool overlapping)
         : forward_(monotonic ? 0 : -1), apart_(overlapping ? -1 : 0) {}
 
-    /// Accounts for a piece, which may be the last one of a part, and the piece after it. Has no
-    /// branch, because loops call it for every piece.
+    /// Accounts for two pieces that follow each other in data order, within a part or from the end
+    /// of one part to the start of the next. Has no branch, because loops call it for every piece.
     void follow(Extent last, Extent next) {
         forward_ |= distance(last.begin, next.begin) | distance(last.end, next.end);
         apart_ |= distance(last.end, next.begin);
@@ -35,8 +35,8 @@ class PieceOrder {
     [[nodiscard]] bool overlapping() const { return monotonic() && apart_ < 0; }
 
   private:
-    /// Returns the distance modulo 2^64. The result means nothing for a part without pieces, but
-    /// computing it must not be undefined behaviour.
+    /// Returns `to` - `from` modulo 2^64. The numbers of a part without pieces mean nothing, but
+    /// subtracting them must not be undefined behaviour.
     static Bytes distance(Offset from, Offset to) {
         return static_cast<Bytes>(static_cast<std::uint64_t>(to) -
                                   static_cast<std::uint64_t>(from));
@@ -52,10 +52,11 @@ struct JoinedRuns {
     PieceOrder order;
     bool fits = true;  ///< all runs lie within kOffsetLimit of 0, and have no more data than that
 
-    /// Makes the list from `run_of(i)`, which returns run i, 0 <= i < count; an empty run ends
-    /// where it begins. Calls `run_of` once for each i, in order. Writes the offsets to `offsets`,
-    /// which has `count` entries. Entry i is written only after run i was requested, so `run_of`
-    /// may read from the same list. The memory of `prefix` comes from `memory`, which may be null.
+    /// Makes the list from `run_of(i)`, which returns run i, 0 <= i < count. A run is empty if it
+    /// doesn't end after its begin. Calls `run_of` once for each i, in order, but not after a run
+    /// that doesn't fit. Writes the offsets to `offsets`, which has `count` entries. Entry i is
+    /// written only after run i was requested, so `run_of` may read from the same list. The memory
+    /// of `prefix` comes from `memory`, which may be null.
     template <class RunOf>
     static JoinedRuns of(std::int64_t count, const RunOf& run_of, List<Offset> offsets,
                          const std::shared_ptr<BlockCache>& memory);

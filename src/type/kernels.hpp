@@ -28,7 +28,7 @@ struct Places {
 };
 
 /// Returns true if the processor can move any subset of the bytes of a 64-byte vector at once
-/// (AVX-512BW). The parameter `masked` of the functions below selects such moves.
+/// (AVX-512BW and BMI2). The parameter `masked` of the functions below selects such moves.
 [[nodiscard]] bool has_masked_moves();
 
 /// Copies `rows` times `count` pieces of `length` bytes.
@@ -54,9 +54,9 @@ struct MergedSide {
     PiecePosition& position;  ///< advanced by the copy
 };
 
-/// Copies between pieces whose ends don't match, until one side is at its last piece. Leaves that
-/// piece untouched or partly copied. Returns the bytes copied. REQUIRES: both sides have at least
-/// two pieces.
+/// Copies between two runs with pieces that end at different data positions, until one side is at
+/// its last piece. Leaves that piece untouched or partly copied. Returns the number of bytes
+/// copied. REQUIRES: both sides have at least two pieces left.
 Bytes copy_merged(const MergedSide<std::byte>& to, const MergedSide<const std::byte>& from,
                   bool masked = has_masked_moves());
 

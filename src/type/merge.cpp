@@ -55,7 +55,7 @@ struct Walk {
         at = displaced(base, kind.begin(piece));
         left = kind.length(piece);
     }
-    /// Advances by `bytes` without a branch: it is often random which side's piece ends first.
+    /// Advances by `bytes` without a branch, because which side's piece ends first is often random.
     void move_on(Bytes bytes) {
         const bool done = bytes == left;
         piece += done;
@@ -77,7 +77,8 @@ template <class Move, class To, class From>
         const Bytes bytes = std::min(to.left, from.left);
         Move()(to.at, from.at, bytes);
         total += bytes;
-        // The branch is predictable if the lists are equal, so their copies don't wait for loads.
+        // If both lists are equal, the processor predicts this branch, so loading the next pieces
+        // doesn't wait until the lengths of the current ones are loaded and compared.
         if (to.left == from.left) {
             to.next_piece();
             from.next_piece();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The ways to move the bytes of one piece, of which the kernels are made. Used by kernels.cpp,
-// merge.cpp and streamed.cpp only.
+// Functions that move the bytes of one piece: the building blocks of the kernels. Used by
+// kernels.cpp, merge.cpp and streamed.cpp only.
 #pragma once
 
 #include <cstddef>
@@ -76,7 +76,7 @@ struct Branching {
     }
 };
 
-/// Moves any number of bytes; up to 64 with one masked load and store, which touch nothing else.
+/// Moves any number of bytes; up to 64 with one masked load and store, which touch no other bytes.
 /// With random lengths, the processor mispredicts the branches of Branching, and each misprediction
 /// costs more than the copy. REQUIRES: has_masked_moves().
 struct Masked {

@@ -12,8 +12,8 @@ namespace oratorio {
 /// node has `count` parts; `depth_of(i)` is the depth of part i, and `parts_of(i)` the number of
 /// its own parts, 0 if it can't be replaced. The result is the deepest part, if no other part is as
 /// deep, and if it has at most twice as many parts of its own as the node has other parts. This
-/// rule keeps the depth logarithmic: where no part is replaced, from each node to the next one down
-/// the number of parts doubles or the data is halved.
+/// rule keeps the depth logarithmic: in a tree without a part to replace, each step down at least
+/// doubles the number of parts or halves the data.
 template <class DepthOf, class PartsOf>
 std::optional<std::size_t> part_to_replace(std::size_t count, const DepthOf& depth_of,
                                            const PartsOf& parts_of) {

@@ -25,7 +25,7 @@ struct PieceRun {
     [[nodiscard]] Bytes length_of(std::int64_t piece) const {
         return prefix != nullptr ? prefix[piece + 1] - prefix[piece] : length;
     }
-    /// Returns the bytes of `pieces` pieces from `first` on.
+    /// Returns the number of bytes in `pieces` pieces from `first` on.
     [[nodiscard]] Bytes bytes_of(std::int64_t first, std::int64_t pieces) const {
         return prefix != nullptr ? prefix[first + pieces] - prefix[first] : length * pieces;
     }

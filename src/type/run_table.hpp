@@ -49,7 +49,7 @@ class RunTableWriter {
 
 class RunTableReader {
   public:
-    /// All runs lie in `whole`, which begins at the writer's origin.
+    /// Makes a reader that accepts only runs inside `whole`, which begins at the writer's origin.
     RunTableReader(std::span<const std::byte> from, Extent whole)
         : from_(from), whole_(whole), last_(static_cast<std::uint64_t>(whole.begin)) {}
 

@@ -42,7 +42,7 @@ bool swap_words(const std::byte* from, std::byte* to, std::int64_t count) {
     return true;
 }
 
-/// Swap words in groups of eight bytes, so that one swap serves two or four words.
+/// Swap words in groups of eight bytes, so that one operation swaps two or four words.
 bool swap_words_4(const std::byte* from, std::byte* to, std::int64_t count) {
     const std::int64_t pairs = kBigEndian ? 0 : count / 2;
     for (std::int64_t i = 0; i < pairs; ++i, from += 8, to += 8)
@@ -131,10 +131,10 @@ struct KindRow {
     Bytes file;
     Convert write;
     Convert read;
-    const char* misfit = "";  ///< message for when a conversion fails
+    const char* misfit = "";  ///< error message of a failed conversion
 };
 
-// One row per ScalarKind, in its order.
+// One row per ScalarKind, in the order of the enum.
 constexpr KindRow kKinds[] = {
     {0, 0, has_no_form, has_no_form, "external32 has no form for this datatype"},
     {1, 1, copy_bytes, copy_bytes},

@@ -29,14 +29,14 @@ enum class ScalarKind : std::uint8_t {
 [[nodiscard]] Bytes memory_size(ScalarKind kind);
 [[nodiscard]] Bytes external32_size(ScalarKind kind);
 
-/// Converts `count` scalars. Neither side need be aligned. Returns false if a value doesn't fit the
-/// target; earlier scalars may have been converted by then. A real that loses precision is rounded
-/// to nearest, ties to even. REQUIRES: the two sides don't overlap.
+/// Convert `count` scalars. Neither side need be aligned. Return false if a value doesn't fit the
+/// target, or if the kind is `none`; scalars before that value may have been converted. A real that
+/// loses precision is rounded to nearest, ties to even. REQUIRES: the two sides don't overlap.
 [[nodiscard]] bool to_external32(ScalarKind kind, const std::byte* memory, std::byte* file,
                                  std::int64_t count);
 [[nodiscard]] bool from_external32(ScalarKind kind, const std::byte* file, std::byte* memory,
                                    std::int64_t count);
-/// Returns the error for a failed conversion, of kind ErrorKind::conversion.
+/// Returns an ErrorKind::conversion for scalars of this kind that couldn't be converted.
 [[nodiscard]] Error misfit(ScalarKind kind);
 
 }  // namespace oratorio

@@ -35,7 +35,8 @@ bool fits_at(Extent span, Offset by) {
     return in_range(by) && span.begin + by >= -kOffsetLimit && span.end + by <= kOffsetLimit;
 }
 
-/// Returns true if `part` is in range at each of the offsets.
+/// Returns true if copies of `part` at the offsets are in range, and have at most kOffsetLimit data
+/// bytes in total.
 bool fits_at(const Shape& part, const List<Offset>& offsets) {
     const auto [lowest, highest] = std::minmax_element(offsets.begin(), offsets.end());
     const Bytes size = saturating_product(part.size(), std::ssize(offsets));
@@ -53,8 +54,8 @@ Placed peel(ShapePtr shape) {
     return {shape->child(), shape->part_offset(0)};
 }
 
-/// Returns true if a few comparisons show that the shapes are equal. Returns false for other equal
-/// shapes.
+/// Returns true if a few comparisons show that the shapes are equal. Compares no lists, so the
+/// result can be false for equal shapes.
 bool same(const Shape& a, const Shape& b) {
     if (&a == &b) return true;
     if (a.kind() != b.kind() || a.size() != b.size()) return false;
@@ -70,7 +71,7 @@ bool equally_spaced(const List<Offset>& offsets) {
            }) == offsets.end();
 }
 
-/// Makes a shape of one run per offset. Reuses the memory of the offsets.
+/// Makes a shape of the runs run_of(i), one per offset. Reuses the memory of the offsets.
 template <class RunOf>
 ShapePtr joined_runs(List<Offset> offsets, const RunOf& run_of) {
     const auto count = std::ssize(offsets);
@@ -98,7 +99,8 @@ void merge_children(std::vector<ShapePtr>& children, List<Offset>& offsets) {
     offsets.shorten(kept);
 }
 
-/// Returns true if all children, and all their data together, are in range at their offsets.
+/// Returns true if all children with data are in range at their offsets, and have at most
+/// kOffsetLimit data bytes in total.
 bool fit_at(const std::vector<ShapePtr>& children, const List<Offset>& offsets) {
     Bytes size = 0;
     for (std::size_t i = 0; i < children.size(); ++i) {
@@ -111,8 +113,8 @@ bool fit_at(const std::vector<ShapePtr>& children, const List<Offset>& offsets) 
     return true;
 }
 
-/// Returns the number of parts that could replace `shape` in its parent; 0 if `shape` repeats one
-/// part.
+/// Returns the number of parts that could replace `shape` in its parent; 0 unless `shape` lists
+/// differing parts (mixed or runs).
 std::size_t parts_to_take(const Shape& shape) {
     const bool listed = shape.kind() == Shape::Kind::mixed || shape.kind() == Shape::Kind::runs;
     return listed ? static_cast<std::size_t>(shape.count()) : 0;
@@ -144,7 +146,7 @@ void take_parts(std::vector<ShapePtr>& children, List<Offset>& offsets, std::siz
 
 }  // namespace
 
-/// Makes nodes from parts in normal form, and computes the members that follow from the parts.
+/// Makes nodes from parts that are in normal form, and computes all members of the nodes.
 struct ShapeBuilder {
     /// Makes the node for all layouts that don't fit. Its size is one byte, so that it isn't
     /// treated as an empty shape.

@@ -2,7 +2,7 @@
 // Shape: the normal form of a datatype's layout. An immutable tree, built once per datatype and
 // shared. Adjacent pieces are merged, constant strides recognised, nested vectors collapsed, and
 // parts without data dropped. So two datatypes with the same typemap usually have the same shape,
-// and a cursor returns few and long strided runs. (The idea is from the datatype iterator of
+// and a cursor returns few, long strided runs. (The idea is from the datatype iterator of
 // Hastings & Choudhary 2006, section 2.) However deeply a program nests its datatypes, the tree
 // stays shallow (docs/internals/decisions/layouts-and-conversion.md), so functions may recurse over
 // it.
@@ -47,8 +47,8 @@ class Shape {
     /// Returns the number of contiguous pieces; an upper bound where parts touch.
     [[nodiscard]] std::int64_t pieces() const { return pieces_; }
     [[nodiscard]] bool contiguous() const { return kind_ == Kind::run || kind_ == Kind::empty; }
-    /// Returns true if neither the first nor the last bytes of the pieces ever decrease in data
-    /// order. A file view needs this (MPI-4.1, 14.3). Pieces may still overlap.
+    /// Returns true if neither the begins nor the ends of the pieces ever decrease in data order.
+    /// MPI requires this of a file view (MPI-4.1, 14.3). Pieces may still overlap.
     [[nodiscard]] bool monotonic() const { return monotonic_; }
     /// Returns true if the shape is monotonic and some byte occurs twice. Returns false for all
     /// shapes that aren't monotonic.
@@ -70,7 +70,7 @@ class Shape {
     [[nodiscard]] const ShapePtr& child() const { return child_; }
     /// Returns the child in part `part` of a strided, blocks or mixed shape.
     [[nodiscard]] const ShapePtr& child(std::int64_t part) const;
-    /// Returns where part `part` begins.
+    /// Returns the offset of the origin of part `part`; for runs, where the run begins.
     [[nodiscard]] Offset part_offset(std::int64_t part) const;
     [[nodiscard]] Bytes part_size(std::int64_t part) const;
     /// Returns the offsets of the parts of a blocks, runs or mixed shape.
@@ -84,14 +84,14 @@ class Shape {
     [[nodiscard]] Bytes size_before(std::int64_t part) const;
     /// Returns the part that contains data byte `at`; O(log parts). REQUIRES: 0 <= at < size().
     [[nodiscard]] std::int64_t part_of_size(Bytes at) const;
-    /// Returns the first part whose last data byte is at or after `at`, or count() if there is
-    /// none; O(log parts). REQUIRES: the shape is monotonic.
+    /// Returns the first part with a data byte at or after `at`, or count() if there is none;
+    /// O(log parts). REQUIRES: the shape is monotonic.
     [[nodiscard]] std::int64_t part_of_offset(Offset at) const;
 
     /// Describes the shape for explain and tests: "strided(8192 x 64, run 8)".
     [[nodiscard]] std::string describe() const;
 
-    // The functions below make shapes. If a part doesn't fit, they return too_large().
+    // The functions below make shapes. They return too_large() for a shape that doesn't fit.
     static ShapePtr empty();
     static ShapePtr too_large();
     static ShapePtr run(Bytes bytes);
@@ -156,15 +156,16 @@ struct Layout {
     /// Returns the number of data bytes; INT64_MAX if the shape isn't empty and the count is
     /// unbounded or the product too large.
     [[nodiscard]] Bytes size() const;
-    /// Returns true if all tiles, with the gaps between them, lie within kOffsetLimit of offset 0.
+    /// Returns true if the layout has no data, or if all its tiles lie within kOffsetLimit of
+    /// offset 0 and have at most kOffsetLimit data bytes in total.
     [[nodiscard]] bool fits() const;
     /// Returns true if all data is one contiguous run.
     [[nodiscard]] bool contiguous() const;
     /// Returns true if offsets never decrease over all tiles, which implies that tiles don't
     /// interleave.
     [[nodiscard]] bool monotonic() const;
-    /// Returns true if data can be found by its offset: each data byte lies after all earlier ones
-    /// in data order.
+    /// Returns true if data can be found by its offset, because offsets increase from each data
+    /// byte to the next.
     [[nodiscard]] bool searchable() const;
     /// Returns true if both have the same shape object and the same numbers.
     [[nodiscard]] bool operator==(const Layout& other) const = default;

@@ -95,7 +95,8 @@ bool beyond(std::int64_t value, std::int64_t most) {
     return value < -most || value > most;
 }
 
-/// A number that becomes and stays invalid when a result leaves the range from -kMost to kMost.
+/// A number from -kMost to kMost. A result outside this range is invalid, and so is all that is
+/// computed from an invalid number.
 class Checked {
   public:
     static constexpr std::int64_t kMost = std::int64_t{1} << 60;
@@ -158,8 +159,8 @@ class Reader {
         return {};
     }
 
-    /// Reads the number of entries of a list. Each entry takes at least one byte, so the bytes left
-    /// bound the memory.
+    /// Reads the number of entries of a list. Accepts at most the number of bytes left, because
+    /// each entry takes at least one byte; this limits the memory that a damaged count can ask for.
     MaybeNumber listed_count() {
         const auto count = number();
         return count && *count > 0 && *count <= std::ssize(bytes_) ? count : std::nullopt;
@@ -268,8 +269,8 @@ class Reader {
 
 }  // namespace
 
-/// The limits here are half of those in decode(), because offsets of parts may be further from the
-/// origin than the data in them.
+/// The limit of the shape is half of that in decode(), because offsets of parts may be further from
+/// the origin than the data in the parts.
 bool can_be_encoded(const Layout& layout) {
     constexpr Offset kMost = Checked::kMost / 2;
     const Shape& shape = *layout.shape;

@@ -33,7 +33,7 @@ std::int64_t Shape::part_of_offset(Offset at) const {
     if (kind_ == Kind::strided) {
         const Bytes past =
             at - child_->span_.end;  // a part ends at or before `at` if part * stride <= past
-        return past < 0 ? 0 : past / stride_ + 1;  // stride 0 can't get here: the spans are equal
+        return past < 0 ? 0 : past / stride_ + 1;  // past < 0 if stride is 0: the spans are equal
     }
     if (kind_ == Kind::blocks)
         return std::upper_bound(offsets_.begin(), offsets_.end(), at - child_->span_.end) -

@@ -6,7 +6,7 @@
 
 namespace oratorio {
 
-/// Returns the size of a shape as a tree: the numbers in the lists of all nodes, and one more per
+/// Returns the size of a shape's tree: the count of numbers in the lists of all nodes, plus one per
 /// node. A shared sub-shape counts each time it occurs. Stops counting once the result exceeds
 /// `most`.
 [[nodiscard]] std::int64_t numbers_of(const Shape& shape, std::int64_t most);

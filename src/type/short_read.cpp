@@ -9,7 +9,7 @@ namespace oratorio {
 
 namespace {
 
-/// Calls `visit(position in the data, offset, length)` for each piece of the file layout.
+/// Calls `visit(data position, offset, length)` for each piece of `file` in data positions `data`.
 template <class Visit>
 void each_piece(const Layout& file, Extent data, const Visit& visit) {
     Cursor cursor(file);

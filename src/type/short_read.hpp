@@ -9,8 +9,8 @@
 namespace oratorio {
 
 /// Calls `visit` for each part of the data positions `data` that lies before the end of the file,
-/// in data order. The parts don't touch each other. `bytes` is the number of data bytes before the
-/// end of the file. The function needs nothing else to find where the file ends.
+/// in data order. The parts don't touch each other. `bytes` is the number of bytes of `data` that
+/// lie before the end of the file; the function computes where the file ends from that number.
 void each_part_before_end(const Layout& file, Extent data, Bytes bytes,
                           const std::function<void(Extent)>& visit);
 

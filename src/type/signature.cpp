@@ -140,7 +140,8 @@ SignatureCursor::SignatureCursor(SignaturePtr signature) : root_(std::move(signa
     stack_.push_back({root_.get(), 1, 0});
 }
 
-/// Descends to the current part of elements, and returns it; null at the end.
+/// Moves the stack to the next part that isn't nested, unless it is at one, and returns that part;
+/// null at the end.
 const Signature::Part* SignatureCursor::settle() {
     while (!stack_.empty()) {
         Level& level = stack_.back();
@@ -188,7 +189,7 @@ SignatureCursor::Run SignatureCursor::next(Bytes memory_max, Bytes file_max) {
     if (!part) return {};
     const Element& element = part->element;
     std::int64_t count = part->count - taken_;
-    // The comparisons avoid divisions, because most parts fit the limits.
+    // Divides only for a part that exceeds a limit; most parts fit.
     if (count * element.memory > memory_max) count = memory_max / element.memory;
     if (count * element.file > file_max) count = file_max / element.file;
     taken_ += count;

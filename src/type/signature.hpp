@@ -58,8 +58,8 @@ class Signature {
     static SignaturePtr empty();
     static SignaturePtr of(const Element& element);
     static SignaturePtr repeated(const SignaturePtr& signature, std::int64_t count);
-    /// Makes a signature of parts in order. Equal neighbours become one part; parts without data in
-    /// memory are left out.
+    /// Makes a signature of the parts, in their order. Joins equal neighbours, leaves out parts
+    /// without data in memory, and may replace a nested signature by its parts.
     static SignaturePtr sequence(std::vector<Part> parts);
 
     [[nodiscard]] std::span<const Part> parts() const { return parts_; }
@@ -87,7 +87,8 @@ class Signature {
 
 /// A function that returns the size of an element in the file.
 using FileSize = std::function<Result<Bytes>(const Element&)>;
-/// Returns a signature of the same data with other sizes in the file.
+/// Returns a signature of the same data in which `size` gives the elements' sizes in the file.
+/// Fails with the first error that `size` returns.
 [[nodiscard]] Result<SignaturePtr> with_file_sizes(const SignaturePtr& signature,
                                                    const FileSize& size);
 
@@ -101,8 +102,8 @@ class SignatureCursor {
         const Element* element = nullptr;
         std::int64_t count = 0;
     };
-    /// Returns the next equal elements, as many whole elements as both limits allow. The count is 0
-    /// at the end, and if no element fits the limits.
+    /// Takes the next equal elements: as many whole elements as both limits allow. The count is 0
+    /// at the end, and if not even one element fits the limits.
     Run next(Bytes memory_max, Bytes file_max);
     /// Seeks to the element with `elements` elements before it.
     void seek(std::int64_t elements);

@@ -11,9 +11,9 @@ namespace {
 
 constexpr Bytes kLine = 64;
 
-// The lengths from which streaming is faster than ordinary stores. Streaming costs more only for
-// cache lines that a piece covers partly: none if pieces are whole lines, and one for each two ends
-// if pieces touch.
+// The minimum lengths at which streaming is faster than ordinary stores. Only cache lines that a
+// piece covers partly make streaming slower: a piece of whole lines has none, touching pieces share
+// one at each boundary, and a spaced piece has up to two.
 constexpr Bytes kWholeLinesMin = 192;
 constexpr Bytes kPackedMin = 256;
 constexpr Bytes kSpacedMin = 384;
@@ -118,7 +118,7 @@ bool worth_streaming(const Places<std::byte>& to, PieceLengths lengths, std::int
 
 void stream_pieces(const Places<std::byte>& to, const Places<const std::byte>& from,
                    PieceLengths lengths, std::int64_t count, std::int64_t rows) {
-    // Pieces to prefetch ahead: enough for the latency of memory, and few enough for the first
+    // Pieces to prefetch ahead: enough to hide the latency of memory, and few enough for the L1
     // cache.
     constexpr std::int64_t kAhead = 6;
     const std::int64_t pieces = count * rows;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Streamed copies: for a target that won't be read again soon, with non-temporal stores, which
-// bypass the caches. An ordinary store first fetches the target's cache line, which costs as much
-// as writing it. Lines that a piece covers only partly are still written by ordinary stores. Used
-// by copy.cpp only.
+// Streamed copies: copies with non-temporal stores, which bypass the caches, to a target that won't
+// be used soon. An ordinary store first fetches the target's cache line, which costs as much as
+// writing the line. Lines that a piece covers only partly are still written by ordinary stores.
+// Used by copy.cpp only.
 #pragma once
 
 #include <cstddef>
@@ -36,7 +36,7 @@ void stream_pieces(const Places<std::byte>& to, const Places<const std::byte>& f
 void stream_piece(std::byte* to, const std::byte* from, Bytes length);
 
 /// Orders streamed stores before all later stores, so that a thread that sees a later store also
-/// sees them.
+/// sees the streamed ones.
 void finish_streaming();
 
 }  // namespace oratorio
