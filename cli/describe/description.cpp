@@ -21,7 +21,7 @@ namespace {
 /// JSON in which members keep the order in which they are added.
 using Json = nlohmann::ordered_json;
 
-/// The names of the parts of one kind, in the order of its enum.
+/// The names of all values of the enum `Kind`, in the order of the enum.
 template <class Kind>
 using PartNames = std::array<std::string_view, static_cast<std::size_t>(Kind::count)>;
 
@@ -85,8 +85,8 @@ Json method_rows() {
     return rows;
 }
 
-// The functions below make the members of a hint's row that describe its kind. Their names are
-// those of the kinds in hints.def.
+// The functions below make the members of a hint's row that describe the hint's kind. hints.def
+// calls those from bytes() on, with TiB for some limits; limited() and worded() are helpers.
 constexpr std::int64_t TiB = std::int64_t{1} << 40;
 Json limited(std::string_view kind, std::int64_t low, std::int64_t high) {
     return {{"kind", kind}, {"low", low}, {"high", high}};
@@ -133,7 +133,7 @@ Json hint(std::string_view key, std::string_view role, const Json& more, std::st
     return row;
 }
 
-/// Returns the members of a hint's kind, with its default value added.
+/// Adds the hint's default value to the members of its kind: null if `initial` is empty.
 Json with_default(Json kind, std::string_view initial) {
     kind["default"] = initial.empty() ? Json() : Json(initial);
     return kind;
@@ -186,8 +186,8 @@ Json activity_rows() {
     return rows;
 }
 
-/// Returns a row per variable, in upper case. The library keeps the names in lower case, because it
-/// compares them in any case.
+/// Returns a row for each environment variable, with its name in upper case. The library keeps the
+/// names in lower case, because its spelling check ignores case.
 Json variable_rows() {
     Json rows = Json::array();
     for (const std::string_view known : known_variables()) {
@@ -217,8 +217,8 @@ Json file_system_rows() {
     return rows;
 }
 
-/// Returns the text of a document whose members are values or lists of rows. Each row is a line, so
-/// that a difference of two texts shows which rows changed.
+/// Returns the JSON text of an object that has values and lists of rows as members. Each row is a
+/// line, so that a diff of two texts shows which rows changed.
 std::string one_row_per_line(const Json& document) {
     std::string text;
     for (const auto& [key, value] : document.items()) {

@@ -6,7 +6,7 @@
 
 namespace oratorio {
 
-/// The version of the document's schema, which docs/user/stability.md documents.
+/// The version of the document's schema (docs/user/stability.md).
 inline constexpr int kDescriptionSchema = 1;
 
 /// Returns the JSON document, one table row per line.
