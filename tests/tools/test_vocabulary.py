@@ -18,8 +18,8 @@ PAGE = Path(__file__).resolve().parents[2] / "docs/user/stability.md"
 
 # The options of single commands, so that a second name for the same thing is noticed when it is added here.
 OWN = {
-    "bench": "cold direct disk figures full layout link malloc modes new overwrite param predict profile "
-    "rate records smoke sync workloads",
+    "bench": "cold delay direct disk figures full layout link malloc modes new overwrite param predict "
+    "profile rate records smoke sync workloads",
     "calibrate": "show",
     "compare": "before budget output-files",
     "conformance": "broken long mpicc quick rule section slow suite with-oratorio",
@@ -30,7 +30,7 @@ OWN = {
     "lint": "fix",
     "neighbours": "fetch part",
     "run": "report",
-    "simulate": "engine rounds search set trace workload",
+    "simulate": "engine rounds search set switches trace workload",
     "soak": "atomic client clients deaths faults first fresh-views locks scarce",
     "trace": "markdown",
 }
