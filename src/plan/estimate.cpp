@@ -44,8 +44,8 @@ double write_storage(const PlanInputs& s, double bytes, double calls) {
 double storage(const PlanInputs& s, double bytes, double calls) {
     return s.reads() ? read_storage(s, bytes, calls) : write_storage(s, bytes, calls);
 }
-/// Returns the storage time for calls that all ranks make by themselves. Writers wait for each
-/// other.
+/// Returns the storage time for calls that all ranks make by themselves. Ranks that write through
+/// the same page cache wait for each other.
 double storage_by_all(const PlanInputs& s, double bytes, double calls) {
     const Costs& c = costs(s);
     if (s.reads() || s.is_direct() || s.ranks_with_data * s.alike <= machines(s))
@@ -53,8 +53,8 @@ double storage_by_all(const PlanInputs& s, double bytes, double calls) {
     return bytes * std::max(c.write_byte, c.contended_byte) +
            calls * std::max(c.write_call, c.contended_call);
 }
-/// Returns the extra cost of read calls when several ranks read pieces of the same pages: the cores
-/// contend for the page's reference count.
+/// Returns the extra cost of reading pieces of pages that other ranks of the machine read at the
+/// same time: the cores contend for the page's reference count.
 double shared_reads(const PlanInputs& s) {
     if (!s.reads() || s.is_direct()) return 0;
     const auto hull = std::max(1.0, static_cast<double>(s.hull.length()));
@@ -66,12 +66,12 @@ double shared_reads(const PlanInputs& s) {
 /// The time of storage calls for the whole hull.
 struct HullMoved {
     double moved = 0;
-    double holes = 0;  ///< reading the hull before it is written
+    double holes = 0;  ///< time for reading the hull before it is written, locks included
 };
 /// Returns the time to move the whole hull, buffer by buffer. Each buffer holds a slice of each of
-/// `parts` parts, with a call per slice. Each of `movers` adds one call per part, because it ends
-/// in the middle of a buffer. Holes are filled by reading each buffer before it is written (data
-/// sieving), or skipped with one call per piece, whichever takes less time.
+/// `parts` parts, with a call per slice. Each of `movers` ranks adds one call per part, because its
+/// last buffer isn't full. A write with holes reads each buffer before it writes the buffer (data
+/// sieving), or makes one call per piece, whichever takes less time.
 HullMoved hull_moved(const PlanInputs& s, double buffer, double movers = 1, double parts = 1) {
     const auto bytes = static_cast<double>(s.hull.length());
     const double calls = parts * (movers + bytes / std::max(1.0, buffer));
@@ -83,17 +83,18 @@ HullMoved hull_moved(const PlanInputs& s, double buffer, double movers = 1, doub
     return left_out.moved < filled.moved + filled.holes ? left_out : filled;
 }
 /// Returns the time for the work of the ranks and of the storage on the same cores. Reads run in
-/// parallel, and the reads of holes in parallel with the writes of others. Writers of one file wait
-/// for each other on their machine, so writes take at least as long as one core of each machine
-/// needs for them. A device works in parallel with the cores, for all ranks.
+/// parallel, and the reads of holes in parallel with the writes of other ranks. Writers of one file
+/// wait for each other on their machine, so writes take at least as long as one core of each
+/// machine needs for them. With direct I/O, one device works in parallel with the cores, and serves
+/// all ranks and all similar accesses in turn.
 double together(const PlanInputs& s, double ranks_work, HullMoved storage_work) {
     const auto [moved, holes] = storage_work;
     if (s.is_direct()) return std::max(ranks_work / workers(s), s.alike * (moved + holes));
     const double shared_out = (ranks_work + moved + holes) / workers(s);
     return s.reads() ? shared_out : std::max(shared_out, s.alike * moved / machines(s));
 }
-/// Returns the time of the agreements of a collective access: one at the beginning, one at the end,
-/// and any others.
+/// Returns the time of the agreements of a collective access: by default one at the beginning and
+/// one at the end. Returns 0 for an independent access.
 double collective(const PlanInputs& s, int reductions = 2) {
     return s.collective ? agreements(costs(s), s.ranks, s.nodes, reductions) : 0;
 }
@@ -107,21 +108,21 @@ double copied(const PlanInputs& s) {
     return bytes * costs(s).copy_byte + walk_pieces(s) * costs(s).copy_piece +
            lines * costs(s).piece_line;
 }
-/// Returns the number of pieces that one side of an exchange handles, on average. Each piece is
-/// handled by the rank that packs it and by the rank that places it, as a piece of memory and as
-/// one of the file.
+/// Returns the number of pieces that one side of an exchange handles, on average: one rank packs
+/// the pieces and another rank places them, on one side as pieces of memory and on the other side
+/// as pieces of the file.
 double ends_of_pieces(const PlanInputs& s) {
     return static_cast<double>(s.pieces + s.memory_pieces) / 2;
 }
-/// Returns the work of looking for holes before the first byte is written.
+/// Returns the work of the search for holes that precedes a collective write; 0 for other accesses.
 double hashed(const PlanInputs& s) {
     const bool looks = s.collective && !s.reads();
     return looks ? static_cast<double>(s.pieces) * costs(s).hash_piece : 0;
 }
 
-/// Returns the time of the storage calls when only aggregators make them. Each aggregator adds one
-/// call, as in hull_moved(). Aggregators that write on one machine wait for each other like other
-/// writers.
+/// Returns the time of the storage calls of a method with aggregators, which make all calls. Each
+/// aggregator adds one call, as in hull_moved(). Aggregators that write on one machine wait for
+/// each other like other writers.
 double stored_by_aggregators(const Traffic& t, const Method& method, const PlanInputs& s) {
     const auto block = static_cast<double>(method.domains_part(*s.options).block(s));
     const bool several = !s.reads() && !s.is_direct() && t.aggregators > machines(s);
@@ -132,7 +133,7 @@ double stored_by_aggregators(const Traffic& t, const Method& method, const PlanI
     return moved + holes + waited;
 }
 
-/// Returns the cost of handing each storage call to the I/O thread, if there is one.
+/// Returns the cost of passing each storage call to the I/O thread; 0 if there is no such thread.
 double handed_over(const Traffic& t, const PlanInputs& s) {
     if (t.slots <= 1 || s.stores_by_itself()) return 0;
     return (t.aggregators + static_cast<double>(s.hull.length()) / t.slot_bytes) * costs(s).wake;
@@ -150,7 +151,8 @@ JobShape shape_of(const Traffic& t, const Method& method, const PlanInputs& s) {
     shape.local_aggregators = method.layers_part().local_aggregators ? groups_of(s) : 0;
     shape.in_windows = method.has_windows(s);
     shape.in_flight = std::max(1, s.options->messages_in_flight);
-    // A local aggregator that reads keeps its ranks' requests until it has answered them.
+    // In reads, a local aggregator holds at most kMessagesOfMember requests of each rank, and keeps
+    // a request until it has answered it.
     if (s.reads() && shape.local_aggregators > 0 && !shape.in_windows)
         shape.in_flight = std::min<double>(shape.in_flight, kMessagesOfMember);
     shape.slots = t.slots;
@@ -164,8 +166,8 @@ JobShape shape_of(const Traffic& t, const Method& method, const PlanInputs& s) {
     return shape;
 }
 
-/// Returns the load of the messages and data between the members of groups and their local
-/// aggregators.
+/// Returns the share `share_of_round` of the load of all messages and data between ranks and their
+/// local aggregators; no load for a method without local aggregators.
 Load gathered_load(const Method& method, const PlanInputs& s, double share_of_round) {
     if (!method.layers_part().local_aggregators) return {};
     const double groups = groups_of(s);
@@ -184,7 +186,7 @@ Load gathered_load(const Method& method, const PlanInputs& s, double share_of_ro
             .own_bytes = own * bytes};
 }
 
-/// Returns the load that a share of all messages and data puts on senders or aggregators.
+/// Returns the share `share` of the load of all messages and data between senders and aggregators.
 Load exchanged_load(const Traffic& t, const PlanInputs& s, double share) {
     const double sent = share * (1 - t.own_share);
     const auto bytes = static_cast<double>(s.bytes);
@@ -196,8 +198,9 @@ Load exchanged_load(const Traffic& t, const PlanInputs& s, double share) {
             .own_bytes = share * t.own_share * bytes};
 }
 
-/// Returns the terms of the closed form. It assumes that all rounds, and all nodes and aggregators
-/// of a kind, are alike.
+/// Returns the closed form's terms (plan/model) for a method with messages. Assumes that all rounds
+/// have the same load, and likewise all nodes of senders, all nodes of aggregators and all
+/// aggregators.
 CostTerms terms_by_messages(const Method& method, const PlanInputs& s) {
     const Traffic t = traffic_of(method, s);
     const double sending_nodes = std::min<double>(s.nodes, t.senders);
@@ -229,8 +232,8 @@ CostTerms terms_by_messages(const Method& method, const PlanInputs& s) {
 
 }  // namespace
 
-/// Weighs the two effects of handling pieces of several parts together: the cache line that they
-/// share is fetched only once, but each buffer then needs a call per part.
+/// Weighs the two effects of moving pieces of several parts together: a cache line that several
+/// pieces share is fetched only once, but each buffer needs a call per part.
 bool slices_pay(const PlanInputs& s) {
     const auto lines = static_cast<double>(s.memory_pieces - s.memory_lines);
     const auto calls = static_cast<double>((s.parts - 1) * s.hull.length()) / kSharedSlotBytes;
@@ -238,11 +241,11 @@ bool slices_pay(const PlanInputs& s) {
 }
 
 double estimate_list(const PlanInputs& s) {
-    constexpr Bytes kStagedBelow = 1024;  // the limit of engine/list_io
+    constexpr Bytes kStagedBelow = 1024;  // the same as kPieceInPlaceMin in engine/list_io.cpp
     const auto bytes = static_cast<double>(s.bytes);
     const bool staged = s.bytes / std::max<std::int64_t>(1, s.memory_pieces) < kStagedBelow;
-    // Unlike a collective buffer, the user's memory isn't in a cache, so calls take longer, and so
-    // do the waits of other writers. A device needs no cache.
+    // Unlike a collective buffer, the user's memory isn't in a cache, so calls take longer, and
+    // writers wait longer for each other. A device needs no cache.
     const double uncached = s.reads() ? costs(s).into_memory_byte : costs(s).from_memory_byte;
     const double zero_copy = staged || s.is_direct() ? 0 : bytes * uncached;
     // A buffer holds a slice of each part.
@@ -275,7 +278,7 @@ double estimate_contiguous(const PlanInputs& s) {
     return 1.05 * estimate_list(s);
 }
 
-/// Estimates read-ahead: one call for each file block that has a piece.
+/// Estimates read-ahead: each rank makes one call for each file block in which it has a piece.
 double estimate_fetching(const PlanInputs& s) {
     const Bytes block = ahead_of(*s.options).block;
     const double hulls = static_cast<double>(s.hull.length()) / static_cast<double>(block);
@@ -283,8 +286,9 @@ double estimate_fetching(const PlanInputs& s) {
     return blocks * costs(s).read_call / workers(s);
 }
 
-/// Estimates storage in turns: at most `group` ranks work at once, and each rank after the first
-/// `group` is woken by the rank `group` before it.
+/// Estimates storage in turns: at most `group` ranks (hint oratorio_group) are at the storage at
+/// once, so the estimate uses at most `group` cores of a node. Each rank r wakes rank r + `group`
+/// at the end of its turn, so the last rank waits for a chain of wakes.
 double estimate_turns(const StoragePart& storage, const PlanInputs& s) {
     PlanInputs let_in = s;
     let_in.cores = std::min<double>(s.cores, s.options->group);
@@ -292,8 +296,8 @@ double estimate_turns(const StoragePart& storage, const PlanInputs& s) {
     return storage.estimate(let_in) + row * costs(s).wake;
 }
 
-/// Estimates data sieving: each rank moves its own hull and copies its data. Where ranks
-/// interleave, several of them move the same bytes.
+/// Estimates data sieving of interleaved ranks: each rank with data moves the hull of the whole
+/// access, so several ranks move the same bytes, and copies its own data.
 double estimate_sieve(const PlanInputs& s) {
     const auto buffer = static_cast<double>(s.reads() ? s.options->ind_rd_buffer_size
                                                       : s.options->ind_wr_buffer_size);
@@ -303,9 +307,9 @@ double estimate_sieve(const PlanInputs& s) {
            together(s, hashed(s) + copied(s), {.moved = times * moved, .holes = times * holes});
 }
 
-/// Estimates mappings: each rank maps every page that it touches, and a page that is read is mapped
-/// together with its neighbours. The bytes are fetched from the page cache's memory, for small
-/// pieces in whole cache lines.
+/// Estimates mappings: each rank maps every page that it touches, and in reads a page fault also
+/// maps the neighbouring pages. Bytes that are read come from the page cache's memory, and a small
+/// piece costs a whole cache line. A write first extends the file, which takes more agreements.
 double estimate_mapped(const PlanInputs& s) {
     constexpr double kFaultAround = 16;
     const auto bytes = static_cast<double>(s.bytes);
@@ -324,8 +328,9 @@ double estimate_mapped(const PlanInputs& s) {
                 workers(s));
 }
 
-/// Counts one reduction fewer for a sparse graph, where the aggregators report the end.
-/// estimate_thinning() counts the extra gather of a sparse graph.
+/// Counts one reduction fewer for a sparse graph, in which messages of the aggregators replace the
+/// last reduction. estimate_thinning() counts these messages and the extra gather of a sparse
+/// graph.
 int reductions_by_messages(const Method& method) {
     return (method.schedule.asks_places ? 5 : 4) - (method.graph_part().is_thinned ? 1 : 0);
 }
@@ -340,10 +345,11 @@ double estimate_messages(const Method& method, const PlanInputs& s) {
 
 /// Estimates collective buffers that a node shares. All slots of the node are filled and emptied
 /// repeatedly, and each time each rank is woken once (reads) or about twice (writes). The shared
-/// memory stays for later accesses, of this file and of others. So each access is charged only a
-/// part of the cost of making that memory, or a program of many short accesses would never make it.
-/// `waiting` is a factor for the time that ranks wait for each other, and that writers wait while
-/// others store (docs/research/results, "What is left to the limit").
+/// memory stays for later accesses to this file and to others. So the estimate of an access
+/// contains only a part of the cost of making that memory; with the whole cost, `auto` would never
+/// make it in a program of many short accesses. `waiting` is a factor for the time that ranks wait
+/// for each other, and that writers wait while other ranks store (docs/research/results, "What is
+/// left to the limit").
 double estimate_shared(const Method& method, const PlanInputs& s) {
     constexpr double kAccesses = 16;
     const double waiting = s.is_direct() ? 1 : s.reads() ? 1.1 : 1.2;
@@ -359,13 +365,13 @@ double estimate_shared(const Method& method, const PlanInputs& s) {
             (s.sharing.shared_ready ? 0 : costs(s).node_memory / kAccesses));
 }
 
-/// Counts one more gather and one more message. At the end each rank gets the outcome from its
-/// aggregators; their messages are in flight at the same time, so only one latency counts.
+/// Counts one more gather and the latency of one message. At the end each rank gets the outcome
+/// from its aggregators; these messages are in flight at the same time, so only one latency counts.
 double estimate_thinning(const PlanInputs& s) {
     return collective(s) / 2 + (s.one_node() ? costs(s).message : costs(s).far_message);
 }
 
-/// Estimates the work of listing all pieces of file and memory.
+/// Estimates the time for listing all pieces of file and memory, which all ranks do in parallel.
 double estimate_listing(const PlanInputs& s) {
     constexpr double kPieceBytes = 24;
     const auto pieces = static_cast<double>(s.pieces + s.memory_pieces);

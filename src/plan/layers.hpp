@@ -23,24 +23,25 @@ inline constexpr int kLocalAggregators = 256;
 /// they save.
 inline constexpr int kGroupRanks = 4;
 /// The number of messages that a local aggregator holds for each rank it serves: one is merged
-/// while the next one arrives. In reads, the answers to them need the same number of buffers.
+/// while the next one arrives. In reads, the answers need the same number of buffers.
 inline constexpr int kMessagesOfMember = 2;
 
 /// Returns the number of local aggregators among the `ranks` ranks of node `node` of `nodes`; at
 /// least one.
 [[nodiscard]] int local_aggregators_of(int ranks, int node, int nodes, const PlanOptions& options);
 
-/// Returns which of a node's `ranks` ranks, counted from 0, is the i-th of its `count` local
-/// aggregators (section IV-A of the paper). It serves the ranks from itself up to the next local
-/// aggregator. Returns `ranks` for i = count.
+/// Returns the place, among the `ranks` ranks of a node, of the i-th of the node's `count` local
+/// aggregators (section IV-A of the paper). A local aggregator serves itself and the ranks between
+/// it and the next local aggregator. Returns `ranks` for i = count.
 [[nodiscard]] int place_of_local_aggregator(int i, int ranks, int count);
 
 /// Returns the number of ranks in the largest group. It depends on the topology and the hints only,
 /// so it is known before any plan.
 [[nodiscard]] int largest_group(const Nodes& topology, const PlanOptions& options);
 
-/// Returns the maximum size of a message between a rank and its local aggregator. All messages of a
-/// group take at most half of a collective buffer, if that leaves 4 KiB for each.
+/// Returns the maximum size of a message between a rank and its local aggregator: at most
+/// message_bytes_of(). The buffers for the messages and answers of a group of `group_ranks` ranks
+/// take at most half of a collective buffer, if that leaves kMessageMin for each.
 [[nodiscard]] Bytes local_message_bytes(const PlanOptions& options, int group_ranks);
 
 /// A local aggregator and the ranks it serves: `ranks` ranks of a node, starting at `first`.
@@ -49,7 +50,7 @@ struct Group {
     int ranks = 0;
     Rank local = -1;
     bool able = false;  ///< the local aggregator has its memory; false if no rank of the group
-                        ///< could get that memory
+                        ///< could get the memory of a local aggregator
     Extent hull = {};   ///< hull of all data of the group
 };
 
@@ -103,19 +104,20 @@ class Layers {
     /// the kRanksTold lowest local aggregators of other nodes, which only explain needs. Pure.
     Layers(const Nodes& topology, const Groups& groups, std::optional<Rank> rank = {});
     /// Returns the same table with windows in the node's shared memory instead of messages between
-    /// a rank and its local aggregator.
+    /// a rank and its local aggregator. A window's data, and the headers that an aggregator needs
+    /// with it, fit in a message of `message_bytes` bytes.
     [[nodiscard]] Layers with_windows(Bytes message_bytes) const;
     /// Returns the part of the table that `rank` needs.
     [[nodiscard]] Layers for_rank(Rank rank, const Nodes& topology) const;
 
     [[nodiscard]] bool two() const { return served_ != nullptr; }
-    /// Returns the local aggregator of `rank`, in O(log known) time. REQUIRES: `rank` is in the
-    /// table.
+    /// Returns the local aggregator of `rank`, which is `rank` itself with one layer. Takes
+    /// O(log known) time. REQUIRES: `rank` is in the table.
     [[nodiscard]] Rank local_aggregator_of(Rank rank) const;
     /// Returns the ranks that a local aggregator serves, including itself, in order. Takes O(known)
     /// time.
     [[nodiscard]] std::vector<Rank> group_of(Rank local_aggregator) const;
-    /// Returns the known local aggregators in rank order. Takes O(known) time.
+    /// Returns the known local aggregators in rank order; none with one layer. Takes O(known) time.
     [[nodiscard]] std::vector<Rank> local_aggregators() const;
     /// Returns the number of local aggregators on all nodes, known or not.
     [[nodiscard]] std::size_t local_aggregators_in_all() const { return local_aggregators_; }
@@ -124,15 +126,16 @@ class Layers {
     /// Returns the maximum size of a message between a rank and its local aggregator.
     [[nodiscard]] Bytes message_bytes() const { return message_bytes_; }
 
-    /// The number of windows of a local aggregator, and the bytes before each for the header of a
-    /// message.
+    /// The number of windows of a local aggregator, and the number of bytes before each window for
+    /// a message header.
     static constexpr int windows_max = 4;
     static constexpr Bytes window_room = 128;
     [[nodiscard]] bool in_windows() const { return window_bytes_ > 0; }
     [[nodiscard]] Bytes window_bytes() const { return window_bytes_; }
-    /// Returns the bytes of all windows of a local aggregator; for writes with their write masks.
+    /// Returns the size of all windows of a local aggregator, with the room for headers, and for
+    /// writes with the write masks.
     [[nodiscard]] Bytes windows_bytes(Direction direction) const;
-    /// Returns the shared memory that each node needs for windows.
+    /// Returns the size of the shared memory for windows that suffices on every node.
     [[nodiscard]] Bytes node_bytes(Direction direction) const {
         return most_on_node_ * windows_bytes(direction);
     }

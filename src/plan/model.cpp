@@ -18,7 +18,7 @@ double at_once(const JobShape& shape, double ranks) {
 }
 
 /// Returns the work of receiving the messages of `load`, without their bytes. The queue of waiting
-/// messages has `depth` entries until the last messages have arrived.
+/// messages has `depth` entries until the last message has arrived, and then drains.
 double taking(const Costs& costs, const Load& load, double depth) {
     const double waiting = load.messages() * depth - depth * depth / 2;
     return load.near_messages * std::max(0.0, costs.message - costs.send_message) +
@@ -31,24 +31,25 @@ double copying(const Costs& costs, const Load& load) {
     return (load.bytes + load.asked_bytes) * costs.message_byte / 2;
 }
 
-/// Returns the senders' work for their messages: packing for writes; for reads, asking and
-/// receiving the answers. A rank waits for so few answers that searching the queue for them costs
-/// nothing.
+/// Returns the senders' work for the messages of `load`: for writes, packing and sending data; for
+/// reads, sending requests, and receiving and unpacking the answers. A rank waits for so few
+/// answers at a time that searching the queue for an answer costs nothing.
 double sending(const JobShape& shape, const Costs& costs, const Load& load) {
     const double answers = shape.reads ? taking(costs, load, 0) : 0;
     return load.messages() * costs.send_message + load.pieces * costs.message_piece +
            copying(costs, load) + answers;
 }
 
-/// Returns the aggregators' work for the messages that they receive, without that of taking().
+/// Returns the aggregators' work for the data of `load`, including data that needs no message, and
+/// for the answers in reads. Receiving the messages isn't included: taking() returns that work.
 double placing(const JobShape& shape, const Costs& costs, const Load& load) {
     const double answers = shape.reads ? load.messages() * costs.send_message : 0;
     return load.all_pieces() * costs.message_piece + copying(costs, load) +
            load.own_bytes * costs.copy_byte + answers;
 }
 
-/// The work of gathering on a node in one round: that of its ranks (`given`), and that of its local
-/// aggregators (`merged`).
+/// The work on one node in one round for moving data between ranks and local aggregators: that of
+/// the ranks (`given`), and that of the local aggregators (`merged`).
 struct Gathering {
     double given = 0;
     double merged = 0;
@@ -77,8 +78,9 @@ double gather_time(const JobShape& shape, const Gathering& work) {
                     work.merged / std::max(std::min(1.0, shape.cores), local));
 }
 
-/// Returns the time spent on latency. A message is sent only when its receiver has asked for it,
-/// and a sender has a limited number of messages under way. The same holds for answers.
+/// Returns the time that a round with `messages` messages spends on latency. A receiver must ask
+/// for a message before it is sent, so a write takes two trips; in reads the answer takes two more.
+/// A sender has a limited number of messages under way.
 double latency(const JobShape& shape, const Costs& costs, double messages) {
     const double across = costs.far_message - costs.send_message - costs.endpoint_message;
     const double trip = shape.nodes > 1 ? std::max(0.0, across) : costs.message;
@@ -108,8 +110,8 @@ std::array<double, 5> exchange_times(const JobShape& shape, const RoundLoad& loa
     return times;
 }
 
-/// Returns the time of the slowest storage target, aggregator or node in a round, or of the middle
-/// of the network.
+/// Returns the time of a round's transfers to or from storage targets: that of the slowest target,
+/// aggregator or node, or of the middle of the network, plus one call. Returns 0 without targets.
 double target_time(const JobShape& shape, const RoundLoad& load, const Costs& costs) {
     if (load.targets.empty()) return 0;
     double slowest = 0;
@@ -191,9 +193,9 @@ CostTerms terms_of(const JobShape& shape, std::span<const RoundTerms> rounds, do
     const double before = terms.gather + terms.exchange;
     double moved = before + terms.storage;
     if (shape.slots * shape.takes_turns > 1) {
-        // Adds once what can't overlap: the first exchange or the last storage call. It lasts as
-        // long as in one round, or less if the aggregators have several slots and share a storage,
-        // because they then work at different times.
+        // Adds the time that can't overlap: that of the first exchange or of the last storage call,
+        // whichever is shorter. This time is the mean of a round, or less if aggregators with
+        // several slots take turns at the same storage, because they then work at different times.
         const double turns = shape.slots > 1 ? shape.takes_turns : 1;
         const double all_rounds = scale * static_cast<double>(rounds.size());
         const double ends = std::min(before, terms.storage) / (all_rounds * turns);
