@@ -12,6 +12,7 @@ from made_runs import run
 from test_command_line import call  # noqa: F401  a fixture
 
 from oratorio.machine import room
+from oratorio.report import run_recorder
 from oratorio.report.explained import Explained, read
 from oratorio.report.outcome import last_words, why_nothing
 
@@ -92,6 +93,25 @@ def test_a_folder_without_room_is_passed_over(tmp_path, monkeypatch):
     monkeypatch.setattr(room, "is_full", lambda folder: folder == full or is_full(folder))
     assert room.first_with_room([tmp_path / "missing", full, free]) == free
     assert room.first_with_room([full]) is None
+
+
+def test_where_no_folder_has_room_the_message_names_those_tried(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(run_recorder, "is_full", lambda folder: True)
+    monkeypatch.setattr(room, "is_full", lambda folder: True)
+    monkeypatch.setattr(room.tempfile, "tempdir", "/other")
+    with pytest.raises(run_recorder.RecordError) as told:
+        run_recorder.Recorder(tmp_path, {}).apart(["true"], None, 60)
+    assert f"no folder has room for the recording (tried {tmp_path}, /other)" in str(told.value)
+
+
+def test_there_may_be_no_folder_for_temporary_files(tmp_path, monkeypatch):
+    def missing():
+        raise FileNotFoundError
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(room.tempfile, "gettempdir", missing)
+    assert room.other_folders() == [tmp_path]
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT])

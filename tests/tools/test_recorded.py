@@ -203,5 +203,5 @@ def test_a_job_inherits_ignored_signals(in_place):
 def test_a_page_that_cannot_be_written_is_reported(call, tmp_path):  # noqa: F811
     done = call("run", "-q", "--report", str(tmp_path / "none/page.html"), "sh", "-c", "touch started")
     assert done.returncode == 2
-    assert "name a page in another folder" in done.stderr
+    assert "the folder for the recording, can't be written to" in done.stderr
     assert not (tmp_path / "started").exists()

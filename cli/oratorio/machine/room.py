@@ -7,6 +7,7 @@ import errno
 import shutil
 import tempfile
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 ROOM_BYTES = 1 << 20  # a folder with less free space counts as full
@@ -40,7 +41,15 @@ def first_with_room(folders: Iterable[Path]) -> Path | None:
     return None
 
 
+def other_folders() -> list[Path]:
+    """Returns the folders to try in place of a full one: the working directory, and that of temporary files
+    if there is one."""
+    folders = [Path.cwd()]
+    with suppress(FileNotFoundError):  # gettempdir() accepts only a folder with room for a tiny file
+        folders.append(Path(tempfile.gettempdir()))
+    return folders
+
+
 def another_with_room() -> Path | None:
-    """Returns a folder to write to in place of a full one: the working directory or that of temporary
-    files; None if neither has room."""
-    return first_with_room([Path.cwd(), Path(tempfile.gettempdir())])
+    """Returns the first of other_folders() that has room; None if none has."""
+    return first_with_room(other_folders())

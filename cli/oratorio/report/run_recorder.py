@@ -18,7 +18,7 @@ from typing import Any, Union
 
 from oratorio.errors import OratorioError, tell
 from oratorio.launch import launch
-from oratorio.machine.room import another_with_room, is_full
+from oratorio.machine.room import first_with_room, is_full, other_folders
 from oratorio.report import explained
 from oratorio.report.facts import Run
 from oratorio.trace import trace
@@ -43,11 +43,16 @@ def _with_room(folder: Path) -> Path:
             return folder
     except OSError as error:
         raise RecordError(
-            f"{folder} can't be written to: {error.strerror}; name a page in another folder"
+            f"{folder}, the folder for the recording, can't be written to: {error.strerror}; use another one"
         ) from None
-    other = another_with_room()
+    others = other_folders()
+    other = first_with_room(others)
     if other is None:
-        raise RecordError(f"{folder} is full; free space, or name a page in a folder with room")
+        tried = ", ".join(map(str, dict.fromkeys([folder, *others])))
+        raise RecordError(
+            f"no folder has room for the recording (tried {tried}); free some space, or set TMPDIR to a "
+            "folder with room that all nodes see"
+        )
     tell(f"{folder} is full, so the recording is in {other} while the program runs; all nodes must see it")
     return other
 
