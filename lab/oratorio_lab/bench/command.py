@@ -458,8 +458,9 @@ def _add_regret(parser: Parser) -> None:
         help="Folder of the test files, one for each file system; repeatable; "
         f"{SHARED_MEMORY} if not given.")  # fmt: skip
     add("--all", action="store_true",
-        help="Measure each method with all numbers of aggregators, slots and file domains, not only with "
-        "those that it chooses itself.")  # fmt: skip
+        help="Measure each method also with combinations of set parameters: 1, a quarter, half and all of "
+        "the ranks as aggregators; 1, 2 and 4 slots; even and cyclic file domains. By default, only with "
+        "the parameters that it chooses itself.")  # fmt: skip
     add(
         "--repeat",
         type=within(1),
