@@ -205,7 +205,8 @@ def add_compared(parser: Parser) -> None:
     """Adds the option `--compared`, which names a file of results of `oratorio compare`."""
     parser.add_argument(
         "--compared", type=Path, metavar="FILE.json",
-        help="The output of `oratorio compare --json`, to show the host's own MPI-IO on the page.",
+        help="A file with the output of `oratorio compare --json`; the page then also shows the times that "
+        "it measured, including those with the host's own MPI-IO.",
     )  # fmt: skip
 
 

@@ -116,8 +116,8 @@ def add_options(parser: Parser) -> None:
     )
     parser.add_argument(
         "words", nargs=argparse.REMAINDER, metavar="WORD...",
-        help="An incomplete command line, whose completions to print; the script passes it. Print the "
-        "script if not given.",
+        help="Print the completions of this unfinished command line; the completion script passes it. "
+        "Without it, print the script itself.",
     )  # fmt: skip
     parser.set_defaults(does=run)
 

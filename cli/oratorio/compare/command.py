@@ -51,8 +51,9 @@ def add_options(parser: Parser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--output-files", metavar="PATTERN", action="append", default=[],
-        help="Compare the bytes of these files after each run, such as 'out*.h5', quoted; ** matches any "
-        "folders. Repeatable.",
+        help="After each run, compare the files that match PATTERN byte by byte with those of the first run "
+        "with the host's MPI-IO. Quote the pattern, as in 'out*.h5'; ** matches any number of folders. "
+        "Repeatable.",
     )  # fmt: skip
     parser.add_argument(
         "-o", "--output", type=Path, metavar="FILE.html", help="Also write an HTML page with the table."
