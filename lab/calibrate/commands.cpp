@@ -25,7 +25,7 @@ int measure(const std::string& folder, bool quick) {
     if (done) done = measure_copies(session);
     if (done) done = measure_processes(session);
     if (done) return 0;
-    std::fprintf(stderr, "%s\n", describe(done.error(), folder).c_str());
+    std::fprintf(stderr, "%s\n", describe(done.error(), folder, Subject::other).c_str());
     return 1;
 }
 

@@ -201,7 +201,7 @@ Result<Nanoseconds> make_node_memory() {
 /// reports the constants as kept.
 bool available(Session& session, const Error& error, std::initializer_list<const char*> names) {
     for (const char* name : names) {
-        if (error.kind != ErrorKind::none) session.kept(name, describe(error, ""));
+        if (error.kind != ErrorKind::none) session.kept(name, describe(error, "", Subject::other));
     }
     return error.kind == ErrorKind::none;
 }

@@ -16,7 +16,7 @@ struct ErrnoRow {
     int number;
     const char* name;
     ErrorKind kind;
-    const char* advice = "";  // replaces the advice of the ErrorKind, unless empty
+    const char* advice = nullptr;  // replaces the advice of the ErrorKind, unless null
 };
 
 // EBADF maps to io and not to access: the library has checked that the file's mode allows the
@@ -60,7 +60,8 @@ constexpr ErrnoRow kErrnos[] = {
     {EPROTO, "EPROTO", ErrorKind::io},
     {EROFS, "EROFS", ErrorKind::read_only},
     {ESPIPE, "ESPIPE", ErrorKind::bad_file},
-    {ESTALE, "ESTALE", ErrorKind::io},
+    // Also the number of an error of the kind no_such_file whose name now leads to another file.
+    {ESTALE, "ESTALE", ErrorKind::io, ""},
     {ETIMEDOUT, "ETIMEDOUT", ErrorKind::io},
     {ETXTBSY, "ETXTBSY", ErrorKind::file_in_use},
     {kInvalidResult, "no error number", ErrorKind::io,
@@ -113,9 +114,26 @@ const ErrnoRow* row_of(int system_errno) {
     return row == std::end(kErrnos) ? nullptr : row;
 }
 
-std::string_view advice_on(const Error& error) {
+bool has_advice_on_data_files(ErrorKind kind) {
+    switch (kind) {
+        case ErrorKind::no_such_file:
+        case ErrorKind::file_exists:
+        case ErrorKind::bad_file:
+        case ErrorKind::access:
+        case ErrorKind::no_space:
+        case ErrorKind::read_only:
+        case ErrorKind::file_in_use:
+            return true;
+        default:
+            return false;
+    }
+}
+
+std::string_view advice_on(const Error& error, Subject subject) {
     const ErrnoRow* row = row_of(error.system_errno);
-    return row != nullptr && *row->advice != '\0' ? row->advice : row_of(error.kind).advice;
+    if (row != nullptr && row->advice != nullptr) return row->advice;
+    if (subject == Subject::other && has_advice_on_data_files(error.kind)) return "";
+    return row_of(error.kind).advice;
 }
 
 std::string system_text(int system_errno) {
@@ -143,7 +161,7 @@ ErrorKind kind_of_errno(int system_errno) {
     return row ? row->kind : ErrorKind::io;
 }
 
-std::string describe(const Error& error, std::string_view path) {
+std::string describe(const Error& error, std::string_view path, Subject subject) {
     const KindRow& kind = row_of(error.kind);
     std::string text = error.system_errno != 0 ? system_text(error.system_errno) : kind.text;
     if (error.offset >= 0) {
@@ -155,7 +173,7 @@ std::string describe(const Error& error, std::string_view path) {
     if (!path.empty()) text.append(", ").append(path);
     std::string_view what(error.what, ::strnlen(error.what, sizeof error.what));
     if (!what.empty()) text.append(": ").append(what);
-    const std::string_view advice = advice_on(error);
+    const std::string_view advice = advice_on(error, subject);
     if (!advice.empty()) text.append(what.empty() ? ": " : "; ").append(advice);
     return text;
 }

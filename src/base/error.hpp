@@ -88,9 +88,14 @@ struct Error {
 /// Maps ENOSPC to no_space and so on, and unknown numbers to ErrorKind::io.
 [[nodiscard]] ErrorKind kind_of_errno(int system_errno);
 
+/// What an error is about: a file of the program, or anything else, such as a trace, the file of
+/// learned times, shared memory or a socket.
+enum class Subject { data_file, other };
+
 /// Describes an error for users: "no space left on device (ENOSPC) at 1048576+4096, round 7, rank
 /// 3, /scratch/out.h5: <what>; <advice>". Leaves out unknown parts, and the advice for kinds
-/// that have none.
-[[nodiscard]] std::string describe(const Error& error, std::string_view path);
+/// that have none. Advice on data files, such as another access mode, is only for these.
+[[nodiscard]] std::string describe(const Error& error, std::string_view path,
+                                   Subject subject = Subject::data_file);
 
 }  // namespace oratorio

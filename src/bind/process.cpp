@@ -259,7 +259,7 @@ void record(const std::string& line) {
         tell(
             "ORATORIO_EXPLAIN: can't append to the file; explanations go to standard error "
             "instead: " +
-                describe(written.error(), settings.explain_path),
+                describe(written.error(), settings.explain_path, Subject::other),
             true);
     tell(line, settings.explain);
 }

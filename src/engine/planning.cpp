@@ -124,7 +124,7 @@ Result<Step> Planning::shared() {
     const Error& refusal = context_.file.node.refusal();
     const char* const but = plan_.method->on_node() ? " isn't used: " : " sends messages: ";
     context_.observer.remark("method " + std::string(plan_.method->name) + but +
-                             describe(refusal, ""));
+                             describe(refusal, "", Subject::other));
     return choose();
 }
 

@@ -84,7 +84,7 @@ Result<void> FileAgents::share_memory() {
     if (auto finished = segment.finish(transport_); !finished) return finished;
     if (segment.refused()) {
         messages_.warn("requests to agents are sent as messages: " +
-                       describe(segment.refusal(), ""));
+                       describe(segment.refusal(), "", Subject::other));
     } else {
         memory_ = segment.take();
     }
@@ -174,7 +174,7 @@ Result<void> FileAgents::start(const OpenCall& call, const Agreed<Hints>& hints,
         return facts;
     });
     messages_.warn("hint oratorio_method: using another method, because there are no agents: " +
-                   describe(reached.error(), file_.path));
+                   describe(reached.error(), file_.path, Subject::other));
     return {};
 }
 

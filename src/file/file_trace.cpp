@@ -11,7 +11,8 @@ namespace {
 
 void complain(const TraceCall& call, const char* what, const Error& error) {
     if (call.complain)
-        call.complain(std::string("ORATORIO_TRACE: ") + what + ": " + describe(error, call.path));
+        call.complain(std::string("ORATORIO_TRACE: ") + what + ": " +
+                      describe(error, call.path, Subject::other));
 }
 
 /// Opens the trace on rank 0. If that fails, tells the user why and returns nothing.

@@ -285,6 +285,7 @@ TEST(Trace, AnUnwritableTraceIsReportedOnceWithoutHarmToTheFile) {
         ASSERT_EQ(said.size(), 1u);
         EXPECT_TRUE(said[0].starts_with("ORATORIO_TRACE: ")) << said[0];
         EXPECT_NE(said[0].find(path), std::string::npos) << said[0];
+        EXPECT_EQ(said[0].find("MPI_MODE"), std::string::npos) << said[0];
         EXPECT_EQ(folder.read("data").size(), 300u);
     }
     EXPECT_EQ(folder.read("text"), "mine");

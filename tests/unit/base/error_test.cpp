@@ -37,6 +37,23 @@ TEST(Describe, tells_what_where_when_who_and_what_to_do) {
               "/scratch/out.h5: write; free some space or write to another file system");
 }
 
+TEST(Describe, advice_on_data_files_is_only_for_them) {
+    for (const ErrorKind kind :
+         {ErrorKind::no_such_file, ErrorKind::file_exists, ErrorKind::bad_file, ErrorKind::access,
+          ErrorKind::no_space, ErrorKind::read_only, ErrorKind::file_in_use}) {
+        const Error error = Error::make(kind, "opening");
+        EXPECT_TRUE(describe(error, "/trace", Subject::other).ends_with("/trace: opening"));
+        EXPECT_FALSE(describe(error, "/data").ends_with("opening"));
+    }
+    EXPECT_EQ(describe(Error::make(ErrorKind::quota, "writing", EDQUOT), "f", Subject::other),
+              describe(Error::make(ErrorKind::quota, "writing", EDQUOT), "f"));
+}
+
+TEST(Describe, a_name_that_leads_to_another_file_needs_no_advice_on_the_path) {
+    const std::string text = describe(Error::make(ErrorKind::no_such_file, "close", ESTALE), "f");
+    EXPECT_TRUE(text.ends_with("(ESTALE), f: close")) << text;
+}
+
 TEST(Describe, a_descriptor_that_is_gone_is_no_lack_of_permission) {
     EXPECT_EQ(kind_of_errno(EBADF), ErrorKind::io);
     EXPECT_EQ(describe(Error::make(kind_of_errno(EBADF), "write", EBADF).at(4, 10), "f"),
