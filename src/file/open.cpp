@@ -355,8 +355,9 @@ Result<std::unique_ptr<Store>> open_late(const OpenedFile& file, const Hints& hi
     if (comparable && (first.number != mine.number || (beside && first.device != mine.device))) {
         return Error::make(
             ErrorKind::no_such_file,
-            "open: the opened file was removed or renamed, and another file now has its name",
-            ENOENT);
+            "late open: another file has this name since rank 0 opened it; don't remove or rename "
+            "open files",
+            ESTALE);
     }
     if (file.found->shown && late.readable) (void)late.store->lock(kPresence, true, false);
     return std::move(late.store);
@@ -369,7 +370,7 @@ Error OpenedFile::check_location() const {
     return Error::make(
         ErrorKind::no_such_file,
         "close: another file now has this name, so nothing was deleted (MPI_MODE_DELETE_ON_CLOSE)",
-        ENOENT);
+        ESTALE);
 }
 
 File::State::State(std::shared_ptr<Workspace> lent, const OpenCall& call)

@@ -21,9 +21,11 @@ class LazyStore final : public Store {
         if (store_ != nullptr) return {};
         auto opened = opens_();
         if (!opened) {
-            const int number = opened.error().system_errno;
-            errno_ = number != 0 ? number : EIO;
-            return opened.error();
+            const Error& error = opened.error();
+            errno_ = error.system_errno != 0 ? error.system_errno : EIO;
+            // The errors of requests have the kind of their number, which for ESTALE is another.
+            if (error.kind == ErrorKind::no_such_file) errno_ = ENOENT;
+            return error;
         }
         store_ = std::move(*opened);
         return {};

@@ -222,28 +222,30 @@ TEST(DeferredOpen, ARankThatOpensLateAnnouncesThatItMayWrite) {
 
 /// Makes rank 1, which shares a node with rank 0, open the file lazily for its first access,
 /// between calls of `before` and `after`. Returns the error of that access.
-ErrorKind late_kind(
+Error late_error(
     const Folder& folder, const std::function<void()>& before,
     const std::function<void()>& after = [] {}) {
-    ErrorKind kind = ErrorKind::none;
+    Error error;
     on_file({4, 2}, call_of(folder.file("data"), kCreate, promised_with({{"cb_nodes", "1"}})),
             [&](File& file, Rank rank) {
                 if (rank != 1) return;
                 auto data = bytes_of(rank, 10);
                 before();
-                kind = access(file, Direction::write, data, false);
+                error = file.access(call_for(Direction::write, data, false,
+                                             Positioning::explicit_offset, 0))
+                            .error;
                 EXPECT_EQ(file.stats().opens, 0u);
                 after();
-                if (kind == ErrorKind::no_such_file) return;
+                if (error.kind == ErrorKind::no_such_file) return;
                 EXPECT_EQ(access(file, Direction::write, data, false), ErrorKind::none)
                     << "the next call tries again";
             });
-    return kind;
+    return error;
 }
 
 TEST(DeferredOpenErrors, AFileThatIsGoneIsThatCallsError) {
     const Folder folder;
-    EXPECT_EQ(late_kind(folder, [&] { std::filesystem::remove(folder.file("data")); }),
+    EXPECT_EQ(late_error(folder, [&] { std::filesystem::remove(folder.file("data")); }).kind,
               ErrorKind::no_such_file);
     EXPECT_FALSE(folder.has("data")) << "it isn't created again";
 }
@@ -254,7 +256,13 @@ TEST(DeferredOpenErrors, AnotherFileWithTheNameIsRejected) {
         folder.make("other", "something else");
         std::filesystem::rename(folder.file("other"), folder.file("data"));
     };
-    EXPECT_EQ(late_kind(folder, replace), ErrorKind::no_such_file);
+    const Error error = late_error(folder, replace);
+    EXPECT_EQ(error.kind, ErrorKind::no_such_file);
+    const std::string text = describe(error, "data");
+    EXPECT_TRUE(
+        text.ends_with("another file has this name since rank 0 opened it; don't remove or "
+                       "rename open files"))
+        << text;
     EXPECT_EQ(folder.read("data"), "something else");
 }
 
@@ -270,7 +278,7 @@ TEST(DeferredOpenErrors, AFileThatMayNotBeOpenedIsThatCallsError) {
         plain.reset();
         ASSERT_EQ(chmod(folder.file("data").c_str(), 0600), 0);
     };
-    EXPECT_EQ(late_kind(folder, forbid, allow), ErrorKind::access);
+    EXPECT_EQ(late_error(folder, forbid, allow).kind, ErrorKind::access);
 }
 
 TEST(DeferredOpenErrors, TooManyOpenFilesAreThatCallsError) {
@@ -281,9 +289,9 @@ TEST(DeferredOpenErrors, TooManyOpenFilesAreThatCallsError) {
         const rlimit now{most, files.rlim_max};
         ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &now), 0);
     };
-    EXPECT_EQ(late_kind(
-                  folder, [&] { limit(3); }, [&] { limit(files.rlim_cur); }),
-              ErrorKind::io);
+    const Error error = late_error(
+        folder, [&] { limit(3); }, [&] { limit(files.rlim_cur); });
+    EXPECT_EQ(error.kind, ErrorKind::io);
 }
 
 TEST(DeferredOpenErrors, OneThatAggregatesAndCantOpenItFailsTheOpen) {

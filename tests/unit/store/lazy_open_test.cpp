@@ -94,6 +94,12 @@ TEST_F(LazyOpen, each_call_retries_and_requests_fail_like_the_last_attempt) {
     EXPECT_EQ(write(100).bytes, 100);
 }
 
+TEST_F(LazyOpen, a_name_that_leads_to_another_file_is_no_such_file_to_requests_too) {
+    refusal_ = Error::make(ErrorKind::no_such_file, "test", ESTALE);
+    EXPECT_EQ(late_->prepare().error().kind, ErrorKind::no_such_file);
+    EXPECT_EQ(write(100).error.kind, ErrorKind::no_such_file);
+}
+
 // The store must not report a refused request that has not been reaped yet to another user of the
 // store.
 TEST_F(LazyOpen, two_that_share_it_are_each_refused_once) {
