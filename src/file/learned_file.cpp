@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 #include <new>
 
@@ -46,8 +47,9 @@ Result<std::string> LearnedFile::read() const {
     auto text = read_small_file(path_);
     if (!text) return text;
     if (!text->empty() && !parse_learned(*text))
-        return Error::make(ErrorKind::bad_file,
-                           "this is not a file of learned times of this version");
+        return Error::make(ErrorKind::other,
+                           "the file is damaged or was written by another version; it is replaced "
+                           "when times are next kept");
     return text;
 }
 
@@ -80,9 +82,17 @@ Result<void> LearnedFile::add(LearnedTimes& learned) const {
     std::error_code failed;
     std::filesystem::create_directories(folder, failed);
     const Descriptor lock(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (lock.number() < 0) return Error::of_errno("opening the folder of learned times");
+    if (lock.number() < 0) {
+        const int number = failed ? failed.value() : errno;
+        return Error::make(ErrorKind::other,
+                           "creating or opening the file's folder; set XDG_STATE_HOME to a folder "
+                           "that you can write to",
+                           number);
+    }
     if (!is_of_this_user(folder))
-        return Error::of_errno("the folder of learned times belongs to another user", EPERM);
+        return Error::make(ErrorKind::other,
+                           "the file's folder belongs to another user; set XDG_STATE_HOME to a "
+                           "folder of your own");
     if (::flock(lock.number(), LOCK_EX | LOCK_NB) != 0) return {};
     const auto before = read();
     LearnedTimes all = before ? parse_learned(*before).value_or(LearnedTimes()) : LearnedTimes();

@@ -17,6 +17,7 @@ class LearnedFile {
     /// `path` is absolute; "" keeps nothing.
     explicit LearnedFile(std::string path) : path_(std::move(path)) {}
 
+    [[nodiscard]] const std::string& path() const { return path_; }
     /// Returns the table of earlier jobs as text, as the first call read it from the file; "" if
     /// there is none. A file that belongs to another user has no table, and neither has a malformed
     /// or too long file, for which the first call returns an error. The next merge() replaces such

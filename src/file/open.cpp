@@ -399,7 +399,9 @@ std::string File::State::times_to_tell(const OpenCall& call, const HintMap& mine
         !workspace->learned.kinds().empty())
         return "";
     const auto text = call.learned_file->of_earlier_jobs();
-    if (!text) messages.warn("learned times are ignored: " + oratorio::describe(text.error(), ""));
+    if (!text)
+        messages.warn("learned times are ignored: " +
+                      oratorio::describe(text.error(), call.learned_file->path(), Subject::other));
     const auto times = text ? parse_learned(*text) : std::nullopt;
     return times ? to_text(for_ranks(*times, topology.size)) : "";
 }
@@ -408,7 +410,8 @@ void File::State::keep_times() {
     if (transport.topology().rank != 0 || learned_file == nullptr) return;
     const auto kept = learned_file->merge(workspace->learned);
     if (!kept)
-        messages.warn("learned times can't be kept: " + oratorio::describe(kept.error(), ""));
+        messages.warn("learned times can't be kept: " +
+                      oratorio::describe(kept.error(), learned_file->path(), Subject::other));
 }
 
 Result<std::unique_ptr<File>> File::open(std::shared_ptr<Workspace> workspace,

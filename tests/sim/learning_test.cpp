@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cerrno>
 #include <set>
 
 #include "plan/learning_text.hpp"
@@ -237,12 +238,31 @@ TEST(LearningFile, a_malformed_file_is_replaced_and_does_no_harm) {
     }
 }
 
+TEST(LearningFile, the_error_of_a_damaged_file_says_what_becomes_of_it) {
+    const Folder folder;
+    const auto text = LearnedFile(folder.make("learned.txt", "nonsense")).of_earlier_jobs();
+    ASSERT_FALSE(text);
+    EXPECT_EQ(describe(text.error(), "f", Subject::other),
+              "error, f: the file is damaged or was written by another version; it is replaced "
+              "when times are next kept");
+}
+
 TEST(LearningFile, a_folder_that_can_not_be_made_does_no_harm) {
     const Folder folder;
     folder.make("state", "a file in place of the folder");
     const std::string kept = folder.file("state/oratorio/learned.txt");
     run_job(folder, kept, 2);
     EXPECT_EQ(accesses_in(kept), 0U);
+
+    LearnedTimes learned;
+    const std::vector<ArmEstimate> arms{{{.method = find_method("double_buffer")}, 0.5, 2}};
+    learned.record(learned.trial(AccessKind{}, arms), 1);
+    const auto refused = LearnedFile(kept).merge(learned);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().system_errno, ENOTDIR);
+    EXPECT_EQ(std::string(refused.error().what),
+              "creating or opening the file's folder; set XDG_STATE_HOME to a folder that you can "
+              "write to");
 }
 
 TEST(LearningFile, the_same_text_comes_back_from_the_parser) {
