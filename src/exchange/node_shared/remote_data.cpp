@@ -13,16 +13,21 @@ namespace {
 
 constexpr std::size_t kIovecsMax = 1024;  // UIO_MAXIOV
 
-Error failed() {
+/// The error of a transfer that returned `transferred` and moved too few bytes.
+Error failed(ssize_t transferred) {
+    // A short transfer, which stopped at memory that can't be accessed, sets no errno.
+    const int number = transferred < 0 ? errno : EFAULT;
     // Cross-memory attach was permitted when the node memory was made; a sandbox or changed
     // permissions deny it now.
-    if (errno == EPERM || errno == ENOSYS)
+    if (number == EPERM || number == ENOSYS)
         return Error::make(ErrorKind::unsupported_operation,
                            "cross-memory attach: the kernel refuses it now; choose another method "
                            "with the hint oratorio_method",
-                           errno);
-    return Error::make(ErrorKind::buffer, "cross-memory attach: a rank's buffer can't be reached",
-                       errno);
+                           number);
+    return Error::make(ErrorKind::buffer,
+                       "cross-memory attach: can't access the buffer of a rank on this node; check "
+                       "all ranks' buffers, counts and datatypes",
+                       number);
 }
 
 Error no_memory() {
@@ -88,7 +93,8 @@ Result<RemoteData> RemoteData::fetch(const NodeMemory& node, Rank rank) {
     const iovec here{encoded.data(), encoded.size()};
     const iovec there{address(mailbox.layouts, 0), encoded.size()};
     const int process = node.process(rank);
-    if (process_vm_readv(process, &here, 1, &there, 1, 0) != std::ssize(encoded)) return failed();
+    const ssize_t got = process_vm_readv(process, &here, 1, &there, 1, 0);
+    if (got != std::ssize(encoded)) return failed(got);
     const auto cut = static_cast<std::size_t>(mailbox.file_layout_bytes);
     auto file = decode(std::span(encoded).first(cut));
     if (!file) return file.error();
@@ -135,9 +141,9 @@ Result<Bytes> RemoteData::move(const Region& region, const RoundBuffer& buffer, 
         while (file_.tell_size() < last) {
             const Bytes bytes = collect(last - file_.tell_size(), base);
             const auto transfer = reading ? process_vm_writev : process_vm_readv;
-            if (transfer(process_, here_.data(), here_.size(), there_.data(), there_.size(), 0) !=
-                bytes)
-                return failed();
+            const ssize_t done =
+                transfer(process_, here_.data(), here_.size(), there_.data(), there_.size(), 0);
+            if (done != bytes) return failed(done);
             moved += bytes;
             for (std::size_t k = 0; !buffer.mask.empty() && k < here_.size(); ++k) {
                 const auto at = static_cast<std::byte*>(here_[k].iov_base) - buffer.data.data();
