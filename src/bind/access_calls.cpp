@@ -132,9 +132,11 @@ void keep_moving(const std::shared_ptr<OpenFile>& open, bool small,
     if (process().engine.add(open, moved.helpers)) return;
     static std::once_flag told;
     std::call_once(told, [] {
-        tell(
-            "no helper thread can be started for nonblocking accesses; they progress in the "
-            "program's MPI calls");
+        const std::string progress = sees_completions()
+                                         ? "they progress only in the program's MPI calls"
+                                         : "each completes in the call that starts it";
+        tell("the system refused a helper thread for nonblocking accesses, so " + progress +
+             "; raise the limit on threads (ulimit -u)");
     });
     if (!sees_completions()) open->file->settle();
 }
