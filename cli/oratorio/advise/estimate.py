@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Estimates how long a job's file accesses would have taken with Oratorio, from the job's Darshan log alone.
 
-The estimate is the time of storage calls plus the time of moving the data to the aggregators. Collective
-accesses of Oratorio reach the storage as requests of up to REQUEST bytes, so the estimate assumes the rate of
+The estimate is the time of storage calls plus the time of moving the data to the aggregators. Oratorio's
+collective accesses reach the storage as requests of up to REQUEST bytes, so the estimate assumes the rate of
 the job's own large storage calls. Its range comes from the spread of their rates and from EXCHANGE. It leaves
-out what the log can't tell: waiting for other ranks, which Darshan counts as time in MPI-IO, and contention.
+out two things that the log doesn't record: waiting for other ranks, which Darshan counts as time in MPI-IO,
+and contention.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ REQUEST = 4 * MIB  # the largest storage request of auto's collective methods by
 LARGE_CALL = MIB  # bytes from which a storage call counts as large
 SAMPLES_FEW = 5  # with fewer samples, the range covers all samples
 ONE_SAMPLE = 3.0  # a single sample may be wrong by this factor
-# Bytes per second with which data reaches the aggregators: lowest, usual, highest. These are assumptions
-# about memory and networks, because a log has no such rate.
+# The rate at which data reaches the aggregators, in bytes per second: lowest, usual, highest. The values are
+# assumptions about memory and networks, because a Darshan log doesn't record this rate.
 EXCHANGE = (0.25 * (1 << 30), float(1 << 30), 4.0 * (1 << 30))
 GAIN_LEAST = 1.1  # a smaller gain counts as none
 
@@ -40,8 +41,8 @@ class Rate:
 class Estimate:
     """One direction of one file's storage calls, now and as collective accesses of Oratorio.
 
-    Times are sums over all processes, in seconds. `after` is the usual, the shortest and the longest time;
-    it is None if there is a reason why it can't be estimated.
+    Times are sums over all processes, in seconds. `after` has the usual, the shortest and the longest time
+    with Oratorio. If it is None, `reason` says why.
     """
 
     name: str
@@ -59,7 +60,7 @@ class Estimate:
 
     @property
     def gains(self) -> tuple[float, float, float]:
-        """The gain as a factor of speed: usual, least, greatest."""
+        """The speedup: usual, least, greatest. All are 1 if `after` is None."""
         usual, shortest, longest = self.after or (self.seconds,) * 3
         return self.seconds / usual, self.seconds / longest, self.seconds / shortest
 
@@ -67,8 +68,9 @@ class Estimate:
 def _samples(records: Iterable[Record], segments: Iterable[Segment], direction: str) -> list[float]:
     """Returns the rates of the job's large storage calls.
 
-    There is a sample for each call that DXT recorded. Without DXT there is one for each record: its mean rate
-    if its calls are large on average, or else the rate of its slowest call if that is large.
+    There is one rate for each large call that DXT recorded. If DXT recorded none, there is at most one for
+    each record: its mean rate if its calls are large on average, or else the rate of its slowest call if that
+    call is large.
     """
     traced = [s.length / s.seconds for s in segments
               if s.direction == direction and s.length >= LARGE_CALL and s.seconds > 0]  # fmt: skip
@@ -88,8 +90,9 @@ def _samples(records: Iterable[Record], segments: Iterable[Segment], direction: 
 
 
 def rate_of(samples: Sequence[float]) -> Rate | None:
-    """Returns the median rate and its range: the middle 80 % of the samples, all samples if there are fewer
-    than SAMPLES_FEW, or a factor ONE_SAMPLE both ways around a single sample. None without samples."""
+    """Returns the median rate and its range. The range covers about the middle 80 % of the samples, or all if
+    there are fewer than SAMPLES_FEW; for a single sample, it goes from 1 / ONE_SAMPLE of its rate to
+    ONE_SAMPLE times its rate. Returns None if there are no samples."""
     if not samples:
         return None
     ordered, last = sorted(samples), len(samples) - 1
@@ -150,8 +153,9 @@ def rates_of(log: Log) -> Mapping[str, Rate | None]:
 
 
 def estimates_of(log: Log, rates: Mapping[str, Rate | None]) -> list[Estimate]:
-    """Returns the estimates of all files that the job accessed through MPI-IO; Oratorio takes no part in
-    other accesses. `rates` are those of rates_of()."""
+    """Returns an estimate for each file that the job opened through MPI-IO, because Oratorio takes no part in
+    other accesses, and for each direction in which storage calls moved data. `rates` comes from
+    rates_of()."""
     posix = by_name(log.of("POSIX"))
     segments: dict[str, list[Segment]] = defaultdict(list)
     for segment in log.segments.get("DXT_MPIIO", ()):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`oratorio compare`: runs a program alternately with the host's own MPI-IO and each method, until their
-times separate (docs/user/compare.md)."""
+times differ significantly or a limit is reached (docs/user/compare.md)."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Arm:
 
     name: str
     walls: list[float] = field(default_factory=list)
-    # for each run, the times of the rank that spent most in accesses
+    # for each run, the times of the rank that spent the most time in accesses
     spent: list[Spent] = field(default_factory=list)
     used: dict[str, int] = field(default_factory=dict)  # method -> number of accesses
     moved: int | None = None  # bytes that all ranks moved in a run; None if the recording is incomplete
@@ -55,7 +55,7 @@ class Arm:
 
     @property
     def io_seconds(self) -> float | None:
-        """The time in accesses of the typical run."""
+        """The time that the typical run spent in accesses; None if no run was recorded."""
         return self.typical.total if self.spent else None
 
     @property
@@ -105,7 +105,8 @@ def _why_not(name: str, run: Run) -> str:
 
 
 def take(arm: Arm, run: Run, said: str, seconds_max: float) -> None:
-    """Adds a run to the results of its arm."""
+    """Adds the times of a run to its arm, or the problem if the run can't be used. `said` is the output of
+    the run."""
     if run.exit_code is None:
         arm.problem, arm.exit_code = f"still running after {seconds_max:g} s", TIMED_OUT
     elif run.exit_code:
@@ -129,7 +130,7 @@ def take(arm: Arm, run: Run, said: str, seconds_max: float) -> None:
 
 def difference(arm: Arm, host: Arm) -> str | None:
     """Returns `faster`, `slower` or `none`, by the confidence intervals of the wall clock times of an arm
-    and of the host; None after too few runs."""
+    and of the host; None for the host itself, and after too few runs."""
     apart = are_apart(arm.walls, host.walls)
     if arm is host or apart is None:
         return None
@@ -137,8 +138,8 @@ def difference(arm: Arm, host: Arm) -> str | None:
 
 
 def against(arm: Arm, host: Arm) -> str:
-    """Returns, as text, how many times as fast as the host an arm is by the wall clock, and whether they
-    differ."""
+    """Returns the arm's wall-clock speedup over the host's own MPI-IO, as text, with a remark if the
+    difference isn't significant. Empty for the host itself, or if either has no times."""
     if arm is host or not arm.walls or not host.walls:
         return ""
     return f"{host.wall / arm.wall:.2f} x" + (", no difference" if difference(arm, host) == "none" else "")
@@ -212,8 +213,8 @@ def _prepare(before: str | None) -> None:
 
 @dataclass(frozen=True)
 class Rules:
-    """The largest number of runs of each arm, the time limit of a run, a shell command to run before each,
-    the hints of the runs with Oratorio, the time after which no turn is begun, and patterns of output
+    """The largest number of runs of each arm, the time limit of a run, a shell command to run before each
+    run, the hints of the runs with Oratorio, the time after which no turn is begun, and patterns of output
     files."""
 
     repeat: int
@@ -283,8 +284,8 @@ def compare(
     arms: Sequence[Arm], words: Sequence[str], recorder: Recorder, rules: Rules, environ: Mapping[str, str],
     tell: Callable[[str], None] = lambda text: None,
 ) -> Outputs:  # fmt: skip
-    """Runs the arms in turns. An arm runs until its confidence interval and the host's separate, or a limit
-    of `rules` is reached. Returns what is known about output files.
+    """Runs the arms in turns. An arm runs until its confidence interval and the host's separate, a run
+    has a problem, or a limit of `rules` is reached. Returns the comparison of the output files.
 
     Raises CompareError, with the program's exit code, if the program fails without Oratorio, and LaunchError
     before the first run if a hint is not key=value.

@@ -77,12 +77,12 @@ class Kind:
     file_system: int
     accesses: int
     total: float  # seconds
-    excess: float  # seconds that tried arms took longer
+    excess: float  # seconds lost by trying arms that took longer
     arms: list[Arm] = field(default_factory=list)
 
     @property
     def in_words(self) -> str:
-        """Returns a sentence that a user recognizes the access by."""
+        """Returns a short description by which a user can recognize this kind of access."""
         system = FILE_SYSTEMS.get(self.file_system, f"file system {self.file_system:#x}")
         where = f"{counted(self.ranks, 'rank')} on {counted(self.nodes, 'node')}"
         shape = f"{amount(self.bytes)} in pieces of about {amount(2**self.piece)}"
@@ -91,7 +91,7 @@ class Kind:
 
     @property
     def used(self) -> Arm | None:
-        """Returns the arm in use."""
+        """Returns the arm in use; None if there is none."""
         return next((arm for arm in self.arms if arm.in_use), None)
 
 
@@ -128,7 +128,7 @@ def arm_of(words: list[str]) -> Arm:
 
 
 def read(path: Path) -> list[Kind]:
-    """Reads a file. Raises OratorioError if it is malformed."""
+    """Reads a file of learned times. Raises OratorioError if it is malformed or of another version."""
     kinds: list[Kind] = []
     try:
         first, *lines = path.read_text().splitlines()
@@ -168,8 +168,8 @@ def lines_of(kind: Kind) -> list[str]:
 
 
 def exported(kinds: list[Kind]) -> str:
-    """Returns the text of a hints file (for ROMIO_HINTS) that requests the arm in use that took the most
-    time. Raises OratorioError if nothing has been learned."""
+    """Returns the text of a hints file (for ROMIO_HINTS) that requests one arm: of the arms in use, the one
+    whose kinds of access took the most time together. Raises OratorioError if no arm is in use."""
     by_time: dict[str, float] = {}
     hints: dict[str, dict[str, str]] = {}
     for kind in kinds:

@@ -107,7 +107,7 @@ class File:
 
     @property
     def location(self) -> str:
-        """The absolute path; in a trace of an older Oratorio the program's path."""
+        """The absolute path; in a trace of an older Oratorio, the path that the program passed."""
         return self.args.get("location", self.path)
 
     @property
@@ -120,8 +120,8 @@ class File:
 
 
 def _why_cut(path: Path, otherwise: str) -> str:
-    """Returns why a trace is incomplete: its folder is full, or if it has room now, `otherwise` or a disk
-    that was full then."""
+    """Returns why a trace is incomplete. If there is no room in its folder now, that is the reason. Otherwise
+    the reason is `otherwise`, or that the disk was full when the trace was written."""
     try:
         is_without_room = is_full(path.absolute().parent)
     except OSError:
@@ -214,7 +214,7 @@ def _files(events: list[dict[str, Any]]) -> Iterator[File]:
 
 
 def read(path: Path) -> list[File]:
-    """Returns the files of a trace, in the order of their closes."""
+    """Returns the files of a trace. Raises TraceError if the trace is unreadable or incomplete."""
     events = _events(path)
     try:
         return list(_files(events))
