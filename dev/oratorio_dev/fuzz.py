@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`oratorio fuzz`: feeds arbitrary bytes to the code that reads foreign bytes, with libFuzzer.
+"""`oratorio fuzz`: fuzzes the code that parses untrusted input, with libFuzzer.
 
-Each tests/fuzz/NAME.cpp but replay.cpp is a target. Targets are built with clang and its sanitizers in
-build-fuzz/. out/fuzz/NAME/inputs has the inputs that reached new code; inputs that failed are in
-out/fuzz/NAME.
+Each tests/fuzz/NAME.cpp except replay.cpp is a target. Targets are built with clang and its sanitizers in
+build-fuzz/. Inputs that reach new code are stored in out/fuzz/NAME/inputs, and inputs that make the target
+fail in out/fuzz/NAME.
 """
 
 import argparse
@@ -103,7 +103,7 @@ def read_log(target: str, log: str, seconds: float, inputs: tuple[Path, ...] = (
 
 
 def attack(target: str, seconds: int) -> Found:
-    """Runs one fuzzer for this many seconds, or until it finds a failure."""
+    """Runs the fuzzer of a target for `seconds` seconds, or until it finds a failure."""
     folder = WORK / target
     (folder / "inputs").mkdir(parents=True, exist_ok=True)
     before = set(folder.iterdir())
@@ -124,10 +124,10 @@ def attack(target: str, seconds: int) -> Found:
 
 
 def keep(target: str) -> int:
-    """Adds inputs that reach new code to the corpus in the sources, up to FILES_MOST files; returns their
-    number.
+    """Adds inputs that reach new code to the target's corpus in tests/fuzz, until it has FILES_MOST files.
+    Returns the number of added inputs.
 
-    The merge writes the inputs that reach most code first, so the oldest files are added first.
+    libFuzzer's merge writes the inputs that reach the most code first, so the oldest files are added first.
     """
     corpus, merged = CORPUS / target, WORK / target / "merged"
     shutil.rmtree(merged, ignore_errors=True)
