@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A link with a delay, for kernels without netem.
 
-`delayed_link.py SECONDS DEVICE DEVICE` makes two tap devices and prints its process number. It passes each
-frame of one device to the other after that time, until its input ends.
+`delayed_link.py SECONDS DEVICE DEVICE` makes two tap devices and prints its process number. Until its
+standard input ends, it passes each frame that arrives at one device to the other device, after SECONDS.
 """
 
 import contextlib
@@ -17,7 +17,7 @@ from collections import deque
 TUNSETIFF = 0x400454CA
 IFF_TAP, IFF_NO_PI = 0x0002, 0x1000
 FRAME_MOST = 1 << 16
-READ_AT_ONCE = 64  # frames of one device before the other has its turn
+READ_AT_ONCE = 64  # frames read from one device before the turn of the other device
 
 
 def open_tap(name: str) -> int:
@@ -28,7 +28,7 @@ def open_tap(name: str) -> int:
 
 
 def read_frames(tap: int) -> list[bytes]:
-    """Returns the frames that the device has now."""
+    """Reads the frames that are queued on a tap device, at most READ_AT_ONCE of them, without blocking."""
     frames: list[bytes] = []
     try:
         while len(frames) < READ_AT_ONCE:

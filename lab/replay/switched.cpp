@@ -2,9 +2,9 @@
 // oratorio_switched RANKS NETWORK JOB KNOWN RATE LATENCY TAPER: simulates the exchange of a
 // collective write on a SimGrid fat tree or dragonfly, with aggregators placed by switch (KNOWN is
 // 1) or without (0). Prints the seconds of the exchange, the bytes between nodes and those between
-// switches. NETWORK and JOB are numbers of count/switches.hpp. Only links take time; RATE (bytes
-// per second) is that of a node's link, LATENCY (seconds) that between nodes.
-// lab/oratorio_lab/simulate/switched.py starts this program.
+// switches. NETWORK and JOB are indices into the arrays of count/switches.hpp. Only links take
+// time; RATE (bytes per second) is the rate of a node's link, LATENCY (seconds) the latency between
+// nodes. lab/oratorio_lab/simulate/switched.py starts this program.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -23,7 +23,7 @@ namespace {
 struct Rates {
     double rate = 0;
     double latency = 0;
-    double taper = 0;  ///< share of the nodes' rate that fits between switches
+    double taper = 0;  ///< rate between switches as a share of the nodes' rates
 };
 
 unsigned links_for(double rates) {
@@ -41,9 +41,9 @@ void make_fat_tree(const count::Network& network, const Rates& rates,
         ->seal();
 }
 
-/// Creates groups with as many routers of four nodes in each chassis as there are groups, which
-/// SimGrid's routes require. Links within a group are wide enough for all its nodes. Any two groups
-/// are connected by as many links as the taper allows.
+/// Creates the groups. Each router connects four nodes, and each chassis has as many routers as
+/// there are groups, because SimGrid's routing requires that. Links within a group are wide enough
+/// for all its nodes. Any two groups are connected by as many links as the taper allows.
 void make_dragonfly(const count::Network& network, const Rates& rates,
                     const sg4::ClusterCallbacks& made) {
     constexpr unsigned kOfRouter = 4;
@@ -71,7 +71,7 @@ std::vector<sg4::Host*> make_machine(const count::Network& network, const Rates&
     return nodes;
 }
 
-/// Returns what is sent in all rounds of the plan.
+/// Returns the schedules of all rounds of the plan.
 std::vector<count::RoundSchedule> all_rounds(const count::Job& job, const Plan& plan) {
     count::Sample all{.nodes = std::vector<int>(static_cast<std::size_t>(job.nodes.nodes()), 1)};
     all.rounds.resize(static_cast<std::size_t>(plan.rounds));
@@ -79,7 +79,7 @@ std::vector<count::RoundSchedule> all_rounds(const count::Job& job, const Plan& 
     return count::schedule_of(job, plan, all);
 }
 
-/// What goes to the aggregators.
+/// The simulated exchange: the data that nodes send to the aggregators, round by round.
 class Exchange {
   public:
     Exchange(const count::SwitchedJob& on, const Plan& plan, std::vector<sg4::Host*> machine)
@@ -94,7 +94,8 @@ class Exchange {
     [[nodiscard]] Bytes between_switches() const { return between_switches_; }
 
   private:
-    /// Receives the data of one round after another. All nodes send theirs at once.
+    /// Receives the data for aggregator `to`, one round after another. In each round, all nodes
+    /// send their data at once.
     void receive(std::size_t to) {
         for (const count::RoundSchedule& round : rounds_) {
             std::vector<sg4::CommPtr> under_way;

@@ -57,7 +57,7 @@ class GuestError(OratorioError):
 
 @dataclass(frozen=True)
 class Ended:
-    """The exit code and output of a command, and the folder that the command had as $RIG."""
+    """The exit code and output of a command, and the folder $RIG of its run."""
 
     code: int
     output: str
@@ -80,7 +80,8 @@ def _require(kind: Kind) -> None:
 
 
 class Clients:
-    """The clients of a kind. `first` replaces the script of the first process. Raises NoClientsError."""
+    """The machines that mount the file system of one kind (`name` in kinds.py). `first` replaces the script
+    in setup/ that their first process runs. Raises NoClientsError if the machines can't be set up here."""
 
     def __init__(self, name: str, folder: Path, first: Path | None = None) -> None:
         self.kind = find_kind(name)
@@ -93,8 +94,8 @@ class Clients:
     def launcher(
         self, host: Host, env: Mapping[str, str] | None = None, *, preload: bool = True
     ) -> list[str]:
-        """Returns a launcher's command up to the program. It starts RANKS ranks of the program, half of them
-        on each client."""
+        """Returns the words of a launcher's command that precede the program. The command starts RANKS ranks
+        of the program, half of them on each client."""
         env = dict(env or {})
         if self.kind.frame != "two":
             nodes = {"ORATORIO_RANKS_PER_NODE": str(RANKS // 2)}
@@ -112,7 +113,7 @@ class Clients:
         self, command: str, seconds: int, network: str = "", watch: Callable[[Path], None] = lambda rig: None
     ) -> Ended:
         """Boots the machines, runs a shell command for at most `seconds`, boot included, and ends all
-        processes. Raises GuestError.
+        processes. Raises GuestError if the machines don't come up.
 
         `network` holds arguments of tc netem. `watch` is called several times a second with the folder $RIG.
         """
@@ -146,8 +147,8 @@ class Clients:
 
 
 def _wait(job: subprocess.Popen, marks: list[Path], watch: Callable[[], None]) -> str:
-    """Waits for the end of the job, with calls of `watch`. Returns why the guests did not come up, or "".
-    Ends the job if not all marks exist after UP_SECONDS."""
+    """Waits until the job ends, and calls `watch` every POLL_SECONDS. Returns why the guests did not come up,
+    empty if they did. Ends the job if not all marks exist after UP_SECONDS."""
     deadline = time.monotonic() + UP_SECONDS
     is_up = False
     while True:
@@ -174,7 +175,8 @@ def consoles(rig: Path) -> str:
 
 
 def _ended(rig: Path, trouble: str, seconds: int) -> Ended:
-    """Returns the result of a run, from the files in its folder. Raises GuestError."""
+    """Returns the result of a run, from the files in its folder. Raises GuestError if the machines did not
+    come up, or their file system could not be set up."""
     output, why, code = (rig / name for name in ("output", "why", "code"))
     if why.exists() and why.read_text().strip() != "ended":
         trouble = why.read_text().strip()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs unchanged applications with the host's own MPI-IO and with Oratorio in turns, compares the files, and
-measures the time in MPI-IO of both with the same library."""
+"""Runs unchanged applications in turns with the host's own MPI-IO and with Oratorio, compares their files,
+and measures the time that they spend in MPI-IO, in both cases with the same library."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ class Step:
 
 @dataclass(frozen=True)
 class Application:
-    """An application as its package installs it, and what it runs.
+    """An application as its package installs it, and how to run it.
 
-    All files that it leaves are compared byte by byte, except those that match a pattern of `unlike`. Files
-    with different bytes also count as equal if `checker` exits with 0 for them.
+    All files that it leaves are compared byte by byte, except its inputs and those that match a pattern of
+    `unlike`. Files with different bytes also count as equal if `checker` exits with 0 for them.
     """
 
     name: str
@@ -72,8 +72,8 @@ ROMIO = Arm("ROMIO", env={"OMPI_MCA_io": "romio321"})
 
 @dataclass(frozen=True)
 class Once:
-    """The result of one run of all steps: the longest time of a rank in MPI-IO, summed over the steps, and
-    what the steps printed to stderr."""
+    """The result of one run of all steps: the sum, over the steps, of the longest time that a rank spent in
+    MPI-IO, and what the steps printed to stderr."""
 
     seconds: float
     said: str
@@ -81,8 +81,8 @@ class Once:
 
 @dataclass
 class Measured:
-    """The results of an application: compared files, accesses that rank 0 saw, and the time in MPI-IO of each
-    run, by the name of its arm."""
+    """The results of an application: the number of files that were compared, the number of accesses that rank
+    0 saw, and for each arm, by name, the seconds that each of its runs spent in MPI-IO."""
 
     files: int
     accesses: int
@@ -90,13 +90,14 @@ class Measured:
 
     @property
     def host(self) -> tuple[str, float] | None:
-        """The host's faster MPI-IO and its median time in seconds."""
+        """The name of the fastest of the host MPI's own MPI-IO implementations, and its median time in
+        seconds; None if none was timed."""
         known = {name: median(times) for name, times in self.seconds.items() if name != ORATORIO.name}
         return min(known.items(), key=lambda one: one[1]) if known else None
 
     @property
     def oratorio(self) -> float | None:
-        """The median time with Oratorio in seconds."""
+        """The median time with Oratorio in seconds; None if it was not timed."""
         times = self.seconds.get(ORATORIO.name)
         return median(times) if times else None
 
@@ -138,7 +139,7 @@ def _prepare(application: Application, folder: Path) -> None:
 
 
 def _slowest(times: Path) -> float:
-    """Returns the largest time that a rank has written into the folder `times`, and empties it."""
+    """Returns the largest time that a rank has written into the folder `times`, and empties the folder."""
     seconds = 0.0
     for file in times.iterdir():
         seconds = max(seconds, float(file.read_text().split()[0]))
@@ -147,8 +148,8 @@ def _slowest(times: Path) -> float:
 
 
 def run_once(application: Application, host: Host, arm: Arm, folder: Path, explain: bool = False) -> Once:
-    """Makes `folder` and runs all steps there. Raises MissingError, WrongError, and NoEndError at the time
-    limit."""
+    """Makes `folder` and runs all steps there. Raises MissingError if something can't run here, WrongError if
+    a command fails, and NoEndError if a step does not end within LIMIT_SECONDS."""
     _prepare(application, folder)
     times = folder.with_name(f"{folder.name}.times")
     times.mkdir()
@@ -182,7 +183,7 @@ def _files(application: Application, folder: Path) -> dict[str, Path]:
 
 def _alike(application: Application, one: Path, other: Path) -> bool:
     """Returns whether two files are equal byte for byte or, if there is a checker, by the checker. Raises
-    MissingError."""
+    MissingError if the checker is not installed."""
     if one.read_bytes() == other.read_bytes():
         return True
     if not application.checker:
@@ -195,7 +196,8 @@ def _alike(application: Application, one: Path, other: Path) -> bool:
 
 
 def compare(application: Application, theirs: Path, ours: Path) -> int:
-    """Returns the number of files that two runs left. Raises WrongError if there are none or they differ."""
+    """Compares the files that two runs left, and returns their number. Raises WrongError if there are no
+    files or the runs left different files."""
     expected, found = _files(application, theirs), _files(application, ours)
     if not expected or expected.keys() != found.keys():
         names = sorted(expected.keys() ^ found.keys())
@@ -207,18 +209,19 @@ def compare(application: Application, theirs: Path, ours: Path) -> int:
 
 
 def _turns(arms: Sequence[Arm], repeat: int) -> list[Arm]:
-    """Returns `repeat` turns through all arms; each turn begins with the next arm."""
+    """Returns `repeat` turns through all arms. Each turn begins one arm later than the turn before."""
     return [arms[(turn + place) % len(arms)] for turn in range(repeat) for place in range(len(arms))]
 
 
 def measure(application: Application, folder: Path, repeat: int) -> Measured:
-    """Runs an application once with each MPI-IO to compare its files and count the accesses that Oratorio
-    saw, then `repeat` times more to measure. Raises MissingError and WrongError."""
+    """Runs an application once with the host's default MPI-IO and once with Oratorio, compares the files, and
+    counts the accesses that Oratorio saw. Then runs it `repeat` times with each arm of arms_of() to measure.
+    Raises MissingError if something can't run here, and WrongError if a run fails or files differ."""
     host = host_of(application.mpi)
     theirs, ours, again = folder / "host", folder / "oratorio", folder / "again"
     run_once(application, host, HOST, theirs)
     said = run_once(application, host, ORATORIO, ours, explain=True).said
-    # Each step ends with a line of its own.
+    # Each step prints one line with its number of accesses.
     counts = [accesses(line) for line in said.splitlines() if re.search(r" saw \d+ access", line)]
     result = Measured(compare(application, theirs, ours), sum(counts))
     if not result.accesses:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs the library itself, to compare it with its model: the ranks run on SimGrid's MPI
-(lab/replay/on_smpi.cpp) and access a store that takes no time. The costs of messages at their ends come
-from the machine file, as in the model; the library itself determines the order of messages and the
-dependencies between them."""
+(lab/replay/on_smpi.cpp) and access a store that takes no time. The costs of a message for its sender and its
+receiver come from the machine file, as in the model; the library itself determines the order of messages and
+the dependencies between them."""
 
 import math
 from collections.abc import Collection, Mapping
@@ -30,7 +30,7 @@ class Written:
     exchange: float  # measured while gathering takes no time
     both: float  # if gathering and exchange both take time, overlap and share cores
     messages: int
-    bytes: int  # bytes of these messages, including heads and tables of runs
+    bytes: int  # total size of these messages, including message headers and run tables
 
 
 def numbers_of(schedule: Schedule, machine: Machine, phases: Collection[str]) -> str:

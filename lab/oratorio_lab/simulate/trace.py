@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The accesses of a trace as workloads of `oratorio simulate`: predicts the time that other methods would
-have taken in the traced job."""
+"""Turns the accesses of a trace into workloads of `oratorio simulate`, which predicts how long they would
+have taken in the traced job with other methods."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,8 +27,8 @@ class Recorded:
     alike: tuple[Collective, ...]
 
     def write(self, folder: Path) -> str:
-        """Writes the layouts of the first access to a file in `folder`, and returns the path as an argument
-        of oratorio_schedules. Raises TraceError."""
+        """Writes the layouts of the first of these accesses into a new file in `folder`, and returns its path
+        as an argument of oratorio_schedules. Raises TraceError if the trace is malformed."""
         out = folder / f"access-{self.alike[0].number}.numbers"
         trace_accesses.write(out, self.file, self.alike[:1])
         return str(out)
@@ -36,7 +36,7 @@ class Recorded:
 
 @dataclass(frozen=True)
 class Job:
-    """The accesses of one file of a trace that are simulated."""
+    """The accesses to one file of a trace that are simulated."""
 
     file: trace.File
     direction: str
@@ -45,7 +45,8 @@ class Job:
 
     @property
     def nodes(self) -> int | None:
-        """The number of nodes of the job; None unless the ranks were spread evenly over several nodes."""
+        """The number of nodes of the job; None if the job had one node, or if the number of nodes does not
+        divide the number of ranks."""
         ranks, nodes = self.file.ranks, self.file.nodes
         return nodes if nodes > 1 and ranks % nodes == 0 else None
 
@@ -59,8 +60,8 @@ class Job:
 def job_of(
     path: Path, name: str | None, ranks: Sequence[int] | None = None, direction: str = DIRECTIONS[0]
 ) -> Job:
-    """Returns the collective writes or reads (`direction`) of one file of a trace: of the files with `name`
-    in the path, the one that moved most data in that direction.
+    """Returns the collective writes or reads (`direction`) of one file of a trace. Of the files with `name`
+    in the path, chooses the file for which collective accesses moved the most data in that direction.
 
     Raises SimulateError or TraceError, for instance if one of `ranks` is not the trace's number of ranks.
     """
@@ -94,7 +95,7 @@ def _title(job: Job) -> str:
 
 
 def _sums(job: Job, answers: Sequence[Answer], by_simgrid: bool = False) -> dict[str, float]:
-    """Returns the seconds of all accesses with each method."""
+    """Returns method -> predicted seconds of all accesses together; predicted by SimGrid if `by_simgrid`."""
     sums: dict[str, float] = {}
     for one, answer in zip(job.accesses, answers, strict=True):
         for predicted in answer.replayed if by_simgrid else answer.predictions:
@@ -111,10 +112,11 @@ def _percent_off(seconds: float, took: float) -> str:
 
 
 def sum_rows(job: Job, answers: Sequence[Answer]) -> list[list[str]]:
-    """Returns rows with the time of all accesses: with each method, as recorded, and as the cost
-    model estimated it when the job ran.
+    """Returns rows with the total time of all accesses: with each method, as recorded, and, if the trace has
+    it, as the cost model estimated it when the job ran.
 
-    `answers` must be in the order of `job.accesses`. Only the recorded method has errors of predictions.
+    `answers` must be in the order of `job.accesses`. A prediction has an error only if the job used its
+    method for all accesses.
     """
     every = [each for one in job.accesses for each in one.alike]
     methods = list(dict.fromkeys(each.method for each in every))

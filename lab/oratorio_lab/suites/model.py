@@ -52,7 +52,7 @@ class Finished:
     stderr: str
 
     def complaint(self) -> str:
-        """Returns the first informative line, from stderr if it has one."""
+        """Returns the first informative line of stderr, or else of stdout; without any, the exit code."""
         noise = ("---", "===", "***", "[proxy:", "Exit code:", "Process name:", "prterun", "mpiexec")
         noise += (
             "Primary job",
@@ -74,7 +74,8 @@ Judge = Callable[[Finished], Result]
 
 
 def says_no_errors(run: Finished) -> Result:
-    """Judges by Argonne's convention: a line ` No Errors` (big_extents: on stderr), and the exit code 0."""
+    """Judges by Argonne's convention: a program passes if it prints a line ` No Errors` and exits with 0.
+    Searches stderr, too, because the program big_extents prints the line there."""
     lines = (run.stdout + "\n" + run.stderr).splitlines()
     if run.code == 0 and any(line.strip() == "No Errors" for line in lines):
         return Result(PASS)
@@ -95,8 +96,8 @@ def exits_with_zero(run: Finished) -> Result:
 
 @dataclass(frozen=True)
 class Program:
-    """One test program. In `arguments` and `env`, {scratch} is an empty folder and {source} the suite's
-    source."""
+    """One test program. In `arguments` and `env`, {scratch} is the working folder of the run and {source} the
+    folder of the suite's source."""
 
     name: str
     sources: tuple[str, ...]  # C and Fortran, relative to the suite's source
