@@ -53,12 +53,13 @@ int with_file(MPI_File fh, Scope scope, const Body& body) {
     return pending_error ? raise(pending_error->handler, fh, pending_error->failure) : MPI_SUCCESS;
 }
 
-/// Returns the Error of a Result that carries nothing else.
+/// Returns the error of `result`, or an empty Error if it succeeded.
 [[nodiscard]] inline Error error_of(const Result<void>& result) {
     return result ? Error{} : result.error();
 }
 
-/// Returns an Error for a host's code. `what` says what failed.
+/// Returns an Error for a return code of the host MPI, empty for MPI_SUCCESS. `what` says what
+/// failed.
 [[nodiscard]] inline Error error_of(int host_code, const char* what) {
     return host_code == MPI_SUCCESS ? Error{} : Error::make(ErrorKind::other, what);
 }

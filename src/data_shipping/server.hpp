@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// AgentServer: the agent for one open file on this rank. The process's threads work for it
+// AgentServer: the agent for one open file on this rank. The threads of an AgentHost do its work
 // (data_shipping/host).
 #pragma once
 
@@ -12,12 +12,13 @@ namespace oratorio {
 class AgentServer {
   public:
     struct Options {
-        ServedFile file;  ///< the file to serve; its stores are closed at the end
+        ServedFile file;  ///< the file to serve; close() closes its stores
         Bytes shipment_max = 0;
         std::chrono::milliseconds patience{60'000};
         AgentHosts* hosts = nullptr;  ///< the process's hosts; null: a host for this file alone
     };
-    /// Starts the service. Fails as AgentHost::start does; the stores are then gone.
+    /// Starts the service. Fails if AgentHost::start fails. Takes ownership of the stores in
+    /// `options.file`, and destroys them if it fails.
     static Result<std::unique_ptr<AgentServer>> start(Options options);
     /// Closes the server, and ignores errors.
     ~AgentServer() { (void)close(); }

@@ -12,12 +12,12 @@
 
 namespace oratorio {
 
-/// The header, in front of the gathered bytes.
+/// The header of the shared memory. The gathered bytes follow it.
 struct alignas(64) WriteBehind::Head {
     pthread_mutex_t turn;
     Offset begin = 0;  ///< where the gathered bytes begin in the file
-    /// Number of gathered bytes. Changed last, so that a rank that dies in its turn leaves whole
-    /// records.
+    /// Number of gathered bytes. Changed last, so that a rank that dies while it adds a record
+    /// leaves only whole records.
     Bytes bytes = 0;
 
     /// Makes a mutex that works between processes, and survives the death of a process that holds

@@ -21,21 +21,22 @@ int allowed_on(const std::string& host, const std::vector<ConfigEntry>& entries)
     return 0;
 }
 
-/// Chooses ranks of each node, spread evenly over the node's able ranks. The nodes take turns, and
-/// each chosen rank belongs to one turn of its node. Keeps numbers per node only if some rank isn't
-/// able or there is a config list.
+/// Selects candidate aggregators on each node, up to the node's limit, spread evenly over the ranks
+/// that may be aggregators (the able ranks). The i-th candidate of each node has turn i, so that
+/// the caller can take one candidate of every node before a second of any. Stores numbers per node
+/// only if some rank isn't able or there is a config list.
 class Turns {
   public:
     Turns(const Nodes& topology, const AbleRanks& able, const PlanOptions& options, int per_node);
 
     /// Returns true if a config list limits the hosts.
     [[nodiscard]] bool listed() const { return !allowed_.empty(); }
-    /// Returns the number of chosen ranks on a node.
+    /// Returns the number of candidates on a node.
     [[nodiscard]] int count(int node) const {
         const auto at = static_cast<std::size_t>(node);
         return std::min({most_, able_on(node), allowed_.empty() ? INT_MAX : allowed_[at]});
     }
-    /// Calls visit(rank, turn) for each chosen rank, in rank order.
+    /// Calls visit(rank, turn) for each candidate, in rank order.
     template <class Visit>
     void each(Visit visit) const {
         std::vector<int> seen(able_on_.size());
@@ -53,7 +54,8 @@ class Turns {
         return able_on_.empty() ? topology_.ranks_of(node)
                                 : able_on_[static_cast<std::size_t>(node)];
     }
-    /// Returns the turn of the able rank at `place` on its node, -1 if it isn't chosen.
+    /// Returns the turn of the able rank with index `place` among the able ranks of `node`, -1 if
+    /// that rank isn't a candidate.
     [[nodiscard]] int turn_of(int place, int node) const {
         const std::int64_t able = able_on(node);
         const std::int64_t chosen = count(node);
@@ -65,15 +67,15 @@ class Turns {
     const AbleRanks& able_;
     int most_ = INT_MAX;        ///< limit for each node
     std::vector<int> able_on_;  ///< able ranks by node; empty if all ranks are able
-    std::vector<int> allowed_;  ///< limits by node; empty without a config list
+    std::vector<int> allowed_;  ///< a config list's limits by node; empty without a list
 };
 
 Turns::Turns(const Nodes& topology, const AbleRanks& able, const PlanOptions& options, int per_node)
     : topology_(topology), able_(able) {
     const auto entries = parse_config_list(options.cb_config_list);
     const int nodes = topology.nodes();
-    // cb_nodes alone requests that many aggregators on any nodes. A config list alone limits each
-    // host.
+    // cb_nodes limits each node to its share, rounded up. per_node is the limit only without both
+    // hints.
     if (options.cb_nodes > 0) most_ = options.cb_nodes / nodes + (options.cb_nodes % nodes > 0);
     if (options.cb_nodes == 0 && entries.empty()) most_ = per_node;
     for (int node = 0; node < nodes && !entries.empty(); ++node) {
@@ -94,7 +96,7 @@ void Turns::count_able() {
     });
 }
 
-/// Returns the number of chosen ranks in each turn.
+/// Returns the number of candidates in each turn.
 std::vector<std::size_t> count_turns(const Turns& turns, int nodes) {
     std::vector<std::size_t> counts;
     for (int node = 0; node < nodes; ++node) {
@@ -105,7 +107,8 @@ std::vector<std::size_t> count_turns(const Turns& turns, int nodes) {
     return counts;
 }
 
-/// Keeps `count` of the ranks, as many of each switch in proportion. The ranks stay in rank order.
+/// Returns `count` of the ranks, in rank order, from each switch in proportion to its number of
+/// `ranks`.
 std::vector<Rank> spread_over_switches(std::vector<Rank> ranks, std::size_t count,
                                        const Nodes& topology) {
     std::ranges::stable_sort(ranks, {}, [&](Rank rank) { return topology.switch_at(rank); });
@@ -115,7 +118,8 @@ std::vector<Rank> spread_over_switches(std::vector<Rank> ranks, std::size_t coun
     return kept;
 }
 
-/// Returns the aggregators that a hint names.
+/// Returns the ranks that a hint names as aggregators and that exist and are able, at most
+/// cb_nodes.
 std::vector<Rank> named_aggregators(const Nodes& topology, const AbleRanks& able,
                                     const PlanOptions& options) {
     const auto most = options.cb_nodes > 0 ? static_cast<std::size_t>(options.cb_nodes) : SIZE_MAX;

@@ -57,10 +57,11 @@ bool is_full(int descriptor) {
            static_cast<Bytes>(space.f_bavail * space.f_frsize) < kLargePage;
 }
 
-// Returns the errno for a page of the file that isn't available: ENOSPC or EDQUOT for a write
-// without space for the page, otherwise EIO. To tell them apart, tries to allocate the page by a
-// call that can report an error. That call may succeed even on a full file system, because the
-// failed access wanted more space at once; a page in a hole then counts as ENOSPC.
+// Returns the errno for a bus error at `page` of a mapped file: ENOSPC or EDQUOT if a write found
+// no space for the page, otherwise EIO. To tell them apart, tries to allocate the page with
+// fallocate(2), which reports errors. fallocate may succeed although space ran out, because the
+// fault may have requested a larger allocation (kLargePage). So the result is also ENOSPC if the
+// page was in a hole or the file system is_full().
 int reason_of_fault(int descriptor, Direction direction, Offset page) {
     struct stat status {};
     if (direction == Direction::read || ::fstat(descriptor, &status) != 0) return EIO;

@@ -14,8 +14,9 @@ Extent whole(const Region& region) {
     return {region.begin, region.begin + (region.count - 1) * region.stride + region.length};
 }
 
-/// Returns the regions of one rank of the group, in the order of its local aggregator; no regions
-/// if `none`.
+/// Returns the regions of one rank of the group, in the order in which its local aggregator (this
+/// rank) visits the aggregators: each round begins with first_aggregator() of the local aggregator,
+/// not of `rank`. Returns no regions if `none` is set.
 RankRegions regions_of(const GroupContext& context, Rank rank, bool none = false) {
     const Plan& plan = context.plan;
     if (none) return plan.no_regions();
@@ -66,9 +67,9 @@ Result<Step> GroupMember::step() {
     return progressed_if(moved);
 }
 
-/// Posts receives only while a message will certainly arrive, so that none is left over: the first
-/// receive while the member has a region without its last message, the second while it has another
-/// region after that.
+/// Posts receives only while a message will certainly arrive, so that no receive is left over: the
+/// first receive while the last message of one of the member's regions hasn't arrived, the second
+/// while the member has another region after that.
 Result<Step> GroupMember::post() {
     bool moved = false;
     for (;;) {
@@ -100,8 +101,8 @@ Result<Step> GroupMember::receive() {
     }
 }
 
-/// Accepts a message that has arrived. A damaged message is treated as one without data, so that
-/// its sender can continue.
+/// Accepts a message that has arrived. A message that is damaged, or for a different region than
+/// the plan's, is treated as one without data, so that its sender can continue.
 void GroupMember::accept(Message& message) {
     message.view = view_message(message.buffer, !context_.reading());
     if (message.view.damaged) context_.note_damage(coming_.round());
