@@ -159,7 +159,7 @@ def test_the_installed_demo_says_that_it_needs_mpi4py(environment, tmp_path):
         [environment / "bin/oratorio", "demo", "true"], capture_output=True, text=True, cwd=tmp_path
     )
     assert bare.returncode == 2
-    assert re.fullmatch(r"oratorio: the demo is a Python program with mpi4py, .*\n", bare.stderr)
+    assert re.fullmatch(r"oratorio: the demo needs mpi4py, which .* doesn't have: .*\n", bare.stderr)
 
 
 # Shell -> what prints the completions of `oratorio expl` and of `oratorio run --method=data_s`. Outside of a
