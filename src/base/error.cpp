@@ -70,7 +70,8 @@ constexpr ErrnoRow kErrnos[] = {
 
 struct KindRow {
     const char* text;
-    const char* advice;  // what the user can do; empty where Error::what has the advice
+    const char* advice;            // what the user can do; empty where Error::what has the advice
+    bool is_of_data_file = false;  // the advice is about a file of the program
 };
 
 // One row per ErrorKind, in the order of the enum.
@@ -85,14 +86,14 @@ constexpr KindRow kKinds[] = {
     {"invalid access mode", ""},
     {"data representation not supported", "use native, internal or external32"},
     {"operation not supported", ""},
-    {"no such file", "check the path, or add MPI_MODE_CREATE"},
-    {"file exists", "remove the file, or open it without MPI_MODE_EXCL"},
-    {"can't be used as a file", "check the path"},
-    {"access denied", "check the file's permissions and the mode it was opened with"},
-    {"no space left", "free some space or write to another file system"},
+    {"no such file", "check the path, or add MPI_MODE_CREATE", true},
+    {"file exists", "remove the file, or open it without MPI_MODE_EXCL", true},
+    {"can't be used as a file", "check the path", true},
+    {"access denied", "check the file's permissions and the mode it was opened with", true},
+    {"no space left", "free some space or write to another file system", true},
     {"quota exceeded", "delete some of your files or request a larger quota"},
-    {"read-only file system", "write to another file system or open with MPI_MODE_RDONLY"},
-    {"file in use", "close the file on all ranks and in all programs first"},
+    {"read-only file system", "write to another file system or open with MPI_MODE_RDONLY", true},
+    {"file in use", "close the file on all ranks and in all programs first", true},
     {"data representation already registered", ""},
     {"data conversion failed", ""},
     {"invalid info value", ""},
@@ -114,26 +115,11 @@ const ErrnoRow* row_of(int system_errno) {
     return row == std::end(kErrnos) ? nullptr : row;
 }
 
-bool has_advice_on_data_files(ErrorKind kind) {
-    switch (kind) {
-        case ErrorKind::no_such_file:
-        case ErrorKind::file_exists:
-        case ErrorKind::bad_file:
-        case ErrorKind::access:
-        case ErrorKind::no_space:
-        case ErrorKind::read_only:
-        case ErrorKind::file_in_use:
-            return true;
-        default:
-            return false;
-    }
-}
-
 std::string_view advice_on(const Error& error, Subject subject) {
     const ErrnoRow* row = row_of(error.system_errno);
     if (row != nullptr && row->advice != nullptr) return row->advice;
-    if (subject == Subject::other && has_advice_on_data_files(error.kind)) return "";
-    return row_of(error.kind).advice;
+    const KindRow& kind = row_of(error.kind);
+    return subject == Subject::other && kind.is_of_data_file ? "" : kind.advice;
 }
 
 std::string system_text(int system_errno) {
