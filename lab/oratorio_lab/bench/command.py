@@ -75,6 +75,16 @@ def _directions(direction: str | None) -> tuple[str, ...]:
     return (direction,) if direction else DIRECTIONS
 
 
+def _add_dir(add: Callable) -> None:
+    add(
+        "--dir",
+        type=Path,
+        default=SHARED_MEMORY,
+        metavar="FOLDER",
+        help="Folder of the test files; %(default)s if not given.",
+    )
+
+
 def _add_direction_and_mpi(add: Callable) -> None:
     add("--direction", help="write or read; both if not given.")
     add(
@@ -98,13 +108,7 @@ def _add_common(parser: Parser, arms: str | None = None, repeats: int = 5) -> No
     add("--repeat", type=within(1), default=repeats, metavar="N",
         help="Number of measured passes, after an unmeasured one; %(default)s if not given.")  # fmt: skip
     _add_direction_and_mpi(add)
-    add(
-        "--dir",
-        type=Path,
-        default=SHARED_MEMORY,
-        metavar="FOLDER",
-        help="Folder of the test files; %(default)s if not given.",
-    )
+    _add_dir(add)
     add("--overwrite", action="store_true", help="Write over an existing file.")
     add("--new", dest="overwrite", action="store_false", help="Write to a new file, as by default.")
     add("--direct", action="store_true", help="Bypass the page cache; raw uses O_DIRECT, too.")
@@ -382,7 +386,7 @@ def _add_calls(parser: Parser) -> None:
         metavar="N",
         type=within(1),
         default=3,
-        help="Runs of each arm, interleaved; %(default)s if not given.",
+        help="Run each arm N times, interleaved with the others; %(default)s if not given.",
     )
     add(
         "--dir",
@@ -427,16 +431,10 @@ def _add_switches(parser: Parser) -> None:
         metavar="N",
         type=within(1),
         default=5,
-        help="Runs of each arm, interleaved; %(default)s if not given.",
+        help="Run each arm N times, interleaved with the others; %(default)s if not given.",
     )
     add("--mpi", default="mpich", metavar="NAME", help="An MPI by its name in `oratorio info`.")
-    add(
-        "--dir",
-        type=Path,
-        default=SHARED_MEMORY,
-        metavar="FOLDER",
-        help="Folder of the test files; %(default)s if not given.",
-    )
+    _add_dir(add)
     parser.set_defaults(does=_switches)
 
 
