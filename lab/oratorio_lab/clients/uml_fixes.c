@@ -10,10 +10,10 @@
  * component that a guest never used holds zeros.
  *
  * Timer. An alarm that arrives while the guest handles an alarm may be lost: unblock_signals()
- * clears it, but does not enter the handler again. The guest has asked for one alarm and waits for
- * it, so its clock stands still and no sleeper wakes up; on a busy machine this happened every few
- * minutes. This library asks the host for the alarm and for another one every 10 ms, until the
- * guest asks for the next. A guest ignores an alarm that comes too early.
+ * clears it without entering the handler again. The guest asks for each alarm separately, so no
+ * other alarm follows: its clock stops, and sleeping processes never wake. On a busy machine this
+ * happened every few minutes. This library asks the host for the alarm and for another one every
+ * 10 ms, until the guest asks for the next. A guest ignores an alarm that comes too early.
  *
  * REQUIRES: one thread at a time calls ptrace() in the process, as in user-mode Linux. */
 #define _GNU_SOURCE
