@@ -80,7 +80,7 @@ int JobListener::patience() const {
 std::vector<Socket> JobListener::look(std::span<const pollfd> watched, std::size_t wanted) {
     wanted_ = wanted;
     admitted_.clear();
-    for (std::size_t i = pending_.size(); i-- > 0;) {
+    for (std::size_t i = pending_.size(); i-- > 0 && !has_enough();) {
         const bool late = Socket::Clock::now() >= pending_[i].until;
         const Verdict verdict = watched[i + 1].revents != 0 ? hear(pending_[i])
                                 : late                      ? Verdict::goes
@@ -97,7 +97,7 @@ std::vector<Socket> JobListener::look(std::span<const pollfd> watched, std::size
 /// Accepts waiting connections. A rank sends the token as soon as it is connected, so the token can
 /// usually be read at once.
 void JobListener::accept_some() {
-    for (int i = 0; i < kAcceptAtOnce; ++i) {
+    for (int i = 0; i < kAcceptAtOnce && !has_enough(); ++i) {
         auto accepted = listener_.accept();
         if (accepted) {
             PendingPeer peer{.socket = std::move(*accepted),
@@ -115,6 +115,11 @@ void JobListener::accept_some() {
         crowded_ = !drop_oldest();
         if (crowded_) return;
     }
+}
+
+/// Returns true if this call of look() has as many connections as it may return.
+bool JobListener::has_enough() const {
+    return wanted_ > 0 && admitted_.size() == wanted_;
 }
 
 /// Returns true if a connection waits to be accepted. This needs poll(2), because without a free
@@ -138,8 +143,7 @@ JobListener::Verdict JobListener::hear(PendingPeer& peer) const {
     if (!got) return Socket::would_wait(got.error()) ? Verdict::waits : Verdict::goes;
     peer.filled += *got;
     if (peer.filled < peer.token.size()) return Verdict::waits;
-    if (from_word(peer.token) != address_.token || admitted_.size() >= wanted_)
-        return Verdict::goes;
+    if (from_word(peer.token) != address_.token || wanted_ == 0) return Verdict::goes;
     // Nothing was sent on this socket before, so it has room for the answer.
     const auto answered = peer.socket.send(to_word(address_.answer), Socket::Clock::now());
     return answered ? Verdict::comes_in : Verdict::goes;

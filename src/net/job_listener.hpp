@@ -53,7 +53,8 @@ class JobListener {
     [[nodiscard]] int patience() const;
     /// Accepts connections and receives tokens after poll(2). `watched` is what watch() added, and
     /// `wanted` the maximum number of connections to return. Returns the connections on which the
-    /// client has sent the token and the server has sent the answer.
+    /// client has sent the token and the server has sent the answer. Further clients wait for the
+    /// next call; if `wanted` is 0, clients that have sent the token are closed.
     std::vector<Socket> look(std::span<const pollfd> watched, std::size_t wanted);
     /// Returns true if a client waits and the process has no descriptor for its connection. Valid
     /// after look().
@@ -75,6 +76,7 @@ class JobListener {
     [[nodiscard]] Result<void> find_address();
     [[nodiscard]] Verdict hear(PendingPeer& peer) const;
     void accept_some();
+    [[nodiscard]] bool has_enough() const;
     [[nodiscard]] bool somebody_waits() const;
     bool drop_oldest();
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Clients without the token: a counter's server listens on all addresses, so they must not take up
 // its resources.
+#include <poll.h>
+
 #include "counter_support.hpp"
 
 namespace oratorio::test {
@@ -56,6 +58,37 @@ TEST(PendingPeers, with_too_many_connections_the_least_active_is_closed) {
     EXPECT_TRUE(inside.front().is_closed());
     inside.back().say(request(kAdd, 3));
     EXPECT_EQ(inside.back().hear_number(), 0U);
+}
+
+/// Waits for clients for a millisecond and returns those that look() admits.
+std::vector<Socket> look_once(JobListener& listener, std::size_t wanted) {
+    std::vector<pollfd> watched;
+    listener.watch(watched);
+    (void)::poll(watched.data(), watched.size(), 1);
+    return listener.look(watched, wanted);
+}
+
+TEST(PendingPeers, clients_that_come_at_once_are_all_admitted_but_never_more_than_wanted) {
+    auto listener = JobListener::open();
+    const ServiceAddress& place = listener->address();
+    auto clients = strangers(place, 5, to_word(place.token));
+    const auto give_up = Clock::now() + kSoon;
+    std::vector<Socket> all;
+    while (all.size() < clients.size() && Clock::now() < give_up) {
+        auto admitted = look_once(*listener, 2);
+        EXPECT_LE(admitted.size(), 2U);
+        std::ranges::move(admitted, std::back_inserter(all));
+    }
+    for (auto& client : clients) EXPECT_EQ(client.hear(), place.answer);
+}
+
+TEST(PendingPeers, a_client_is_closed_if_none_is_wanted) {
+    auto listener = JobListener::open();
+    auto clients = strangers(listener->address(), 1, to_word(listener->address().token));
+    std::jthread unwilling([&](const std::stop_token& stop) {
+        while (!stop.stop_requested()) EXPECT_TRUE(look_once(*listener, 0).empty());
+    });
+    EXPECT_TRUE(clients.front().is_closed());
 }
 
 TEST(PendingPeers, a_client_that_was_closed_as_pending_retries) {
