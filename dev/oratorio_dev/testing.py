@@ -29,6 +29,8 @@ from oratorio_lab import progress
 
 LOGS = OUT / "test"
 STATE = LOGS / "state"  # where the library keeps learned times in tests, in place of the user's folder
+FAILURES_SHOWN = 8  # failed tests of a part whose output is shown
+LINES_SHOWN = 60  # last lines of that output
 CTEST_LINE = re.compile(r"^\s*(\d+)/(\d+) Test\s+#\d+: (\S+)")
 PYTEST_LINE = re.compile(r"^(\S+::.+?) (?:PASSED|FAILED|ERROR|SKIPPED).*\[\s*(\d+)%\]")
 # A line of pytest about a finished test, if pytest-xdist runs several files of tests at the same time.
@@ -41,6 +43,7 @@ class Outcome:
 
     passed: int = 0
     failures: list[str] = field(default_factory=list)
+    printed: dict[str, str] = field(default_factory=dict)  # by failed test: its output
     skips: list[tuple[str, str]] = field(default_factory=list)  # (test, reason)
     seconds: float = 0
 
@@ -57,6 +60,8 @@ def read_junit(file: Path) -> Outcome:
         skipped = case.find("skipped")
         if case.find("failure") is not None or case.find("error") is not None:
             outcome.failures.append(name)
+            texts = (part.text or part.get("message") or "" for part in case if part.tag != "properties")
+            outcome.printed[name] = "\n".join(text.strip("\n") for text in texts if text)
         elif skipped is not None or case.get("status") in ("notrun", "disabled"):
             reason = (skipped.get("message") if skipped is not None else None) or "disabled"
             outcome.skips.append((name, " ".join(reason.split())))
@@ -151,9 +156,11 @@ def _print_part(console: Console, part: str, outcome: Outcome) -> None:
         counts += f", {len(outcome.skips)} skipped"
     color = "red" if outcome.failures else "green"
     console.print(f"[{color}]{part:<9}[/] {counts} in {outcome.seconds:.0f} s")
-    if outcome.failures:
-        log = (LOGS / f"{part}.log").read_text(errors="replace") if (LOGS / f"{part}.log").exists() else ""
-        console.print("\n".join(log.splitlines()[-120:]), markup=False, soft_wrap=True)
+    log = LOGS / f"{part}.log"
+    for name in outcome.failures[:FAILURES_SHOWN]:
+        text = outcome.printed.get(name) or (log.read_text(errors="replace") if log.exists() else "")
+        shown = [f"-- {name}:", *text.splitlines()[-LINES_SHOWN:]]
+        console.print("\n".join(shown), markup=False, soft_wrap=True)
 
 
 def run(parts: Mapping[str, Part], match: str | None = None) -> bool:

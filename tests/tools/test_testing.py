@@ -13,25 +13,30 @@ from oratorio_lab.demo import demo
 CTEST = """<?xml version="1.0"?>
 <testsuite tests="4" failures="1" disabled="1" skipped="1">
 <testcase name="unit.a" classname="unit.a" time="1" status="run"/>
-<testcase name="unit.b" classname="unit.b" status="fail"><failure message=""/></testcase>
+<testcase name="unit.b" classname="unit.b" status="fail"><failure message=""/>
+<properties/><system-out>a.cpp:80: Failure</system-out></testcase>
 <testcase name="unit.c" classname="unit.c" status="notrun"><skipped message="SKIP_RETURN_CODE=77"/></testcase>
 <testcase name="unit.d" classname="unit.d" status="disabled"/>
 </testsuite>"""
 PYTEST = """<?xml version="1.0"?>
 <testsuites><testsuite name="pytest" errors="1" failures="0" skipped="1" tests="3">
-<testcase classname="a" name="one"/><testcase classname="a" name="two"><error message="x"/></testcase>
+<testcase classname="a" name="one"/><testcase classname="a" name="two">
+<error message="x">a.py:7: Timeout</error></testcase>
 <testcase classname="a" name="three"><skipped type="pytest.skip" message="no MPI"/></testcase>
 </testsuite></testsuites>"""
 
 
 @pytest.mark.parametrize(
-    ("text", "passed", "failed", "skipped"), [(CTEST, 1, 1, 2), (PYTEST, 1, 1, 1)], ids=["ctest", "pytest"]
+    ("text", "passed", "printed", "skipped"),
+    [(CTEST, 1, {"unit.b": "a.cpp:80: Failure"}, 2), (PYTEST, 1, {"a.two": "a.py:7: Timeout"}, 1)],
+    ids=["ctest", "pytest"],
 )
-def test_a_junit_file_is_counted(text, passed, failed, skipped, tmp_path):
+def test_a_junit_file_is_counted_with_the_output_of_failed_tests(text, passed, printed, skipped, tmp_path):
     file = tmp_path / "a.xml"
     file.write_text(text)
     outcome = testing.read_junit(file)
-    assert (outcome.passed, len(outcome.failures), len(outcome.skips)) == (passed, failed, skipped)
+    assert (outcome.passed, outcome.failures, len(outcome.skips)) == (passed, list(printed), skipped)
+    assert outcome.printed == printed
 
 
 @pytest.mark.parametrize(
@@ -132,3 +137,12 @@ def test_the_demo_sums_its_phases_by_layout():
     assert rows["contiguous", "all fields"] == (3.0, 16)
     assert rows["contiguous", "total"] == (3.5, 16)
     assert rows["chunked", "total"] == (0.25, 0)
+
+
+def test_the_output_of_failed_tests_is_shown_and_else_the_end_of_the_log(logs, capsys):
+    (logs / "sanitize.log").write_text("of many tests\nthe end of the log\n")
+    console = testing.Console(highlight=False)
+    testing._print_part(console, "sanitize", testing.Outcome(failures=["a"], printed={"a": "a.cpp:80"}))
+    assert "a.cpp:80" in (shown := capsys.readouterr().out) and "the log" not in shown
+    testing._print_part(console, "sanitize", testing.Outcome(failures=["the runner"]))
+    assert "the end of the log" in capsys.readouterr().out
