@@ -73,7 +73,8 @@ std::string shared_memory(const Plan& plan) {
         return !one.applies && one.reason == "shared memory is not available";
     };
     if (!std::ranges::any_of(plan.candidates, refused)) return "";
-    return "one /dev/shm for all ranks of the node: without shared memory they send messages";
+    return "shared memory: one /dev/shm for all ranks of the node, large enough for their buffers; "
+           "without it they send messages";
 }
 
 std::string write_without_holes(const Plan& plan) {

@@ -353,7 +353,7 @@ Choice choose_method(const PlanInputs& inputs) {
         choice.method = find_method(best != nullptr ? best->name : "list_io");
         const bool tied = best != nullptr && best->seconds > least;
         choice.why = inputs.options->method != nullptr
-                         ? "cheapest, because the requested method does not apply"
+                         ? "as auto would, because the requested method does not apply"
                      : tied ? "about as cheap as the cheapest, and ranks wait less"
                             : "cheapest of those that auto considers";
     }

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tests the libraries' symbols: they export the names of the table and nothing else, and need no MPI library.
+"""Tests the libraries' symbols: each library exports the names of the table and one function that other
+parts of Oratorio call, and needs no MPI library.
 
 usage: bind_exports_test.py FOLDER-OF-LIBRARIES FOLDER-OF-MPI-HEADERS...
 """

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Collective writes with holes: in a new file the holes read as zeros, in an existing one they keep
 // their content, and the file ends exactly where it should. The test runs with every method and
-// both stores; the collective buffers are filled with other data in advance.
+// the stores posix and uring; the collective buffers are filled with other data in advance.
 #include <algorithm>
 
 #include "mpi/file_support.hpp"

@@ -139,13 +139,13 @@ def test_a_static_program_is_reported(tmp_path):
 @pytest.mark.parametrize(
     ("made", "state", "says"),
     [
-        (run(file(*collective(2)), exit_code=0), OK, "saw 4 accesses to 1 files, by two_phase"),
+        (run(file(*collective(2)), exit_code=0), OK, "saw 4 accesses to 1 file; methods: two_phase"),
         (run(exit_code=0), BAD, "was not loaded"),
         (run(exit_code=0, explained=explained.Explained(saw=(0, 0))), BAD, "ran without any MPI-IO"),
         (
             run(exit_code=0, explained=explained.Explained(saw=(0, 2))),
             BAD,
-            "saw 2 files opened, but no access",
+            "saw 2 opened files, but no access",
         ),
         (
             run(exit_code=0, explained=explained.Explained(saw=(3, 2))),

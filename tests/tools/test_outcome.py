@@ -28,7 +28,7 @@ END = '{"kind": "end", "text": "saw", "version": "0.2.0", "accesses": %d, "files
         (END % (0, 0), {"exit_code": 0}, "ran without any MPI-IO"),
         (END % (0, 0), {"exit_code": 3}, "ran without any MPI-IO"),
         (OPENED + END % (4, 2), {"exit_code": 7}, "ended before it closed a file, with exit code 7"),
-        (END % (0, 2), {}, "saw 2 files opened, but no access"),
+        (END % (0, 2), {}, "saw 2 opened files, but no access"),
         (OPENED + END % (4, 2), {}, "saw 4 accesses to 2 files on rank 0, but no file was closed"),
         (OPENED, {"full_folder": "/scratch", "exit_code": 1}, "because /scratch is full"),
         (OPENED, {"unread": "t.json ends early"}, "the trace can't be read: t.json ends early"),

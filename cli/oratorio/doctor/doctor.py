@@ -21,6 +21,7 @@ from oratorio.launch.programs import FLAVOUR_NAMES, Needs, needs_of
 from oratorio.launch.words import Command, parse
 from oratorio.library import hint_names, method_table
 from oratorio.paths import LIBRARIES, preload_library
+from oratorio.quantity import counted
 from oratorio.report.facts import Run
 from oratorio.report.outcome import last_words, why_nothing
 from oratorio.report.run_recorder import Recorder
@@ -195,10 +196,11 @@ def _seen(run: Run) -> list[Finding]:
     seen = run.accesses + run.dropped
     if seen:
         methods = sorted(
-            {access.args.get("method", "at once") for file in run.files for access in file.accesses}
+            {access.args.get("method", "none needed") for file in run.files for access in file.accesses}
         )
         paths = len({file.location for file in run.files})
-        return [Finding(OK, "run", f"Oratorio saw {seen} accesses to {paths} files, by {', '.join(methods)}")]
+        told = f"{counted(seen, 'access')} to {counted(paths, 'file')}; methods: {', '.join(methods)}"
+        return [Finding(OK, "run", f"Oratorio saw {told}")]
     says, do = why_nothing(run)
     is_unclosed = run.explained.saw is not None and run.explained.saw[0] > 0
     return [Finding(NOTE if is_unclosed else BAD, "run", says, do)]
@@ -214,7 +216,7 @@ def _alone(said: str) -> list[Finding]:
 def judge(run: Run, said: str, seconds_max: float) -> list[Finding]:
     """Returns the findings from a run's exit code, output and recording."""
     if run.exit_code is None:
-        closed = f"; until then {len(run.files)} files were closed" if run.files else ""
+        closed = f"; files closed until then: {len(run.files)}" if run.files else ""
         return [Finding(NOTE, "run", f"stopped by doctor after {seconds_max:g} s{closed}",
                         "run a smaller problem, or set a longer --timeout")]  # fmt: skip
     if run.exit_code:

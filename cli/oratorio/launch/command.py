@@ -66,7 +66,11 @@ def add_explain(parser: Parser) -> None:
 def add_env(parser: Parser) -> None:
     """Adds the options of `env`."""
     add_method_and_hints(parser)
-    parser.add_argument("--explain", action="store_true", help="Print on stderr how accesses are done.")
+    parser.add_argument(
+        "--explain",
+        action="store_true",
+        help="Also print `export ORATORIO_EXPLAIN=1`: programs then print on stderr how accesses are done.",
+    )
     parser.set_defaults(does=env)
 
 

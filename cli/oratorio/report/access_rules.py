@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from oratorio.quantity import amount
+from oratorio.quantity import amount, counted
 from oratorio.report.access_facts import Balance, Dataset, FileFacts, JobFacts, Stream
 from oratorio.report.finding import KIB, LARGE, MANY_CALLS, NOTED, SMALL_PIECE, Advice
 
@@ -170,7 +170,7 @@ def hdf5_independent(job: JobFacts) -> Advice | None:
     return Advice(
         "hdf5_independent",
         f"{file.name}: the program {verb} {amount(stream.moved)} independently, with "
-        f"{stream.accesses} calls, " + INDEPENDENT_WHY[file.collective_selected],
+        f"{counted(stream.accesses, 'call')}, " + INDEPENDENT_WHY[file.collective_selected],
         "Select collective access, and use the same type in memory and in the file. "
         "H5Pget_mpio_no_collective_cause returns HDF5's own reason.",
         "user/guides/hdf5.md",
@@ -228,8 +228,9 @@ def metadata(job: JobFacts) -> Advice | None:
     if slow:
         file = max(slow, key=lambda one: one.metadata_seconds)
         sees = (
-            f"{file.name}: opens, closes and {file.metadata_calls} calls such as stat, seek and set_view "
-            f"took {file.metadata_seconds:.3g} s, summed over all ranks; its data took {file.seconds:.3g} s."
+            f"{file.name}: opens, closes and {counted(file.metadata_calls, 'call')} such as stat, seek and "
+            f"set_view took {file.metadata_seconds:.3g} s, summed over all ranks; its data took "
+            f"{file.seconds:.3g} s."
         )
     else:
         file = max(again, key=lambda one: one.repeated_seconds)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 
-from oratorio.quantity import amount
+from oratorio.quantity import amount, counted
 from oratorio.report import access_rules
 from oratorio.report.access_facts import facts_of_run
 from oratorio.report.facts import (
@@ -57,7 +57,7 @@ def errors(run: Run) -> Advice | None:
     if not failed:
         return None
     first = failed[0].args["error"]
-    told = f"{len(failed)} accesses failed; the first: {first}"
+    told = f"{counted(len(failed), 'access')} failed; the first: {first}"
     return Advice(
         "errors",
         told,
@@ -274,7 +274,7 @@ def crowded(run: Run) -> Advice | None:
         return None
     return Advice(
         "crowded",
-        f"{run.ranks_per_node} ranks of a node share {run.cores} cores.",
+        f"{run.ranks_per_node} ranks of a node share {counted(run.cores, 'core')}.",
         "Part of the waiting is for a core. Judge the figures by runs with the number of ranks used "
         "in production.",
         "research/benchmarks.md",

@@ -15,6 +15,7 @@ from oratorio.document import add_json, print_document
 from oratorio.errors import OratorioError, tell
 from oratorio.launch.launch import Launch, LaunchError
 from oratorio.machine.room import another_with_room
+from oratorio.quantity import counted
 from oratorio.report import page, run_recorder
 from oratorio.report.advice import advise
 from oratorio.report.compared import read as read_compared
@@ -64,9 +65,8 @@ def _summarize(run: Run, out: Path) -> None:
         says, do = why_nothing(run)
         tell(f"{out}: nothing was recorded: {says}; {do}")
         return
-    tell(
-        f"{out}: {run.accesses} accesses; the slowest rank spent {page.seconds_text(run.io_seconds)} in them"
-    )
+    seen = counted(run.accesses, "access")
+    tell(f"{out}: {seen}; the slowest rank spent {page.seconds_text(run.io_seconds)} in them")
     for advice in advise(run)[:ADVICE_MOST]:
         tell(f"{advice.sees} {advice.tries}")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 
+from oratorio.quantity import counted
 from oratorio.report.facts import Run
 
 LINE_MOST = 200  # at most this many characters of a line are shown
@@ -50,12 +51,13 @@ def why_nothing(run: Run) -> tuple[str, str]:
         ),
         (
             accesses,
-            f"Oratorio saw {accesses} accesses to {files} files on rank 0, but no file was closed",
+            f"Oratorio saw {counted(accesses, 'access')} to {counted(files, 'file')} on rank 0, "
+            "but no file was closed",
             "call MPI_File_close; a file is recorded when it is closed",
         ),
         (
             files,
-            f"Oratorio saw {files} files opened, but no access to them on rank 0",
+            f"Oratorio saw {counted(files, 'opened file')}, but no access on rank 0",
             "in HDF5 and netCDF, select the MPI-IO driver",
         ),
         (

@@ -155,7 +155,7 @@ def _spending(run: Run) -> str:
         for process in sorted(shown)
     ]  # fmt: skip
     more = len(by_process) - len(shown)
-    note = f'<p class="soft">{more} ranks that spent less time are not shown.</p>' if more > 0 else ""
+    note = f'<p class="soft">Not shown: {counted(more, "rank")} with less time.</p>' if more > 0 else ""
     rows = [
         _spread(part, {process: getattr(spent, part) for process, spent in by_process.items()})
         for part in (*PARTS, "total")

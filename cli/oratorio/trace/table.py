@@ -84,14 +84,14 @@ def title_of(file: File) -> str:
     for name, spent in call_seconds([file]).items():
         text += f", {name} {1e3 * max(spent.values()):.3f} ms"
     if file.dropped_accesses or file.dropped_spans:
-        text += (
-            f"; {file.dropped_accesses} accesses and {file.dropped_spans} spans did not fit into the trace"
-        )
+        dropped = f"{counted(file.dropped_accesses, 'access')} and {counted(file.dropped_spans, 'span')}"
+        text += f"; {dropped} did not fit into the trace"
     if file.dropped_calls:
-        text += f"; {file.dropped_calls} calls such as set_view did not fit into the trace"
+        text += f"; {counted(file.dropped_calls, 'call')} such as set_view did not fit into the trace"
     if file.dropped_layouts:
         text += (
-            f"; {file.dropped_layouts} layouts did not fit into the trace: their accesses can't be replayed"
+            f"; {counted(file.dropped_layouts, 'layout')} did not fit into the trace: the accesses that use "
+            "them can't be replayed"
         )
     return text
 

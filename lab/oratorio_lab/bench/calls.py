@@ -10,6 +10,7 @@ from rich.table import Table
 
 from oratorio.launch.hosts import Host, run_ranks
 from oratorio.paths import ROOT
+from oratorio.quantity import counted
 from oratorio_lab import targets
 from oratorio_lab.bench.workloads import BenchError
 
@@ -84,7 +85,7 @@ def measure(host: Host, ranks: int, repeats: int, records: int, folder: Path, di
             for arm, found in seconds.items():
                 found.extend(run(host, arm, amount, count, folder))
         raw, own, *ours = (1e6 * statistics.median(found) for found in seconds.values())
-        what = f"{routine}, {count} ranks x {amount} records of 100 B, microseconds a call"
+        what = f"{routine}, {counted(count, 'rank')} x {amount} records of 100 B, microseconds a call"
         told = [text for each in ours for text in (f"{each:.1f}", f"{own / each:.1f}x")]
         table.add_row(what, f"{raw:.1f}", f"{own:.1f}", *told)
     for count in (1, 2):
@@ -92,7 +93,7 @@ def measure(host: Host, ranks: int, repeats: int, records: int, folder: Path, di
             min((run(host, arm, 1, count, disk) for _ in range(repeats)), key=lambda s: s[2])
             for arm in (Arm("overlap"), Arm("overlap", preload=True))
         )
-        what = f"computing during iwrite_all, {count} ranks: seconds of computing, writing, both"
+        what = f"iwrite_at_all, {counted(count, 'rank')}: seconds of computing, of writing, of both at once"
         texts = [" ".join(f"{second:.2f}" for second in told) for told in (own, ours)]
         table.add_row(what, "", *texts)
     return table

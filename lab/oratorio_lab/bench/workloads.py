@@ -116,7 +116,7 @@ WORKLOADS = {
             (
                 Parameter("region", 488, 488, "Size of a region in bytes."),
                 Parameter("space", 256, 256, "Size of the gap after a region, in bytes.", least=0),
-                Parameter("count", 32000, 200, "Regions per rank; 1 GiB of them in the paper."),
+                Parameter("count", 32000, 200, "Regions per rank; 1 544 676 in the paper."),
                 Parameter("memory", "gaps", "gaps", "Memory with gaps or contiguous.", choices=GAPS),
                 Parameter("file", "gaps", "gaps", "File with gaps or contiguous.", choices=GAPS),
             ),

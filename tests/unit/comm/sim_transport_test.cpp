@@ -39,8 +39,8 @@ std::string failure_of(const SimOptions& options, const std::function<void(Trans
     return "";
 }
 
-// Sends each rank's number to every other rank and receives in any order. Returns the order of
-// arrival at rank 0.
+// Sends this rank's number to every other rank and receives theirs in any order. Returns the order
+// in which they arrived at this rank.
 std::vector<Rank> all_to_all(Transport& transport) {
     const Rank me = transport.topology().rank;
     const int size = transport.topology().size;

@@ -80,7 +80,7 @@ TEST(Brief, AdviceIsAboutWhatThePlanShows) {
     EXPECT_TRUE(advises(own, "one collective call of all ranks (MPI_File_write_all, "));
     EXPECT_TRUE(
         advises(plan_of(fine, all_allowed(), 0, Direction::write, 1, {.shared_memory = false}),
-                "one /dev/shm for all ranks of the node"));
+                "shared memory: one /dev/shm for all ranks of the node"));
     EXPECT_TRUE(advises(plan_of(interleaved(8, 4 << 20, 4), all_allowed()), "nothing that "));
 }
 

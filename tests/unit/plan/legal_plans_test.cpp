@@ -136,7 +136,8 @@ TEST(ChoiceOfMethod, OfTiedEstimatesIsTheOneInWhichRanksWaitLess) {
     EXPECT_GT(ties, 0);
 }
 
-/// Returns the plan of a sparse graph in which the aggregators report the end.
+/// Returns the plan of a collective write by the method `sparse`, in which the aggregators tell
+/// the ranks the outcome.
 Plan sparse_plan() {
     FlatTerms terms = all_allowed();
     terms.method = find_method("sparse");
