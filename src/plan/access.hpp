@@ -57,10 +57,10 @@ struct AccessSummary {
 
     Extent hull;  ///< extent from the first to the last file byte; empty without data
     Bytes bytes = 0;
-    std::uint64_t coverage = 0;  ///< writes: sum of the coverage hash over its pieces
-    std::uint32_t pieces = 0;    ///< contiguous file pieces; estimated for a part of a layout
-    std::uint32_t memory_pieces = 0;
-    std::uint16_t flags = 0;  ///< AccessFlag bits
+    std::uint64_t coverage = 0;       ///< writes: sum of the coverage hash over its pieces
+    std::uint32_t pieces = 0;         ///< contiguous file pieces; estimated for a part of a layout
+    std::uint32_t memory_pieces = 0;  ///< contiguous pieces of memory, estimated like `pieces`
+    std::uint16_t flags = 0;          ///< AccessFlag bits
     /// The data consists of equal parts that lie this many bytes apart in the file and interleave
     /// in memory (for example the variables of a cell, which lie next to each other). 0 if the data
     /// has no such parts.
@@ -95,8 +95,8 @@ inline constexpr std::uint32_t kLineShareMost = 15;
 /// per line rounded to a power of two.
 [[nodiscard]] std::int64_t memory_lines(const AccessSummary& summary);
 
-/// Summarises an access. Pure. Takes O(depth log parts) time, plus one walk over the pieces if
-/// `with_coverage`.
+/// Summarises an access. Pure. Walks over the pieces only if `with_coverage`; otherwise makes a
+/// limited number of searches in the layouts, however many pieces they have.
 [[nodiscard]] AccessSummary summarise(const Access& access, bool with_coverage);
 
 /// Summaries of some ranks, in rank order.

@@ -15,8 +15,8 @@
 
 namespace oratorio {
 
-/// The default number of aggregators on a node for methods with messages: two keep both directions
-/// of a node's memory busy. `auto` uses more for accesses with much data (plan.cpp).
+/// The default number of aggregators on a node for methods with messages. `auto` uses more for
+/// accesses with much data (plan.cpp).
 inline constexpr int kAggregatorsPerNode = 2;
 /// The number per node that makes every rank an aggregator, however little data each then has.
 inline constexpr int kEveryRank = INT_MAX;
@@ -41,12 +41,12 @@ using AbleRanks = std::function<bool(Rank rank)>;
 /// many on each host as a config list allows. Without both hints, chooses at most `per_node` on
 /// each node, and (except for kEveryRank) at most one per MiB of the hull. Aggregators are spread
 /// evenly over the ranks of a node. The nodes take turns, in rank order, so that the first k
-/// aggregators are on as many nodes as possible. If nodes are on several switches and not all nodes
-/// of the last turn are needed, that turn has as many of each switch's nodes in proportion. Returns
-/// no ranks only if none is able. Pure. Takes O(ranks) time, and memory for the result, for a rank
-/// per node with several switches, and for a number per node with unable ranks or a config list. If
-/// a hint lists ranks, chooses those that exist and are able, in the order of the hint, at most
-/// cb_nodes; or the first able rank if there are none.
+/// aggregators are on as many nodes as possible. If the nodes are on several switches and the last
+/// turn needs only some of its nodes, it takes nodes from each switch in proportion. If a hint
+/// lists ranks, chooses those that exist and are able, in the order of the hint, at most cb_nodes.
+/// If none of that gives an aggregator, chooses the first able rank; so it returns no ranks only if
+/// none is able. Pure. Takes O(ranks) time. Needs memory for the result, with several switches for
+/// a rank per node, and with unable ranks or a config list for a number per node.
 [[nodiscard]] std::vector<Rank> choose_aggregators(const Nodes& topology, const AbleRanks& able,
                                                    const PlanOptions& options, Bytes hull_bytes,
                                                    int per_node = kAggregatorsPerNode);

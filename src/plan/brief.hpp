@@ -21,7 +21,7 @@ inline constexpr std::size_t kAlternatives = 3;
 /// an estimate within 1 % of that of the plan's method or of a candidate returned before it.
 [[nodiscard]] std::vector<Candidate> alternatives(const Plan& plan);
 
-/// Returns one sentence, without a full stop, about what would make an access like this one faster,
+/// Returns one line, without a full stop, about what would make an access like this one faster,
 /// judging by its plan. Never returns "".
 [[nodiscard]] std::string advice_on(const Plan& plan);
 

@@ -3,6 +3,7 @@
 // each round. Blocks of equal length are dealt round robin: `even` deals one block each,
 // `cyclic(n)` is HPF CYCLIC with n-byte blocks (Nitzberg & Fineberg 1995, collective buffering
 // targets), and `stripes` deals the stripes of the file by their number (Kang et al. 2019).
+// `sliced` divides each of several parts of the hull like `even`.
 #pragma once
 
 #include <cstdint>

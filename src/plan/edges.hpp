@@ -17,9 +17,10 @@ namespace oratorio {
 struct Access;
 struct Plan;
 
-/// The edges of one rank; sent as bytes. A bit represents one round of one aggregator. With more
-/// rounds than bits, several consecutive rounds share a bit; with more aggregators than bits,
-/// several aggregators share a bit. A rank then counts as having data in all rounds of the bit.
+/// The edges of one rank; sent as bytes. A bit represents one round of one aggregator. If the
+/// rounds of all aggregators together exceed the number of bits, several consecutive rounds of an
+/// aggregator share a bit; with more aggregators than bits, several aggregators share one, too. A
+/// rank then counts as having data in all rounds of the bit.
 /// EdgeBits has the size of a summary, because a node keeps a list of edges or a list of summaries
 /// in the same memory.
 using EdgeBits = std::bitset<384>;
@@ -52,7 +53,8 @@ struct Edges {
     }
 };
 
-/// Returns this rank's edges, with one seek for each extent of the regions that its hull touches.
+/// Returns this rank's edges. Searches its data at most once for each extent of the regions that
+/// its hull touches.
 [[nodiscard]] EdgeBits edges_of(const Plan& plan, Rank rank, const Access& access);
 
 /// Returns the indices, in ascending order, of the aggregators in whose rounds `rank` takes part,

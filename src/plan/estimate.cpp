@@ -152,7 +152,7 @@ JobShape shape_of(const Traffic& t, const Method& method, const PlanInputs& s) {
     shape.in_windows = method.has_windows(s);
     shape.in_flight = std::max(1, s.options->messages_in_flight);
     // In reads, a local aggregator holds at most kMessagesOfMember requests of each rank, and keeps
-    // a request until it has answered it.
+    // a request until it has answered it, so it has no more of its own in flight.
     if (s.reads() && shape.local_aggregators > 0 && !shape.in_windows)
         shape.in_flight = std::min<double>(shape.in_flight, kMessagesOfMember);
     shape.slots = t.slots;
@@ -166,7 +166,7 @@ JobShape shape_of(const Traffic& t, const Method& method, const PlanInputs& s) {
     return shape;
 }
 
-/// Returns the share `share_of_round` of the load of all messages and data between ranks and their
+/// Returns the load of `share_of_round` (0 to 1) of all messages and data between ranks and their
 /// local aggregators; no load for a method without local aggregators.
 Load gathered_load(const Method& method, const PlanInputs& s, double share_of_round) {
     if (!method.layers_part().local_aggregators) return {};
@@ -186,7 +186,7 @@ Load gathered_load(const Method& method, const PlanInputs& s, double share_of_ro
             .own_bytes = own * bytes};
 }
 
-/// Returns the share `share` of the load of all messages and data between senders and aggregators.
+/// Returns the load of `share` (0 to 1) of all messages and data between senders and aggregators.
 Load exchanged_load(const Traffic& t, const PlanInputs& s, double share) {
     const double sent = share * (1 - t.own_share);
     const auto bytes = static_cast<double>(s.bytes);
@@ -214,7 +214,7 @@ CostTerms terms_by_messages(const Method& method, const PlanInputs& s) {
     node.received = exchanged_load(t, s, of_storing);
     node.out_bytes = t.far_bytes * of_sender;
     node.in_bytes = t.far_bytes * of_storing;
-    // One device serves all nodes, but each node has its own page cache.
+    // One device serves all nodes. Without direct I/O, each node's share is work of its own cores.
     node.store_work = stored * (s.is_direct() ? 1 / t.rounds : of_storing);
     node.other_work = hashed(s) * of_sender + handed_over(t, s) * of_storing;
     const AggregatorLoad aggregator{.received = exchanged_load(t, s, of_aggregator)};
@@ -255,8 +255,8 @@ double estimate_list(const PlanInputs& s) {
     return collective(s) + together(s, hashed(s) + (staged ? copied(s) : 0), {moved});
 }
 
-/// Estimates data shipping: all data goes through messages to the nodes of the agents, and only the
-/// agents' threads make storage calls.
+/// Estimates data shipping: all data is packed into requests to agents, or comes in their replies,
+/// and only the agents' threads make storage calls.
 double estimate_shipped(const PlanInputs& s) {
     const AgentFacts& agents = s.facts->agents;
     const auto bytes = static_cast<double>(s.bytes);

@@ -34,8 +34,8 @@ namespace oratorio {
 
 /// Returns the closed form's terms (plan/model) for a method with messages, else empty terms.
 [[nodiscard]] CostTerms estimate_terms(const Method& method, const PlanInputs& inputs);
-/// Returns the number of reductions of a method with messages: at the beginning and the end, for
-/// failures in rounds, and for locations on the device if it asks for them.
+/// Returns the number of reductions of a method with messages: four, one more if it asks for
+/// locations on the device, and one fewer with a sparse graph.
 [[nodiscard]] int reductions_by_messages(const Method& method);
 
 }  // namespace oratorio

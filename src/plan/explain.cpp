@@ -216,7 +216,8 @@ void add_estimate(std::vector<PlanFact>& facts, const Plan& plan) {
                                      milliseconds(kNano * terms.storage)});
 }
 
-/// Names the cheapest method if hints or the rules of `auto` left it out.
+/// Names the cheapest method that applies, if it is cheaper than the plan's, and why it wasn't
+/// chosen.
 void add_cheaper(std::vector<PlanFact>& facts, const Plan& plan) {
     const Candidate* least = nullptr;
     for (const Candidate& one : plan.candidates) {

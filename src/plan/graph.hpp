@@ -2,8 +2,9 @@
 // Graph: which ranks exchange data with which aggregators. In a dense graph a participant has edges
 // to all aggregators with regions that its hull touches. A sparse graph keeps only the edges where
 // the participant really has data. An interval tree finds the participants of a region, which costs
-// O(log participants) and one step for each participant that touches it. Plan, which knows the
-// regions of rounds, is the interface for rounds.
+// O(log participants) and one step for each participant whose hull touches the range from the
+// region's first byte to its last. Plan, which knows the regions of rounds, is the interface for
+// rounds.
 #pragma once
 
 #include <cstddef>

@@ -17,10 +17,11 @@
 namespace oratorio {
 
 /// The number of local aggregators of all nodes together, unless hints say otherwise: the best
-/// number in the paper.
+/// number in the paper. Each node has at least one, and fewer than its share where kGroupRanks
+/// demands that.
 inline constexpr int kLocalAggregators = 256;
-/// The minimum number of ranks per local aggregator. With fewer, the extra messages cost as much as
-/// they save.
+/// The minimum number of ranks per local aggregator, unless hints say otherwise. With fewer, the
+/// extra messages cost as much as they save.
 inline constexpr int kGroupRanks = 4;
 /// The number of messages that a local aggregator holds for each rank it serves: one is merged
 /// while the next one arrives. In reads, the answers need the same number of buffers.

@@ -17,13 +17,13 @@ namespace {
 /// Two times count as equal if they differ by less than this share.
 constexpr double kNoise = 0.05;
 /// The share of all time that trying other arms may cost. Fewer accesses than kFewest count as that
-/// many; otherwise the first ten would hardly try anything.
+/// many; otherwise the first ones would hardly try anything.
 constexpr double kBudget = 0.05;
 constexpr double kFewest = 15;
 /// An arm may turn out to be up to this many times faster than estimated.
 constexpr double kUncertainty = 2;
-/// An arm with a single time is tried once more, unless that time is longer than the best one by
-/// more than this factor.
+/// The first time of an arm may be up to this many times as long as its later ones. So an arm with
+/// a single time is tried once more if that time divided by this factor would be the best.
 constexpr double kFirstTime = 1.3;
 /// The storage has changed if accesses become slower or faster by this factor.
 constexpr double kChanged = 1.5;

@@ -72,7 +72,7 @@ class PartBytes {
     }
     /// Returns the bytes of each part.
     [[nodiscard]] std::vector<double> take() {
-        double whole = 0;  // bytes of each rank that has data in all of the part
+        double whole = 0;  // bytes in the part of all ranks whose data extends over all of it
         for (std::size_t part = 0; part < bytes_.size(); ++part) {
             whole += steps_[part];
             bytes_[part] += whole;

@@ -96,8 +96,8 @@ inline constexpr Bytes kMapWindowAlignment = 2 << 20;  // the largest folios of 
 /// Returns the method of that name, or nullptr if there is none.
 [[nodiscard]] const Method* find_method(std::string_view name);
 
-/// Returns true if independent writes may use data sieving: read a range, fill in the data, and
-/// write it back.
+/// Returns true if writes without aggregators may use data sieving: read a range, fill in the data,
+/// and write it back.
 [[nodiscard]] bool sieves_writes(const PlanOptions& options);
 
 /// Returns true if the method requested by name needs agents (data shipping).

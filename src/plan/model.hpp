@@ -56,7 +56,7 @@ struct TargetLoad {
 struct RoundLoad {
     std::span<const NodeLoad> nodes;
     std::span<const AggregatorLoad> aggregators;
-    std::span<const TargetLoad> targets;  ///< empty: the storage is the node's own
+    std::span<const TargetLoad> targets;  ///< empty: NodeLoad::store_work has the storage's time
     double messages = 0;                  ///< messages to all aggregators
     double far_bytes = 0;                 ///< bytes between nodes, in total
 };
@@ -79,7 +79,7 @@ struct JobShape {
     bool linked_by_cores = false;  ///< nodes share a machine, and its cores carry their messages
 };
 
-/// The times of one round, or sums over rounds, in nanoseconds.
+/// The times of one round, in nanoseconds.
 struct RoundTerms {
     double gather = 0;
     double exchange = 0;
@@ -94,7 +94,7 @@ struct CostTerms {
     double gather = 0;
     double exchange = 0;
     double storage = 0;
-    double all = 0;               ///< less than the sum where the terms overlap
+    double all = 0;  ///< less than the sum where terms overlap, more where the cores are the limit
     std::string_view waits = "";  ///< what the exchange waits for most of its time
 };
 

@@ -34,8 +34,7 @@ struct PlanOptions {
     Bytes ind_rd_buffer_size = 4 << 20;
     Bytes ind_wr_buffer_size = 512 << 10;
     Bytes striping_unit = 0;  ///< 0 = unknown; file domains are cut at its multiples
-    Bytes cyclic_block =
-        0;  ///< block of cyclic(n) domains; 0 = the method's own choice, hint oratorio_cyclic_block
+    Bytes cyclic_block = 0;   ///< block of cyclic(n) domains; 0 = 1 MiB, hint oratorio_cyclic_block
     DomainsChoice domains = DomainsChoice::automatic;  ///< hint oratorio_domains
     int striping_factor = 0;  ///< number of storage targets of the file; 0 = unknown
     int slots = 0;  ///< sub-buffers per aggregator; 0 = the method's own, hint oratorio_slots

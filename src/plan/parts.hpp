@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Parts: the building blocks of methods. A part is a record of facts that never change. Each kind
-// of part has one complete table here. No other code asks which part a method has, except the
-// factory tables of other rooms (exchange/exchange.cpp, engine/work.cpp). A new part is a new
-// value of its enum and a row in those tables.
+// Parts: the building blocks of methods. A part is a record of facts that never change; parts.cpp
+// has a complete table for each kind of part. The library asks for the facts of a method's parts,
+// and not which parts these are (dev/tidy.py checks that). Exceptions are the code that chooses
+// file domains (methods.cpp) and the tables of factories (exchange/exchange.cpp, engine/work.cpp).
+// A new part needs a value of its enum, a row in parts.cpp, a name in cli/describe/description.cpp,
+// and, if it is an exchange or a storage part, a row in its table of factories.
 #pragma once
 
 #include <string_view>
@@ -85,10 +87,10 @@ enum class ExchangeKind {
 
 struct ExchangePart {
     ExchangeKind kind;
-    std::string_view what = {};   ///< text in `explain`; "" if it prints the messages instead
+    std::string_view what = {};   ///< text in `explain`; "" if there is nothing to print
     bool aggregated = true;       ///< aggregators make the storage calls
     bool on_node = false;         ///< works in memory that a node shares
-    bool sends_messages = false;  ///< sends messages through the host MPI between rounds
+    bool sends_messages = false;  ///< data goes through messages of the host MPI
     bool in_pieces = false;       ///< data isn't packed in messages
     bool reaches = false;         ///< needs access to the memory of other processes
     bool anyone_loads = false;    ///< ranks other than a round's aggregator may load it
@@ -130,7 +132,7 @@ struct StoragePart {
     bool mapped = false;         ///< uses the page cache's own pages
     bool shipped = false;        ///< other ranks, on any node, make the storage calls
     bool extends_first = false;  ///< a collective write first makes the file long enough
-    int outstanding_max = 0;     ///< pieces outstanding at once
+    int outstanding_max = 0;     ///< pieces outstanding at once; 0: it doesn't move single pieces
     Bytes unit = 0;  ///< a rank that works alone begins its windows at multiples of this unit
     /// Returns the bytes that a rank working alone moves at a time.
     Bytes (*window)(Direction direction, const PlanOptions& options) = nullptr;

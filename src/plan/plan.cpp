@@ -263,7 +263,8 @@ struct Audience {
 };
 
 /// Adds two layers to a plan: which local aggregator serves which ranks, and for which part of the
-/// file. `windows`: the groups' data may go through windows. REQUIRES: the plan has its domains.
+/// file. `windows`: the groups' data may go through windows. REQUIRES: the plan has its domains,
+/// its aggregators and its `loads`.
 void add_layers(Plan& plan, AllSummaries summaries, const Nodes& nodes, const PlanOptions& options,
                 bool windows, Audience audience) {
     const Groups groups(nodes, summaries, options);

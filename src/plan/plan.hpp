@@ -94,7 +94,7 @@ enum class Loads {
 enum class Partners {
     by_hull,    ///< those whose hulls touch the region
     by_data,    ///< those with data there: the ranks report their edges before the first round
-    requested,  ///< as by_data; a hint or the method's name requests it, and messages carry data
+    requested,  ///< as by_data, requested by a hint or the method's name; data goes in messages
 };
 
 /// How a rank learns that an access has ended (engine/completion).
@@ -112,8 +112,8 @@ enum class Overlap {
     store,        ///< the next exchange: the store's requests progress by themselves
 };
 
-/// Each rank makes the storage calls for its own data. The plan has one participant, which is its
-/// own aggregator.
+/// Each rank makes the storage calls for its own data. The plan has one participant (none without
+/// data), which is its own aggregator.
 struct OwnCalls {
     Ahead ahead;
     int ranks_at_once = 0;   ///< ranks at the storage at once; 0: all
@@ -147,15 +147,17 @@ struct Shipped {
 /// - Without data there are no aggregators and no rounds. With data there is at least one of each,
 ///   and there are no more slots than rounds.
 /// - Only reads through buffers have `loads` other than by_aggregator. Any rank may load only where
-///   the exchange and the schedule allow it.
-/// - Storage overlaps something if and only if aggregators have several buffers and load them.
+///   the exchange allows it.
+/// - Storage calls overlap something if and only if aggregators have several buffers and make
+///   all storage calls for them.
 /// - Two-phase I/O is collective and never atomic.
 /// - Ranks with local aggregators don't report edges: with two layers, Partners is by_hull.
 /// - Only collective reads in which all ranks make their own calls at once have Ending::late.
 /// - Partners::requested needs an exchange by messages, and Ending::reported needs
 ///   Partners::requested.
-/// - Only methods with read-ahead and reads of agents have it, and it excludes sliced domains. Only
-///   methods that move pieces limit their number.
+/// - Read-ahead is for methods that have it and for reads that agents combine. With sliced domains
+///   there is none.
+/// - Only methods that move single pieces limit the number of outstanding pieces.
 struct Plan {
     // What is accessed, and how the method was chosen.
     const Method* method = nullptr;
@@ -171,7 +173,8 @@ struct Plan {
     Extent hull;              ///< hull of the data of all participants
     Bytes bytes = 0;          ///< data bytes of all participants
     AccessTotals all;         ///< of all ranks, even if each rank plans for its own data
-    bool covered = false;     ///< the pieces tile the hull exactly once: no holes, no overlaps
+    bool covered = false;     ///< the pieces are known to tile the hull exactly once: no holes, no
+                              ///< overlaps; always false for reads through aggregators
     int ranks_with_data = 0;  ///< number of ranks that take part with data
 
     // Which rank handles which part of the file in which round, and in which buffer.
@@ -208,8 +211,8 @@ struct Plan {
     /// `collective` is false, it is the time for this rank while the other ranks of its machine do
     /// the same.
     [[nodiscard]] double seconds() const;
-    /// Returns true for a write through buffers with bytes that no rank writes. The bytes that
-    /// ranks write are then marked in a write mask.
+    /// Returns true for a write through buffers whose data isn't known to cover the hull exactly
+    /// once. The bytes that ranks write are then marked in a write mask.
     [[nodiscard]] bool keeps_holes() const;
     /// Returns the bytes of one aggregator's buffers: all slots and their masks.
     [[nodiscard]] Bytes buffer_bytes() const {
@@ -218,15 +221,15 @@ struct Plan {
     /// Returns true if the rounds should be ordered by the place on the device, which a rank finds
     /// by asking the system: if the method wants that order and kOrderedRoundsMost permits it.
     [[nodiscard]] bool asks_places() const;
-    /// Returns true if ranks send messages through the host MPI between rounds.
+    /// Returns true if ranks send messages through the host MPI to move data or to pass turns.
     [[nodiscard]] bool sends_messages() const;
     /// Returns the bytes of shared memory that each node needs for the plan.
     [[nodiscard]] Bytes node_bytes() const;
     /// Returns the slice of the plan that `rank` needs. The slice walks and explains exactly like
     /// the whole plan. It has the rank's own regions, the participants of regions that the rank
     /// aggregates, and its local aggregator or its group. If ranks share collective buffers it is
-    /// the whole plan: they are on one node. Takes O(ranks) time; the size of the slice doesn't
-    /// grow with ranks that `rank` doesn't deal with.
+    /// the whole plan: they are on one node. The size of the slice doesn't grow with ranks that
+    /// `rank` doesn't deal with.
     [[nodiscard]] Plan for_rank(Rank rank, const Nodes& nodes) const;
     /// Returns true if the plan is also right for the same data `by` bytes later in the file.
     [[nodiscard]] bool can_move(Offset by) const;
@@ -276,8 +279,8 @@ struct Plan {
 
 /// The smallest value that message_bytes_of() returns.
 inline constexpr Bytes kMessageMin = 4096;
-/// Returns the maximum size of a message in a plan with these options. It is small enough that
-/// messages never outgrow the collective buffer that they fill.
+/// Returns the maximum size of a message in a plan with these options: that of the hint, but at
+/// most an eighth of cb_buffer_size and at least kMessageMin.
 [[nodiscard]] Bytes message_bytes_of(const PlanOptions& options);
 
 /// Returns the maximum number of pieces in a message that isn't packed. The description of a piece,

@@ -23,19 +23,19 @@ struct PlanInputs {
     std::int64_t pieces = 0;
     std::int64_t memory_pieces = 0;
     std::int64_t memory_lines = 0;  ///< cache lines of memory that hold small pieces
-    double alike = 1;  ///< similar accesses assumed to run at the same time on the same cores
-    bool covered = false;
+    double alike = 1;      ///< similar accesses assumed to run at the same time on the same cores
+    bool covered = false;  ///< writes: the data covers the hull exactly once
     bool interleaved = false;     ///< some rank's file layout isn't monotonic
     bool storable = true;         ///< some rank can be an aggregator
     bool agents_storable = true;  ///< every agent's rank can be an aggregator
     int nodes = 1;
     double cores = 1;          ///< cores of a node: its share of the machine's
-    int nodes_of_machine = 1;  ///< the same as in Nodes
+    int nodes_of_machine = 1;  ///< largest number of nodes on a machine
     int aggregators = 1;  ///< number for a method with messages, unless the method says otherwise
     Bytes slot_most = INT64_MAX;  ///< limit for sub-buffers of aggregators that receive messages
     double hulls = 0;             ///< bytes: sum of the lengths of all ranks' hulls
-    /// Bytes: sum of the lengths of the hulls of all groups that a local aggregator serves. 0 on
-    /// one node, unless a method with two layers was requested.
+    /// Bytes: sum of the lengths of the hulls of all groups of local aggregators. 0 on one node,
+    /// unless a method with two layers was requested.
     double group_hulls = 0;
     /// The locality with even file domains of `aggregators` aggregators. Not set if data is assumed
     /// to spread evenly over all nodes.

@@ -21,7 +21,8 @@ struct Traffic {
     double own_share = 0;      ///< share of the data that needs no message: its rank aggregates it
 };
 
-/// Returns the number of local aggregators on all nodes, for a method with local aggregators.
+/// Estimates the number of local aggregators on all nodes, for a method with local aggregators, as
+/// if all nodes had equally many ranks.
 [[nodiscard]] double groups_of(const PlanInputs& inputs);
 
 /// Estimates the traffic. Participants and aggregators are assumed to be spread evenly over the
