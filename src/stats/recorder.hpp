@@ -94,8 +94,8 @@ class Recorder {
         std::size_t shapes = 0;
         std::int64_t shape_numbers = 0;  ///< numbers in all recorded shapes together
     };
-    /// Returns the limits for one of `ranks` ranks. Together, up to 2^14 ranks keep no more than
-    /// 2^17 accesses, 2^21 spans, and 2^24 numbers in shapes.
+    /// Returns the limits for one of the `ranks` ranks of a file. Together, up to 2^14 ranks keep
+    /// no more than 2^17 accesses, 2^21 spans, and 2^24 numbers in shapes.
     [[nodiscard]] static Limits limits_for(int ranks);
     [[nodiscard]] static Nanoseconds now();
 

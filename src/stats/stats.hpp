@@ -55,7 +55,7 @@ struct Stats {
 #include "stats/counters.def"
 #undef COUNTER
     }
-    /// Convert the rows to an array, which can be summed over ranks, and back.
+    /// values() returns the rows as an array, which can be summed over ranks; of() is its inverse.
     [[nodiscard]] std::array<std::uint64_t, rows> values() const;
     static Stats of(const std::array<std::uint64_t, rows>& values);
 
