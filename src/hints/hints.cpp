@@ -180,8 +180,9 @@ HintWarning warning(const HintRow& row, Verdict verdict, std::string_view given,
                    what + "; " + (used.empty() ? "it is ignored" : used + " is used"));
 }
 
-/// Returns `given` with the hints that its synonyms and other MEANS keys set, unless `given` sets
-/// those hints itself. Records such keys in hints.accepted if their values are valid.
+/// Returns `given` with the hints that its keys set by SYNONYM and MEANS rows, unless `given` sets
+/// those hints itself. Records such keys in hints.accepted, but keys of MEANS rows only if a row
+/// has their value.
 HintMap expand(const HintMap& given, Hints& hints, std::vector<HintWarning>& warnings) {
     HintMap expanded = given;
     HintMap misunderstood;

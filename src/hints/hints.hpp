@@ -2,9 +2,10 @@
 // Hints: the info keys that Oratorio acts on, reports or accepts, from one table (hints.def).
 // Numbers are 64-bit. A malformed value of a known key causes one warning, which names the value
 // used instead. Unknown keys are ignored, as MPI requires (MPI-4.1, 14.2.8), but cause a warning if
-// they look misspelt. Precedence, weakest first: defaults, system/ROMIO_HINTS file, variables of
-// other implementations (site_settings.hpp), MPICH_MPIIO_HINTS, ORATORIO_METHOD and ORATORIO_LEARN,
-// ORATORIO_HINTS, the program's info. Rank 0's values apply on all ranks.
+// they look misspelt. Precedence, weakest first: defaults, the file that ROMIO_HINTS names
+// (/etc/romio-hints by default), variables of other implementations (site_settings.hpp),
+// MPICH_MPIIO_HINTS, ORATORIO_METHOD and ORATORIO_LEARN, ORATORIO_HINTS, the program's info. Rank
+// 0's values apply on all ranks.
 #pragma once
 
 #include <climits>
@@ -36,8 +37,8 @@ enum class ProgressChoice { automatic, thread, calls, start, count };
 /// this job only, or not at all.
 enum class LearnChoice { keep, job, off, count };
 
-/// What happens if a new file has fewer storage targets than it should have: advice at close, also
-/// another layout at open (where that is possible), or nothing.
+/// What Oratorio does about a new file with too few storage targets: it gives advice, or also gives
+/// the file another layout at open (where that is possible), or does nothing.
 enum class StripingChoice { advise, automatic, off, count };
 
 struct Hints {
@@ -119,8 +120,8 @@ struct ParsedHints {
 /// Returns the origins of all keys that any source has. Pure.
 [[nodiscard]] HintOrigins hint_origins(const HintSources& sources, const HintMap& info,
                                        std::string_view path);
-/// Parses the hints of a file that `ranks` ranks open; they limit the ranks in lists, and
-/// `buffer_most` limits sizes of memory. Keys that aren't given keep their values in `start`,
+/// Parses the hints of a file that `ranks` ranks open. Lists may name only these ranks, and sizes
+/// of memory may be at most `buffer_most`. Keys that aren't given keep their values in `start`,
 /// except that a cb_buffer_size that no hint has set becomes the method's default. Pure.
 [[nodiscard]] ParsedHints parse_hints(const HintMap& given, const Hints& start = {},
                                       Bytes buffer_most = kBufferMost, int ranks = INT_MAX);
