@@ -10,7 +10,7 @@ namespace oratorio {
 namespace {
 
 constexpr Bytes kMost = Bytes{1} << 50;
-constexpr int kAggregators = 8;  // most aggregators per node, unless hints request more
+constexpr int kAggregators = 8;  // maximum per node, unless hints or the method want more
 
 Bytes limit_of(decltype(RLIMIT_AS) what) {
     rlimit limit{};

@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t kAlignment = 16;
 constexpr std::size_t kFirst = 4 << 20;
 // Memory that must be free before a collective call, for a few thousand small blocks and some lists
-// with an entry per rank: many times what such calls were measured to need (tests/sim/memory_test).
+// with an entry per rank. The calls in tests/sim/memory_test need less than a quarter of that.
 constexpr std::size_t kPerCall = 1 << 20;
 constexpr std::size_t kPerRank = 2 << 10;
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reserve: memory kept for this library's small allocations when the system has none left. A rank
 // inside a collective call can't stop in the middle, because other ranks wait for its messages. So
-// operator new takes memory from the reserve when malloc fails. A collective call that finds too
-// little in the reserve fails on all ranks, before its first message. See
-// docs/internals/decisions/memory.md.
+// operator new takes memory from the reserve when malloc fails. Each rank looks at its reserve
+// before the first message of a collective call; if a rank finds too little, the call fails on all
+// ranks. See docs/internals/decisions/memory.md.
 //
 // Each process has one reserve, which reserve() returns. Thread-safe.
 #pragma once
@@ -69,8 +69,8 @@ class Reserve {
 /// Returns the reserve that operator new falls back on.
 [[nodiscard]] Reserve& reserve();
 
-/// Ensures, before a collective call of `ranks` ranks, that the reserve has room for all that the
-/// call needs. Returns an error if it can't.
+/// Ensures, before a collective call of `ranks` ranks, that the reserve has room for the call's
+/// small allocations. Returns an error if it can't.
 [[nodiscard]] Error ready_for_collective(Rank ranks);
 
 }  // namespace oratorio

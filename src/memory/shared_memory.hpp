@@ -24,8 +24,8 @@ class SharedMemory {
     SharedMemory& operator=(SharedMemory&& other) noexcept;
     ~SharedMemory();
 
-    /// Removes the name; processes that have attached keep the memory. REQUIRES: this process is
-    /// the creator.
+    /// Removes the name, if this process created the object. Processes that have attached keep the
+    /// memory.
     void unlink();
     [[nodiscard]] const std::string& name() const { return name_; }
     [[nodiscard]] std::span<std::byte> span() const { return memory_; }
