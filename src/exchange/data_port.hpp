@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // DataPort: the data of one participant of an exchange: the runs that it has in a region, and their
-// bytes. It is a source in writes and a sink in reads. Participants reach their data only through
-// this interface, so the data may be the rank's own memory (own_data), or that of the other ranks
-// in its group (group_source).
+// bytes. It is a source in writes and a sink in reads. The data may be the rank's own memory
+// (own_data), or that of all ranks in its group (group_source): the exchange by packed messages
+// works with either.
 #pragma once
 
 #include <cstdint>

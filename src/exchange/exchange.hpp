@@ -20,7 +20,7 @@ namespace oratorio {
 
 class NodeMemory;
 
-/// The data that all participants together have in one region.
+/// How much data one participant, or all of them together, have in one region, and where.
 struct RoundContents {
     Bytes bytes = 0;
     std::uint64_t coverage = 0;
@@ -58,8 +58,8 @@ class Exchange {
     /// aggregator itself, or any rank where the plan says any_rank_loads(). `buffer` holds the
     /// region of `round`; its write mask, if it has one, is clear. Reads: file bytes at or after
     /// `valid_until` are absent (end of file, or a failed read) and reach no rank.
-    /// REQUIRES: the round is not open, some rank has data in it, and the aggregator's open rounds
-    /// are fewer than NodeMemory::rounds_max apart.
+    /// REQUIRES: the round is not open, it has participants, and the aggregator's open rounds are
+    /// fewer than NodeMemory::rounds_max apart.
     virtual void open(int aggregator, std::int64_t round, const RoundBuffer& buffer,
                       Offset valid_until) = 0;
     /// Returns true once every participant is served and the buffer is no longer touched. The round

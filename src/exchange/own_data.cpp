@@ -69,7 +69,8 @@ class OwnData final : public DataPort {
     Cursor asked_;
     Cursor memory_;
     std::span<std::byte> lists_;
-    bool whole_pieces_;  ///< keep pieces whole: a local aggregator would forward each part
+    bool whole_pieces_;  ///< pieces are kept whole, or a local aggregator would forward each part
+                         ///< by itself
     std::unique_ptr<RegionCopy> copy_;
     std::int64_t extent_ = 0;  ///< index of the current extent of the region
     bool entered_ = false;
@@ -136,8 +137,8 @@ void OwnData::end_region(Chunk& chunk) {
     entered_ = false;
 }
 
-/// Takes a chunk as a list of pieces (zero-copy). The chunk ends when the run table, or the list of
-/// pieces on either side, is full.
+/// Takes a chunk as a list of pieces (zero-copy). The chunk ends with the region, or earlier if the
+/// run table or the list of pieces on either side is full, or at PieceWriter::bytes_max.
 std::size_t OwnData::next_listed(const Region& region, std::span<std::byte> into, Chunk& chunk) {
     RunTableWriter table(into, region.begin);
     PieceWriter pieces(lists_);

@@ -13,8 +13,9 @@ namespace oratorio {
 
 class MessageBuffers {
   public:
-    /// Returns the memory that a plan with these limits needs: for sends, replies and receives, and
-    /// one more receive per open round.
+    /// Returns the memory that a plan with these limits needs: for the requests and replies that a
+    /// rank sends and receives, as participant and as aggregator, and one more receive per open
+    /// round.
     [[nodiscard]] static Bytes bytes_needed(Bytes message_bytes, int messages_in_flight) {
         return message_bytes * (4 * messages_in_flight + rounds_open_max);
     }

@@ -10,8 +10,9 @@
 
 namespace oratorio {
 
-/// The purposes of an access's messages; part of their tag. `go` and `ended` messages belong to no
-/// round.
+/// The purposes of an access's messages; part of their tags. `roundless` marks the tags of
+/// roundless_tag_of(), which have a purpose in place of the round. `go` and `ended` messages have
+/// only such tags.
 enum class MessageKind : int {
     contents = 0,
     data = 1,
@@ -22,9 +23,9 @@ enum class MessageKind : int {
 };
 
 /// Returns the tag of a message. Tags repeat after 4 accesses; a sender can't be that far ahead,
-/// because its sends complete only when they are received. They also repeat after 2^20 rounds (2^10
-/// if the MPI library has few tags, which no known one has). If a message of a later round has the
-/// tag of an earlier one, its head reveals that.
+/// because its sends complete only when they are received. They also repeat after 2^20 rounds;
+/// after fewer, but at least 2^10, if the MPI library has too few tags (kTagsAtLeast). If a message
+/// of a later round has the tag of an earlier one, its head reveals that.
 [[nodiscard]] constexpr Tag tag_of(unsigned sequence, std::int64_t round, MessageKind kind) {
     constexpr std::int64_t kRounds = 1 << 20;
     return static_cast<Tag>(round % kRounds) << 4 | static_cast<Tag>(sequence % 4) << 2 |

@@ -26,7 +26,7 @@ struct alignas(64) SlotControl {
     std::atomic<std::uint64_t> round{0};    ///< key of the round that is open in the sub-buffer
     std::atomic<std::uint64_t> claimed{0};  ///< key of the last round reserved for loading
     std::atomic<std::int64_t> to_come{0};   ///< participants that haven't moved their data yet
-    Offset begin = 0;                       ///< begin of the round's region
+    Offset begin = 0;                       ///< where the round's region begins
     Offset valid_until = 0;                 ///< see Exchange::open
     Bytes buffer = 0;                       ///< offset of the sub-buffer in buffers()
     Bytes mask = -1;                        ///< offset of the write mask in buffers(); -1: none
@@ -60,7 +60,8 @@ struct alignas(64) Awake {
 struct RankMailbox {
     explicit RankMailbox(WaitPolicy usual) : doorbell(usual) {}
     Doorbell doorbell;
-    /// Key of the last access that the rank entered (engine/entry_tracker).
+    /// Key of the last access that the rank announced to have entered (engine/entry_tracker).
+    /// Accesses that need no announcement leave it unchanged.
     alignas(64) std::atomic<std::uint64_t> entered{0};
     /// Key of the access that the fields below describe; written last.
     alignas(64) std::atomic<std::uint64_t> ready{0};
@@ -70,7 +71,7 @@ struct RankMailbox {
     std::uint64_t buffer = 0;  ///< address of the user's buffer
     Bytes from = 0;            ///< first data position, as Access::from
     Bytes bytes = 0;
-    Offset plan_begin = 0;                  ///< begin of the hull of the rank's plan
+    Offset plan_begin = 0;                  ///< where the hull of the rank's plan begins
     std::atomic<std::int64_t> received{0};  ///< reads: bytes written to the rank's memory
     /// Aggregators: key of the last access in which this rank has closed all its rounds.
     alignas(64) std::atomic<std::uint64_t> served{0};

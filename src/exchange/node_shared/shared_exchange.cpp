@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Exchange through collective buffers that all ranks of the node map: each rank copies its own
-// data, and an aggregator only performs the storage calls (Hastings & Choudhary 2006, "collective
-// shared buffer"). Ranks communicate through the control words of exchange/node_shared/node_memory.
+// data, so only the storage calls are left to aggregators (Hastings & Choudhary 2006, "collective
+// shared buffer"), or to any free rank if the plan says any_rank_loads(). Ranks communicate through
+// the control words of exchange/node_shared/node_memory.
 #include <algorithm>
 #include <vector>
 

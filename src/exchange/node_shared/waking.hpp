@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Waking: how a rank of a node notifies others that there may be work. If each aggregator loads its
-// own rounds, a waiting rank is woken at once. If any rank may load, no more ranks are woken than
-// there are cores: a working rank continues with the work that all ranks share, and wakes others
-// when none is left (Hastings & Choudhary 2006 run one rank per core).
+// own rounds, a waiting rank is woken at once. If any rank may load, ranks are woken only for idle
+// cores: a working rank continues with the work that all ranks share, and wakes the ranks that are
+// left when it has none (Hastings & Choudhary 2006 run one rank per core).
 #pragma once
 
 #include "exchange/node_shared/node_memory.hpp"
@@ -18,8 +18,9 @@ class Waking {
     /// Rings the rank's doorbell: something that it may wait for has changed. REQUIRES, if gently:
     /// call_others() follows.
     void tell(Rank rank) const;
-    /// If gently, wakes other ranks; if these keep all cores busy, this rank sleeps at once the
-    /// next time it waits. Otherwise does nothing. REQUIRES: called after the last tell().
+    /// If gently, wakes ranks that were told, at most one for each idle core. If ranks share cores
+    /// and all cores are then busy, this rank sleeps at once the next time it waits. Does nothing
+    /// if not gently. REQUIRES: called after the last tell().
     void call_others() const;
 
   private:

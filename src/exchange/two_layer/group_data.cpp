@@ -218,8 +218,8 @@ struct GroupData::Rows {
     std::int64_t count = 0;
 };
 
-/// Moves the members of the rows at the top of the heap to row_. Returns count 0 if the rows are
-/// too few to be worth it.
+/// Moves the members of the rows at the top of the heap to row_. Returns count 0 if fewer rows than
+/// are worth it fit into the chunk, or if they can't be taken at once.
 GroupData::Rows GroupData::find_rows(const Merge& merge) {
     constexpr std::int64_t kLeast = 4;
     row_.clear();
@@ -290,7 +290,9 @@ void GroupData::advance(const Region& region) {
     }
 }
 
-/// Takes the pieces that a member has before `limit`, where another member's run begins.
+/// Takes the pieces of a member's run that begin before `limit`, as many as fit; at least the first
+/// piece, or a part of it. In reads, takes only the part of a piece that is requested already, if
+/// there is one, and doesn't request it again.
 void GroupData::take_from(std::size_t index, Offset limit, Merge& merge) {
     GroupMember& member = members_[index];
     const StridedRun run = member.run();

@@ -28,7 +28,7 @@ class GroupData final : public GroupSource {
     /// run of a member, or part of a run.
     static std::size_t shares_max(Bytes message_bytes);
 
-    /// Returns true if this rank is a local aggregator that serves other ranks with data.
+    /// Returns true if this rank is a local aggregator and other ranks of its group have data.
     [[nodiscard]] static bool needed(const Plan& plan, Rank rank);
 
     /// `own` and everything in `context` outlive the object. `memory` has bytes_needed() bytes.

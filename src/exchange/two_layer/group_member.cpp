@@ -67,9 +67,9 @@ Result<Step> GroupMember::step() {
     return progressed_if(moved);
 }
 
-/// Posts receives only while a message will certainly arrive, so that no receive is left over: the
-/// first receive while the last message of one of the member's regions hasn't arrived, the second
-/// while the member has another region after that.
+/// Posts receives only while a message will certainly arrive, so that no receive is left over: one
+/// receive while messages of the region coming_ are still to arrive, and a second one only if the
+/// member has another region after it.
 Result<Step> GroupMember::post() {
     bool moved = false;
     for (;;) {

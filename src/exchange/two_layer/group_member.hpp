@@ -92,8 +92,8 @@ class GroupMember {
 
   private:
     /// The state of a message. In `coming`, a receive is posted; in `here`, the message has
-    /// arrived. Only reads have the other states: in `taken`, the message's runs are merged and
-    /// their data is being requested; in `answered`, the answer is complete; in `leaving`, the
+    /// arrived. Only reads have the last three states: in `taken`, the message's runs are merged
+    /// and their data is being requested; in `answered`, the answer is complete; in `leaving`, the
     /// answer is being sent.
     enum class State { free, coming, here, taken, answered, leaving };
     struct Message {

@@ -72,7 +72,7 @@ class WindowData final : public GroupSource {
     Windows at_;       ///< the next window to take
     std::array<Place, Layers::windows_max> windows_;
     bool begun_ = false;  ///< writes: part of window at_ was taken
-    Offset from_ = 0;     ///< writes: begin of the rest of window at_
+    Offset from_ = 0;     ///< writes: where the rest of window at_ begins
     Extent packed_;       ///< the part of the window that the chunk contains
     Error failed_;
 };

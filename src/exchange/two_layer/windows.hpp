@@ -39,7 +39,7 @@ class Windows {
     Region region_;
     Region window_;
     std::int64_t extent_ = 0;  ///< index of the current extent of the region
-    /// Value of from_ for the begin of the extent. It isn't 0, because offsets may be negative if a
+    /// Value of from_ at the start of an extent. It isn't 0, because offsets may be negative if a
     /// kept plan was moved back in the file.
     static constexpr Offset kAtBegin = std::numeric_limits<Offset>::min();
     Offset from_ = kAtBegin;  ///< where the extent's next window begins
