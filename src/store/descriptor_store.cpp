@@ -21,7 +21,8 @@ namespace {
 
 constexpr std::string_view kLockFailed = "lock: this file system may be mounted without locks";
 
-/// Locks at or after this offset cover no data; they announce a handle to others.
+/// Locks at or after this offset cover no data. They announce a handle to others, show whether
+/// other nodes see locks, or make an NFS client send only written bytes.
 constexpr Offset kBehindData = Offset{1} << 62;
 
 static_assert(sizeof(off_t) == 8, "file offsets are 64-bit");
@@ -40,9 +41,9 @@ struct flock lock_of(Extent range, int type) {
     return region;
 }
 
-/// Returns an error if write-back has failed since the descriptor's last sync; close(2) doesn't
-/// report that. Waits for the write-back of a byte past the end of any file, which takes no time
-/// but returns such an error.
+/// Returns an error if write-back has failed since the descriptor's last sync; on most file systems
+/// close(2) doesn't report that. Waits for the write-back of a byte past the end of any file, which
+/// takes no time but returns such an error.
 Result<void> failed_writes(int descriptor) {
     constexpr Offset kBehindAll = Offset{1} << 62;
     if (::sync_file_range(descriptor, kBehindAll, 1, SYNC_FILE_RANGE_WAIT_BEFORE) == 0) return {};
@@ -196,9 +197,9 @@ Result<void> DescriptorStore::lock(Extent range, bool lock, bool exclusive) {
 }
 
 /// Takes or releases the lock. Waits for conflicting locks of other handles, except where every
-/// lock holds the whole file. There, this library takes only shared locks, so a conflicting lock
-/// belongs to another program, which may keep it as long as it has the file open: a denied lock is
-/// an error.
+/// lock holds the whole file. There, this library asks only for shared locks, none of them on data,
+/// so a conflicting lock usually belongs to another program, which may keep it as long as it has
+/// the file open: a denied lock is an error.
 Answer DescriptorStore::change_lock(struct flock& region) const {
     const int command = kind().whole_file_locks ? F_OFD_SETLK : F_OFD_SETLKW;
     return uninterrupted([&] { return ::fcntl(descriptor(), command, &region); });

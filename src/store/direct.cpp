@@ -18,7 +18,8 @@ constexpr Bytes kMemoryAlignmentMax = 4096;  // also assumed where the system re
 
 // Returns the alignment that the system reports for the file; 0 if it allows no direct I/O.
 DirectAlignment alignment_of(int descriptor) {
-    // The alignment is at least a page: otherwise direct and buffered requests could share a page.
+    // The alignment is at least a page: otherwise direct and buffered requests for different bytes
+    // could share a page.
     const Bytes page = std::max<Bytes>(::sysconf(_SC_PAGESIZE), 4096);
     DirectAlignment alignment{page, kMemoryAlignmentMax};
 #ifdef STATX_DIOALIGN

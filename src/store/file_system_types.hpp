@@ -20,8 +20,8 @@ namespace oratorio {
 /// Returns true if this machine's kernel knows every lock on a file of the file system: it belongs
 /// to one machine, and no other kernel has it mounted.
 [[nodiscard]] bool has_locks_of_one_machine(long type);
-/// Returns true if a lock denies the accesses of all other handles, and a shared lock also the
-/// writes of its owner.
+/// Returns true if a lock denies the conflicting accesses of all other handles, and a shared lock
+/// also the writes of its owner.
 [[nodiscard]] bool has_mandatory_locks(long type);
 /// Returns true for GFS2: pages that posix_fadvise(POSIX_FADV_WILLNEED) reads there enter the page
 /// cache without the cluster's lock, so they stay there when another node changes them.

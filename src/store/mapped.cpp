@@ -74,7 +74,8 @@ int reason_of_fault(int descriptor, Direction direction, Offset page) {
 
 class FileWindow final : public MappedWindow {
   public:
-    /// `pages` are whole pages from file offset `first` on; `range` is the caller's request.
+    /// `pages` is the mapped memory: from the page boundary `first` to the end of `range`, which is
+    /// the part that the caller asked for.
     FileWindow(int descriptor, Direction direction, Extent range, Offset first,
                std::span<std::byte> pages)
         : descriptor_(descriptor),
@@ -161,7 +162,8 @@ Result<Mapped> map_file(int descriptor, Extent range, Direction direction, Popul
     if (memory == MAP_FAILED) {
         return map_error("map: the file system refuses to map the file", errno, range);
     }
-    // A failure to populate isn't an error: the access itself then fails, with the failing offset.
+    // A failure to populate isn't an error: page faults then provide the pages one by one, and if a
+    // fault fails as well, guarded() returns an error with the offset.
     if (populate == Populate::yes && write && is_tmpfs(descriptor))
         (void)::madvise(memory, length, kPopulateWrite);
     const std::span pages(static_cast<std::byte*>(memory), length);

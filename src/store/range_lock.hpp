@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // RangeLock: a lock on a range of the file, held while this object lives. The lock is the file
-// system's, or the MPI job's if other nodes don't see the file system's locks.
+// system's, or the MPI job's where the file system's locks don't suffice (for example because other
+// nodes don't see them), or both.
 // REQUIRES: a holder makes storage calls only. It waits neither for another rank nor for the
 // program, and takes no second lock, except that take() itself takes the job's lock before the file
 // system's. So waits never form a cycle (docs/internals/decisions/holes-and-locks.md).

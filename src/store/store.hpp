@@ -87,13 +87,13 @@ struct StoreLimits {
     }
 };
 
-/// Properties that are the same for all handles of the file on one machine.
+/// Properties that are the same for all handles that open the file in one way on one machine.
 struct FileKind {
     long file_system = 0;      ///< f_type; 0: not known
     Bytes block_bytes = 4096;  ///< preferred block of the file system (st_blksize)
     bool mappable = false;
     bool one_machine = true;        ///< no other machine mounts the file system
-    bool mandatory_locks = false;   ///< a lock denies accesses by all other handles
+    bool mandatory_locks = false;   ///< a lock denies conflicting accesses by other handles
     bool whole_file_locks = false;  ///< a lock on a range holds the whole file
 };
 

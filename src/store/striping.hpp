@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Striping: how a file system distributes a file over its storage targets, and how a new file
-// should be distributed. The interface is the extended attribute "lustre.lov" on Lustre, and
-// ioctl(2) on BeeGFS; on GPFS, only the block size can be read.
+// should be distributed. The interface is the extended attribute "lustre.lov" on Lustre (ioctl(2)
+// for the number of targets), and ioctl(2) on BeeGFS; on GPFS, only the block size can be read.
 // This code has never run on any of these file systems: the tests simulate their answers.
 #pragma once
 

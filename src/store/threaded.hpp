@@ -22,7 +22,7 @@ class IoThread {
     /// The owner of queued requests.
     class Client {
       public:
-        /// Performs a request; called on the I/O thread. The client owns the memory.
+        /// Performs a request. The I/O thread calls it. The client owns the memory.
         virtual void perform(const IoRequest& request) = 0;
 
       protected:
@@ -66,10 +66,10 @@ class IoThread {
 };
 
 /// Makes a store that queues at most `queue_depth` requests (at least 1) for `thread`, which
-/// performs them with a duplicate of `store`. All other calls wait until these requests are done,
-/// and then go to `store`. The caller's thread may use `store` at the same time. `store` and
-/// `thread` must outlive the result. Returns null if there is no thread or no duplicate; the caller
-/// then uses `store` directly.
+/// performs them with a duplicate of `store`. The other calls that need the file (size(), sync(),
+/// lock() and the like) wait until these requests are done, and then go to `store`. The caller's
+/// thread may use `store` at the same time. `store` and `thread` must outlive the result. Returns
+/// null if there is no thread or no duplicate; the caller then uses `store` directly.
 std::unique_ptr<Store> make_threaded(Store& store, IoThread& thread, int queue_depth);
 
 }  // namespace oratorio

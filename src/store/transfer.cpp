@@ -50,9 +50,9 @@ void count_call(Stats* stats) {
     if (stats != nullptr) ++stats->storage_calls;
 }
 
-/// Submits the whole request at once to a store that completes requests in submit, the common case
-/// of many small requests. Returns the completion, or nothing if the request must be cut or started
-/// as usual. REQUIRES: the store has no requests of the same transfer.
+/// Submits the whole request at once, if the store completes requests in submit; this makes small
+/// requests cheap. Returns the completion, or nothing if the request must be cut or started as
+/// usual. REQUIRES: the store has no requests of the same transfer.
 std::optional<IoCompletion> move_at_once(Store& store, Stats* stats, const IoRequest& request,
                                          Bytes total) {
     const StoreLimits& limits = store.limits();
