@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Agents: data shipping (MPI-IO/GPFS 2001, section 2.1): each block of the file belongs to one
-// agent, which makes the storage calls of all ranks for it. The class is a rank's view of its
-// agents. REQUIRES: one thread at a time uses it.
+// Agents: a rank's view of its agents. In data shipping (MPI-IO/GPFS 2001, section 2.1), each block
+// of the file belongs to one agent, which makes the storage calls of all ranks for it. REQUIRES:
+// one thread at a time uses the object.
 #pragma once
 
 #include <cstddef>
@@ -31,8 +31,8 @@ class Agents {
     [[nodiscard]] virtual const Binding& binding() const = 0;
     /// Returns the maximum size of a description and its data together.
     [[nodiscard]] virtual Bytes shipment_max() const = 0;
-    /// Returns memory for whole requests that agents on this node can access, so that nothing needs
-    /// to be sent. It belongs to the agents; may be empty.
+    /// Returns memory for whole requests that agents on this node can access, so that only heads
+    /// need to be sent. It belongs to the agents; may be empty.
     [[nodiscard]] virtual std::span<std::byte> own_memory() { return {}; }
     /// Ships a request. Makes progress whatever the programs of other ranks do. A failed connection
     /// is reported as the reply's error. Returns true if the agent reads the request from memory

@@ -150,9 +150,9 @@ std::size_t AgentHost::connections_max() {
     return clients * std::max(address_.count, 1U);
 }
 
-/// Handles the events of one connection. A rank that keeps a wanted buffer while its transfer makes
-/// no progress is either gone or stopped: a live rank that has something outstanding waits for
-/// nothing else.
+/// Handles the events of one connection. Ends it if the rank keeps a wanted buffer while its
+/// transfer makes no progress: such a rank is gone or stopped, because a live one with outstanding
+/// requests waits for nothing but its agents.
 AgentConnection::Receipt AgentHost::serve(Work& work, int ready) {
     using Receipt = AgentConnection::Receipt;
     AgentConnection& connection = *work.connection;

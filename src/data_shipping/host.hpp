@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// AgentHost: the threads, the job listener and the buffers of all agents of a process, for all its
-// open files, so that their cost doesn't grow with the number of files (data shipping). The threads
-// never call MPI, so they serve while the rank's program computes, at any level of thread support.
+// AgentHost: the threads, the job listener and the buffers of a process's agents, shared by all
+// open files with equal options, so that their cost doesn't grow with the number of files (data
+// shipping). The threads never call MPI, so they serve while the rank's program computes, at any
+// level of thread support.
 //
 // One thread at a time leads: it waits for requests from all ranks. Once a whole request has
 // arrived, it lets the next thread lead, performs the request on a store of its own and sends the
-// reply itself.
+// reply. What the rank doesn't take at once is left to the thread that leads then.
 #pragma once
 
 #include <chrono>
