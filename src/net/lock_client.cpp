@@ -37,8 +37,8 @@ Result<void> ask(const Socket& socket, const LockTable::Request& wanted, LockId 
                number);
 }
 
-/// Withdraws this thread's requests that are not granted yet, because the thread is about to wait
-/// for another lock. Ignores errors: if withdrawing a request fails, so does repeating it later.
+/// Withdraws the requests of which this thread awaits the grant, because it is about to wait for
+/// another lock. Ignores errors: if withdrawing a request fails, so does repeating it later.
 void give_up_waiting() {
     for (Waiting* one = waiting; one != nullptr; one = one->outer)
         if (std::exchange(one->asked, false))

@@ -136,8 +136,9 @@ bool LockServer::handle(Owner owner, Connection& client) {
     return !granted || grant(client);
 }
 
-/// Sends the number of a granted lock. A client waits for each answer before its next request, so
-/// the socket has room for this answer unless the client breaks the protocol.
+/// Sends the number of a granted lock. A client reads this answer, or withdraws its request and
+/// reads the answer while it waits for a later one. So few answers are unread at a time, and the
+/// socket has room for this one unless the client breaks the protocol.
 bool LockServer::grant(const Connection& client) {
     return client.socket.send(to_word(client.number), Socket::Clock::now()).ok();
 }

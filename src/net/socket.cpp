@@ -84,7 +84,7 @@ Result<Socket> listen_at(const Name& name) {
     return socket;
 }
 
-/// Disables Nagle's algorithm, because requests are small and the client waits for each reply.
+/// Disables Nagle's algorithm, because most messages are small and the other side waits for them.
 void send_at_once(const Socket& socket) {
     const int on = 1;
     (void)::setsockopt(socket.number(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
