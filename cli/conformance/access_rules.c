@@ -7,8 +7,9 @@
 
 enum { kItems = 6, kInts = 2 * kItems, kStart = 3, kHole = -7, kUntouched = -1, kFirst = 1000 };
 
-/* Returns the index in the file of int k of the data at `place`. The place is the rank; with a
- * shared file pointer, for which all ranks have the same view, it is the order of arrival. */
+/* Returns the index in the file of int k of the data at `place`. The place is the rank. With a
+ * shared file pointer, for which all ranks have the same view, it is the position in the order in
+ * which the ranks moved the pointer. */
 static int stored_index(const Operation* operation, int size, int place, int k) {
     if (operation->pointer == kShared) {
         const int position = place * kInts + k;
@@ -47,8 +48,8 @@ static void run_pattern(Test* t, const Operation* operation, MPI_File file, int*
     MPI_Type_free(&pairs);
 }
 
-/* Returns the rank that has the data at `place`. Unordered accesses with the shared file pointer
- * leave the order to chance, so the data found tells the rank. */
+/* Returns the rank that wrote the data at `place`. Unordered accesses with the shared file pointer
+ * leave the order to chance, so the rank is taken from the data. */
 static int owner_of(Test* t, const Operation* operation, const int* found, int place) {
     if (operation->pointer != kShared || operation->is_collective) {
         return place;
@@ -139,8 +140,8 @@ static void moves_data(Test* t) {
     }
 }
 
-/* Accesses 4 ints per rank where the file has fewer, and checks the counts. A write counts all
- * ints. With a shared file pointer only the sum of what the ranks read is known. */
+/* Accesses 4 ints per rank where the file has fewer, and checks the counts. A write must count all
+ * four. With a shared file pointer only the sum of what the ranks read is known. */
 static void tells_true_count(Test* t) {
     const Operation* const operation = operation_of(t);
     enum { kEach = 4, kShort = 2 };

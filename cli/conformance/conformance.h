@@ -12,13 +12,13 @@ enum { kMessageBytes = 400, kPathBytes = 4096 };
 typedef enum {
     kUsual,
     kAtFinalize, /* runs inside MPI_Finalize, from an attribute of MPI_COMM_SELF */
-    kLong,       /* takes much time or space; runs only on request */
-    kSelfTest    /* fails on purpose, to test the runner; never listed */
+    kLong,       /* takes much time or space; `oratorio conformance` runs it only on request */
+    kSelfTest    /* has a known outcome, to test the runner; runs only by name */
 } RuleKind;
 
 typedef struct Rule Rule;
 
-/* The arguments of a rule. */
+/* The arguments of a rule and, in its last members, what it has found. */
 typedef struct {
     const Rule* rule;
     MPI_Comm comm; /* communicator of all ranks, only for this rule */
@@ -36,7 +36,7 @@ struct Rule {
     const char* section;  /* section of MPI-4.1 */
     const char* id;       /* a word of letters, digits, _ and - */
     const char* sentence; /* the claim that the rule tests */
-    const char* routines; /* procedures that the rule calls, without MPI_File_ */
+    const char* routines; /* procedures that the rule tests, without MPI_ or MPI_File_ */
     void (*run)(Test* t);
     int ranks; /* least number of ranks with which the rule runs */
     RuleKind kind;
@@ -52,7 +52,7 @@ typedef struct {
     static const Rule NAME##_rows[] = __VA_ARGS__; \
     const RuleTable NAME = {NAME##_rows, (int)(sizeof NAME##_rows / sizeof NAME##_rows[0])}
 
-/* Checks. Each records the first failure of this rank, with file and line. */
+/* Checks. Each records a failure with file and line, unless this rank has recorded one before. */
 void wrong(Test* t, const char* file, int line, const char* format, ...);
 int check_succeeds(Test* t, int code, const char* call, const char* file, int line);
 /* Checks that the call returned an error of one of `classes`. The list ends with -1; an empty list
@@ -61,6 +61,7 @@ void check_fails(Test* t, int code, const int* classes, const char* call, const 
                  int line);
 void check_equal(Test* t, long long found, long long expected, const char* what, const char* file,
                  int line);
+/* Records that the rule can't be tested here. */
 void unavailable(Test* t, const char* why);
 
 #define CHECK(t, condition, ...) \
@@ -77,7 +78,7 @@ void unavailable(Test* t, const char* why);
 
 /* Functions that rules share (fixture.c). "Collective" means collective over t->comm. */
 
-/* Collective. Opens a new file for reading and writing. */
+/* Collective. Opens the rule's file for reading and writing; creates it if it doesn't exist. */
 MPI_File open_new(Test* t);
 /* Collective. Opens the file with this name and access mode. */
 MPI_File open_mode(Test* t, const char* path, int amode);
@@ -85,8 +86,8 @@ MPI_File open_mode(Test* t, const char* path, int amode);
 void close_file(Test* t, MPI_File* file);
 /* Collective. Makes a file of `count` ints: first, first + step, first + 2 step, ... */
 void make_file(Test* t, const char* path, int count, int first, int step);
-/* Reads stored bytes through a handle of this rank alone; bytes past the end are 0xEE. Returns
- * their number. */
+/* Reads `count` bytes of the file through a handle of this rank alone. Returns how many of them the
+ * file has; the rest are set to 0xEE. */
 int stored_bytes(Test* t, const char* path, MPI_Offset offset, void* bytes, int count);
 /* Collective. Rank 0 compares `count` ints of the file with the expected ones. */
 void check_stored(Test* t, const char* path, const int* expected, int count);

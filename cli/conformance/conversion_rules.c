@@ -27,8 +27,8 @@ static void make_external32_file(Test* t, int count) {
     MPI_Barrier(t->comm);
 }
 
-/* Checks, on rank 0, that each place holds all ints of one rank, and in rank order if the procedure
- * promises that order. */
+/* Checks on rank 0 that each place in the file holds the ints of one rank and no rank is missing;
+ * if `is_in_order`, also that the places are in rank order. */
 static void check_bytes(Test* t, int is_in_order) {
     const int total = kCount * t->size;
     if (t->rank != 0) {

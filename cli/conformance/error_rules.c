@@ -92,8 +92,8 @@ static void handler_is_told(Test* t) {
     close_file(t, &two);
 }
 
-/* Makes calls that fail without a file, or before there is one. Their errors must go to the handler
- * of MPI_FILE_NULL, which new files inherit. */
+/* Opens and deletes a file that doesn't exist. These errors must go to the handler of
+ * MPI_FILE_NULL, which new files inherit. */
 static void null_handler_serves(Test* t) {
     MPI_File file = MPI_FILE_NULL;
     MPI_Errhandler handler = handler_for(t, note_error);

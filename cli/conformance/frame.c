@@ -4,9 +4,10 @@
  *   conformance --list                         without a launcher: a line per rule
  *   LAUNCHER conformance FOLDER SECONDS ID...  on all ranks; FOLDER is seen by all
  *
- * Rank 0 prints a line before and after each rule: "@begin ID", then "@end ID RESULT MESSAGE",
- * RESULT being ok, wrong or unavailable. "@done" follows MPI_Finalize. A rank still in a rule well
- * after SECONDS ends itself.
+ * Rank 0 prints "@mpi VERSION", then a line before and after each rule: "@begin ID" and
+ * "@end ID RESULT MESSAGE", RESULT being ok, wrong or unavailable. "@done" follows MPI_Finalize.
+ * SIGALRM ends a rank that is in the same rule for SECONDS, in a long rule for kLongFactor times
+ * SECONDS.
  */
 #include "frame.h"
 
@@ -53,7 +54,8 @@ static void list_rules(void) {
     }
 }
 
-/* Collective. Prints on rank 0 the message of the first rank that has one. */
+/* Collective. Prints on rank 0 the worst result of all ranks, with the message of the first rank
+ * that has this result. */
 static void tell(const Test* t) {
     int mine[2] = {t->is_wrong ? 0 : t->is_unavailable ? 1 : 2, t->rank};
     int worst[2];
@@ -129,8 +131,8 @@ static int run_at_finalize(MPI_Comm comm, int key, void* value, void* extra) {
     return MPI_SUCCESS;
 }
 
-/* Arranges that a rule runs in a callback of MPI_Finalize, where every file routine may be called
- * (MPI-4.1, 11.2.4). */
+/* Arranges that the kAtFinalize rules run in a callback of MPI_Finalize, where every file routine
+ * may be called (MPI-4.1, 11.2.4). */
 static void arrange_finalize(Request* request) {
     int key;
     MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, run_at_finalize, &key, NULL);

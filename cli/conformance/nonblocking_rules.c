@@ -114,8 +114,8 @@ static void completes_by_some(Test* t) {
     close_and_check(t, &file, kMany * t->size);
 }
 
-/* Completes accesses by MPI_Testall. There are many turns, because each finds the accesses in
- * another state. */
+/* Completes accesses by MPI_Testany and MPI_Testall, many times, because the accesses may have
+ * advanced differently each time. */
 static void completes_by_testall(Test* t) {
     int values[kMany];
     MPI_Request requests[kMany];

@@ -76,8 +76,8 @@ static void opens_on_self(Test* t) {
     char name[kPathBytes + 16];
     MPI_File file = MPI_FILE_NULL;
     int found = -1;
-    /* Rank 0 uses the name that the frame cleans up. The other ranks use names of their own, which
-     * they delete on close. */
+    /* Each rank replaces the last letter of t->path by a letter of its own. The frame would not
+     * remove a file of such a name, so the file is deleted on close. */
     const int mode = kNewFile | MPI_MODE_DELETE_ON_CLOSE;
     memcpy(name, t->path, strlen(t->path) + 1);
     name[strlen(name) - 1] = (char)('a' + t->rank % 26);

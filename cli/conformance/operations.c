@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* The data access procedures as values: one function per procedure that takes an Access. */
+/* The data access procedures as values. Each procedure has a function that takes its arguments from
+ * an Access. */
 #include <string.h>
 
 #include "conformance.h"
@@ -9,8 +10,8 @@
 #define HERE a->file
 #define HERE_TYPES MPI_File
 
-/* Calls a large-count procedure, which is looked up by name at each call. operation_of has checked
- * that the procedure exists. */
+/* Declares `call`, a pointer to a large-count procedure, and looks the procedure up by name.
+ * operation_of has checked that it exists. */
 #define LARGE(NAME, ...)      \
     int (*call)(__VA_ARGS__); \
     *(void**)&call = procedure("MPI_File_" #NAME "_c")

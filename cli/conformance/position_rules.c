@@ -116,7 +116,7 @@ static void absolute_addresses(Test* t) {
     close_file(t, &file);
 }
 
-/* Writes small interleaved blocks, with more data in all than a usual collective buffer holds. */
+/* Writes many interleaved blocks of 8 bytes and reads them back, one contiguous part per rank. */
 static void interleaves_many_blocks(Test* t) {
     enum { kBlocks = 20000 };
     int* const mine = malloc(2 * kBlocks * sizeof(int));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Rules that fail on purpose. Only the runner's own tests run them, by name. */
+/* Rules with known outcomes, for the tests of the runner, which run them by name. */
 #include <stdlib.h>
 #include <unistd.h>
 

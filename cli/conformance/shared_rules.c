@@ -191,7 +191,7 @@ static void shared_append(Test* t) {
     check_stored(t, t->path, expected, 4);
 }
 
-/* Alternates unordered and ordered writes of records of unequal sizes. */
+/* Alternates ordered and unordered writes of one int per rank. */
 static void mixes_shared_and_ordered(Test* t) {
     const int value = t->rank;
     MPI_File file = open_new(t);

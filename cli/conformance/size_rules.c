@@ -166,8 +166,8 @@ static void unknown_keys_later(Test* t) {
     MPI_Info_free(&info);
 }
 
-/* Opens a file with hints for a collective buffer smaller than the data and for one aggregator.
- * Hints must not change results. */
+/* Reads a file that is opened with hints for one aggregator and a small collective buffer. Hints
+ * must not change results. */
 static void reserved_hints_are_harmless(Test* t) {
     MPI_Info info;
     MPI_File file = MPI_FILE_NULL;

@@ -96,7 +96,8 @@ static void size_is_last_byte_written(Test* t) {
     close_file(t, &file);
 }
 
-/* Checks that neither a seek nor the trailing hole of a filetype extends the file. */
+/* Checks that seeks, empty writes, reads past the end and the trailing hole of a filetype do not
+ * extend the file. */
 static void nothing_written_is_no_size(Test* t) {
     char byte = 'x';
     MPI_Datatype blocks = block_of(MPI_BYTE, 2, 100);

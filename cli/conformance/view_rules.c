@@ -216,7 +216,7 @@ static void reads_overlapping_filetype(Test* t) {
     close_file(t, &file);
 }
 
-/* Reads through a filetype of 4 etypes that has a hole before its data and one after it. */
+/* Reads through a filetype that is a hole of 2 etypes, 1 etype of data and a hole of 1 etype. */
 static void keeps_leading_holes(Test* t) {
     const int block = 1;
     const MPI_Aint place = 8;

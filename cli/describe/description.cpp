@@ -86,7 +86,8 @@ Json method_rows() {
 }
 
 // The functions below make the members of a hint's row that describe the hint's kind. hints.def
-// calls those from bytes() on, with TiB for some limits; limited() and worded() are helpers.
+// calls those from bytes() to rank_list(), with TiB for some limits; limited() and worded() are
+// helpers.
 constexpr std::int64_t TiB = std::int64_t{1} << 40;
 Json limited(std::string_view kind, std::int64_t low, std::int64_t high) {
     return {{"kind", kind}, {"low", low}, {"high", high}};

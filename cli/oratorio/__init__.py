@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Oratorio's command line and the code that its demo, tests and benchmarks share."""
 
-# The only place that states the version: CMake, the libraries, pkg-config and the wheel read it from here.
+# CMake, the libraries, pkg-config and the wheel read the version from here.
 __version__ = "0.2.0"

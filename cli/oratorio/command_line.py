@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The command line: the table of commands, the parser of their options, and one place that reports errors.
 
-A command's module is imported only when that command runs, because `oratorio run` precedes every job and
+A command's module is imported only when its parser is needed, because `oratorio run` precedes every job and
 must start quickly. This module needs only Python's standard library. A checkout has more commands, in the
 tables of `oratorio_lab.commands` and `oratorio_dev.commands`.
 """

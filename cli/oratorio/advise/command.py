@@ -97,7 +97,7 @@ def _method(file: FileFacts) -> str:
 
 
 def _most(log: Log, file: FileFacts, posix: Sequence[Record]) -> str:
-    """Returns a sentence that says what share of the job a file takes, which bounds the possible gain."""
+    """Returns sentences that say what share of the job a file takes, which bounds the possible gain."""
     seconds = file.seconds + file.metadata_seconds
     share = min(1.0, seconds / (log.seconds * log.processes)) if log.seconds else 0.0
     stored = total(posix, "POSIX_F_READ_TIME", "POSIX_F_WRITE_TIME")
@@ -113,7 +113,7 @@ def _most(log: Log, file: FileFacts, posix: Sequence[Record]) -> str:
 
 
 def _sieved(file: FileFacts, posix: Sequence[Record]) -> str:
-    """Returns a sentence that compares the bytes of the program and of the storage calls; empty without
+    """Returns sentences that compare the bytes of the program with those of the storage calls; empty without
     sieving."""
     loaded, stored = (total(posix, f"POSIX_BYTES_{name}") for name in ("READ", "WRITTEN"))
     moved = {d: sum(s.moved for s in file.streams if s.direction == d) for d in ("read", "write")}

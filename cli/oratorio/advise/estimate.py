@@ -4,8 +4,8 @@
 The estimate is the time of storage calls plus the time of moving the data to the aggregators. Oratorio's
 collective accesses reach the storage as requests of up to REQUEST bytes, so the estimate assumes the rate of
 the job's own large storage calls. Its range comes from the spread of their rates and from EXCHANGE. It leaves
-out two things that the log doesn't record: waiting for other ranks, which Darshan counts as time in MPI-IO,
-and contention.
+out what the log doesn't record: contention, the file system's cache, and waiting for other ranks, which
+Darshan counts as time in MPI-IO.
 """
 
 from __future__ import annotations

@@ -228,7 +228,8 @@ class _Parts:
 
 
 def _large(posix: Sequence[Record]) -> tuple[int, int]:
-    """Returns how many storage calls move 100 KiB or more, and at least how many of them are not aligned."""
+    """Returns the number of storage calls that move more than 100 KiB, and a lower bound of the number of
+    these calls that are not aligned."""
     sizes = ("0_100", "100_1K", "1K_10K", "10K_100K")
     small = total(posix, *(f"POSIX_SIZE_{d}_{size}" for d in ("READ", "WRITE") for size in sizes))
     large = max(0.0, total(posix, "POSIX_READS", "POSIX_WRITES") - small)

@@ -55,7 +55,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Constant:
-    """One row of costs.def, in nanoseconds."""
+    """A constant of the cost model: the value in use, in nanoseconds, and what costs.def says about it."""
 
     value: float
     meaning: str
@@ -202,7 +202,7 @@ def keep_those_between_nodes(found: Found, file: Path) -> None:
 
 
 def measure_all(folder: Path, sender: Sender | None, quick: bool, told: Tell) -> Found:
-    """Measures all constants, without a sender all except those of messages. Reports the progress to `told`.
+    """Measures all constants; without a sender, all except those of messages. Reports the progress to `told`.
     Raises CalibrateError."""
     own = 1 - SHARE_OF_MESSAGES
     found = measure(folder, quick, lambda share, what: told(share * own, what))

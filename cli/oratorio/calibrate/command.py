@@ -80,7 +80,7 @@ def show(folder: Path) -> None:
 
 
 def measure(folder: Path, sender: Sender | None, quick: bool) -> None:
-    """Measures, writes the file of costs, and prints what has changed."""
+    """Measures, writes the file of costs, and prints the built-in and the measured values."""
     folder = folder.resolve()
     calibrate.check_writable(folder)
     costs = costs_folder(os.environ)

@@ -22,7 +22,7 @@ from oratorio.report.outcome import last_words, why_nothing
 from oratorio.report.run_recorder import Recorder
 
 # The methods that are compared if the user names none: those among which `auto` chooses
-# (docs/user/methods.md).
+# (docs/user/methods.md), except the methods of two layers, which it considers from 512 ranks.
 USUAL = ("list_io", "mmap", "shared_buffer", "sieve", "two_phase", "double_buffer")
 HOST, AUTO = "host", "auto"
 

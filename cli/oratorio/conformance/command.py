@@ -97,8 +97,8 @@ def _section_key(outcome: Outcome) -> tuple[int, ...]:
 
 
 def lines_of(report: Report, with_all: bool) -> list[str]:
-    """Returns a line for each section, followed by its rules, without `with_all` only by those that do not
-    hold."""
+    """Returns a line for each section, followed by the lines of its rules. Leaves out the rules that hold,
+    unless `with_all`."""
     lines = []
     for _, group in groupby(sorted(report.outcomes, key=_section_key), key=_section_key):
         outcomes = list(group)

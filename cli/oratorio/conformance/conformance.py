@@ -29,7 +29,7 @@ COMPILE = ("-std=c11", "-D_GNU_SOURCE", "-O1", "-g")
 LIBRARIES = ("-ldl", "-lpthread")
 LAUNCH_SECONDS = 60  # time limit until the first rule begins
 LONG_FACTOR = 30  # long rules may take this many times the limit; frame.c has the same factor
-GRACE_SECONDS = 10  # a rank ends itself this long after the time limit of a rule
+GRACE_SECONDS = 10  # the program's own time limit of a rule is this much longer than this runner's
 OK, WRONG, CRASH, HANG, UNAVAILABLE = "ok", "wrong", "crash", "hang", "unavailable"
 BROKEN = (WRONG, CRASH, HANG)
 
@@ -73,7 +73,9 @@ class Report:
 
 
 def find_mpicc(launcher: str) -> Path:
-    """Returns the compiler that belongs to a launcher: mpicc.mpich for a mpiexec.mpich in the same folder."""
+    """Returns the compiler that belongs to a launcher: in the launcher's folder, mpicc with the launcher's
+    suffix (mpicc.mpich for mpiexec.mpich), else mpicc. For srun, mpicc may also be elsewhere in PATH. Raises
+    ConformanceError."""
     found = shutil.which(launcher)
     if not found:
         raise ConformanceError(f"{launcher}: command not found")
@@ -130,8 +132,8 @@ def list_rules(program: Path) -> list[Rule]:
 
 
 def select(rules: Sequence[Rule], sections: Sequence[str], ids: Sequence[str], with_long: bool) -> list[Rule]:
-    """Returns the rules with the given ids, or without ids the rules of the given sections. Long rules of
-    sections are included only with `with_long`."""
+    """Returns the rules with these ids. Without ids, returns the rules of these sections, or of all sections
+    if none is given; among them long rules only if `with_long`. Raises ConformanceError."""
     known = {rule.id for rule in rules}
     unknown = [name for name in ids if name not in known]
     if unknown:

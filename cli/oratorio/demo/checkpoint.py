@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Writes checkpoints as a simulation does, and reads the last one back. Each rank has a block of a grid, and
-all ranks together write one field after the other into a file.
+"""Writes checkpoints as a simulation does, and reads one field of the last one back. Each rank has a block of
+a grid, and all ranks together write one field after the other into a file.
 
 usage: mpiexec -n 8 python checkpoint.py FOLDER CELLS STEPS
 
@@ -17,7 +17,7 @@ DOUBLE = MPI.DOUBLE.Get_size()
 
 
 def values(rank: int, cells: int, step: int, field: int) -> array:
-    """Returns the block of a rank. No two cells have the same value, in any field and step."""
+    """Returns a rank's block of one field in one step. Each cell of each block has a value of its own."""
     first = ((step * FIELDS + field) * MPI.COMM_WORLD.size + rank) * cells**3
     return array("d", range(first, first + cells**3))
 

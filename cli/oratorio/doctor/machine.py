@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The checks of `oratorio doctor` that look at the machine: a folder's file system, shared memory, limits."""
+"""The checks of `oratorio doctor` that look at the machine: a folder's file system, shared memory, limits and
+settings of the kernel."""
 
 from __future__ import annotations
 
@@ -115,7 +116,7 @@ def folder(where: Path, environ: Mapping[str, str], listed: str | None = None) -
 
 
 def shared_memory(where: Path = Path("/dev/shm")) -> list[Finding]:
-    """Checks the size of the file system in which ranks of a node share buffers."""
+    """Checks the free space of the file system in which ranks of a node share buffers."""
     try:
         facts = os.statvfs(where)
     except OSError as error:

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Starts jobs with the library preloaded: the program's MPI, the launcher, the hosts."""
+"""Starts jobs with the library preloaded; finds the program's MPI, its launcher and this machine's MPIs."""

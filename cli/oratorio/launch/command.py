@@ -22,7 +22,7 @@ from oratorio.paths import IS_INSTALLED, LIBRARIES, PACKAGE, ROOT, preload_libra
 
 
 def _add_launch(parser: Parser) -> None:
-    """Adds the options of `run` and `explain`."""
+    """Adds --dry-run, --quiet and the command to start, which `run` and `explain` share, and sets `does`."""
     parser.add_argument("--dry-run", action="store_true", help="Print the command instead of running it.")
     parser.add_argument(
         "-q",
@@ -35,7 +35,7 @@ def _add_launch(parser: Parser) -> None:
 
 
 def add_run(parser: Parser) -> None:
-    """Adds the options of `run`."""
+    """Adds all options of `run`, and sets those that only `explain` has."""
     add_method_and_hints(parser)
     parser.add_argument("--explain", action="store_true", help="Print on stderr how accesses are done.")
     parser.add_argument(
@@ -48,7 +48,7 @@ def add_run(parser: Parser) -> None:
 
 
 def add_explain(parser: Parser) -> None:
-    """Adds the options of `explain`."""
+    """Adds all options of `explain`, and sets those that only `run` has."""
     add_method_and_hints(parser)
     parser.add_argument(
         "--all", action="store_true",
@@ -92,7 +92,8 @@ def _become(prepared: launch.Launch) -> NoReturn:
     os.environ.update(prepared.env)
     sys.stdout.flush()
     sys.stderr.flush()
-    # Python ignores this signal, and a program would inherit that: `oratorio run yes | head` would not end.
+    # Python ignores SIGPIPE, and the program would inherit that: in `oratorio run ./app | head`, its writes
+    # would fail instead of ending it.
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     try:
         os.execvp(prepared.argv[0], prepared.argv)
@@ -112,7 +113,7 @@ def _explain_as_json(
 
 def run(options: argparse.Namespace) -> int:
     """Replaces this process by the command with exec, so signals, terminal and exit code are the command's
-    own. With --report and --json the command is a child, because the result is written after it has
+    own. With --report or --json the command is a child, because the result is written after it has
     ended."""
     if options.compared and not options.report:
         raise OratorioError("--compared requires --report")

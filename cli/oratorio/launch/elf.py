@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reads what `oratorio run` needs to know of an ELF file; machines without a compiler have no readelf."""
+"""Reads what `oratorio run` needs to know of an ELF file; a machine without a compiler may lack readelf."""
 
 from __future__ import annotations
 

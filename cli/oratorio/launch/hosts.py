@@ -32,8 +32,7 @@ MPICH_OVERSUBSCRIBED = {
     "MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1",
     "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT": "1",
 }
-# Hosts with an MPI that has no variables for this; the preloaded library of yielding.c makes their ranks
-# yield.
+# Hosts with an MPI that no variable makes yield; their ranks preload the library of yielding.c to yield.
 NEVER_YIELD = ("mpich4",)
 TIMED_OUT, KILLED = 124, 137  # exit codes of timeout(1)
 OPENMPI_OPTIONS = ("--allow-run-as-root", "--oversubscribe", "--bind-to", "none")
@@ -98,7 +97,8 @@ def _fortran(name: str) -> Path | None:
 
 @cache
 def find_hosts() -> tuple[Host, ...]:
-    """Returns all hosts of this machine: first those inside this checkout, then those of Debian."""
+    """Returns the hosts that this machine has, first those inside this checkout, then those of Debian. MPIs
+    in other places are not looked for."""
     mpich_python = PRIVATE / "mpich/bin/python"
     openmpi_python = PRIVATE / "openmpi/bin/python"
     debian_env = {
@@ -171,7 +171,7 @@ def launcher_in_path(ranks: int) -> list[str]:
 @cache
 def yielding_library() -> Path | None:
     """Returns the library compiled from yielding.c, which makes ranks of the hosts in NEVER_YIELD yield;
-    compiles it if the source has changed. Returns None if it cannot be compiled."""
+    compiles it if it is missing or older than its source. Returns None if it cannot be compiled."""
     source = Path(__file__).with_name("yielding.c")
     target = PRIVATE / "yielding.so"
     if target.exists() and target.stat().st_mtime > source.stat().st_mtime:
@@ -192,8 +192,8 @@ def yielding_library() -> Path | None:
 
 
 def _with_preloads(host: Host, variables: dict[str, str], preload: bool) -> dict[str, str]:
-    """Returns the variables with LD_PRELOAD set to the caller's libraries, Oratorio if requested, and the
-    library that makes the host yield."""
+    """Returns the variables with LD_PRELOAD set to the caller's libraries, to Oratorio if requested, and to
+    yielding_library() if the host is in NEVER_YIELD."""
     libraries = [variables["LD_PRELOAD"]] if variables.get("LD_PRELOAD") else []
     if preload:
         libraries.append(str(preloadable(preload_library())))

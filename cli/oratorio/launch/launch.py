@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`oratorio run`: starts the user's command with Oratorio in its ranks.
 
-The command stays a list of words, so quoting cannot break. Every launcher has its own way to set a variable
-for the ranks alone; if there is no launcher, the variables go into the environment.
+The command stays a list of words, so quoting cannot break. LD_PRELOAD is set for the ranks alone: by an
+option of the launcher, or by `env` in front of the program. If there is neither a launcher nor a wrapper such
+as `time`, all variables go into the environment.
 """
 
 from __future__ import annotations
@@ -119,8 +120,8 @@ def _refuse_own_preload(command: Command) -> None:
 
 
 def _is_command(word: str) -> bool:
-    """Returns whether a word after an unknown command names a program to start: an executable file that has a
-    path, is a Python or needs an MPI."""
+    """Returns whether a word after an unknown command names a program to start: an executable file that is
+    written with its path, is a Python or needs an MPI."""
     if not is_found(word):
         return False
     found = Path(shutil.which(word))

@@ -26,7 +26,7 @@ class LaunchError(OratorioError):
 
 @dataclass(frozen=True)
 class Wrapper:
-    """A command that starts the command after its own options and operands."""
+    """A command that starts another one: the words that follow its own options and operands."""
 
     valued: frozenset[str] = frozenset()  # options whose value is the next word
     operands: int = 0  # words between the options and the command
@@ -41,7 +41,6 @@ def _options(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
-# gdb sets the variables by its exec-wrapper, so that breakpoints still refer to the program and not to `env`.
 _GDB = _options(
     "-x -ex -iex -ix -command -init-command -eval-command -init-eval-command -cd -d -directory -c -core -s "
     "-symbols -e -exec -se -p -pid -t -tty -b -l -i -interpreter -D -data-directory"
@@ -65,6 +64,7 @@ WRAPPERS = {
     "stdbuf": Wrapper(_options("-i --input -o --output -e --error"), preloads=True),
     "gdb": Wrapper(
         _GDB | {f"-{option}" for option in _GDB},  # gdb takes --cd as well as -cd
+        # With an exec-wrapper, breakpoints still refer to the program and not to `env`.
         sets=("-iex", "set exec-wrapper {command}"),
     ),
 }
@@ -82,7 +82,7 @@ class Launcher:
     says: tuple[str, ...] = ()  # one of these is in its --version, if other families have the same name
     paired: frozenset[str] = frozenset()  # options with two values
     is_repeated: bool = True  # each program of a `:` list needs the words of `forward`
-    is_joined: bool = False  # all variables are in the value of one option, which ends at a comma
+    is_joined: bool = False  # all variables are in the value of one option, separated by commas
     doubled: str = ""  # a character of values that must be doubled, because the launcher expands it
     flavours: tuple[str, ...] = ()  # the flavours of MPI that it can start; empty: any MPI
 
@@ -140,8 +140,8 @@ _PALS = _options(
     "--procinfo-file --configfile --path --rlimits --label-format --exclude-hosts --pmi --fanout"
 )
 
-# In order of preference: of several families with the same name, the first counts that has a matching
-# --version or no `says`.
+# Several rows may have the same command. launcher_of() takes the first of them with an empty `says`, or with
+# a text of `says` that the output of --version contains.
 LAUNCHERS = (
     Launcher(
         "hydra", ("mpiexec", "mpirun"), "MPICH's or a derivative's", _HYDRA,

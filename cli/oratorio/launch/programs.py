@@ -49,8 +49,8 @@ def flavour_of_name(name: str) -> str | None:
 @cache
 def _loaded(file: Path) -> tuple[tuple[str, Path | None], ...]:
     """Returns the name and path (None: unknown) of each library that an ELF file loads, directly or through
-    others. Returns only the names in DT_NEEDED if these are a single MPI and libraries of PLAIN_NAMES, or if
-    the dynamic linker can't be started. Raises OSError and ValueError."""
+    others. Returns only the names in DT_NEEDED if these are libraries of PLAIN_NAMES and at most one MPI, or
+    if the dynamic linker can't be started. Raises OSError and ValueError."""
     elf = Elf(file)
     direct = elf.needed()
     others = [name for name in direct if not PLAIN_NAMES.match(Path(name).name)]

@@ -30,7 +30,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Command:
-    """A command by its parts."""
+    """The words of a command, and which of them are its wrappers, its launcher and its programs."""
 
     words: tuple[str, ...]
     launcher: Launcher | None

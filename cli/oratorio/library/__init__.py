@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The names that the library knows: hints and methods."""
+"""Reads the tables of the library, such as methods and hints, from its description."""

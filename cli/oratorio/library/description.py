@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reads the library's tables: methods, hints, costs, counters, activities, variables.
+"""Reads the library's tables, such as methods, hints and costs.
 
 The program in cli/describe writes them to description.json; docs/user/stability.md documents its schema.
 """

@@ -12,7 +12,7 @@ from oratorio.library import description
 
 @cache
 def variables() -> tuple[str, ...]:
-    """Returns the environment variables that the library or the command line reads."""
+    """Returns the names of Oratorio's own environment variables."""
     return tuple(sorted(description.names("variables")))
 
 

@@ -38,8 +38,8 @@ def in_force(env: Mapping[str, str], names: Sequence[str]) -> tuple[str, str]:
 
 
 def values_of(text: str) -> dict[str, float]:
-    """Returns name -> nanoseconds from the text of a file of costs. Leaves out lines and values that the
-    library would ignore."""
+    """Returns name -> nanoseconds from the text of a file of costs. Keeps only lines of a name and a number
+    that is above 0 and at most 1e12."""
     values = {}
     for line in text.splitlines():
         words = line.partition("#")[0].split()

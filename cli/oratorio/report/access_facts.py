@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Facts about a job's files that both a recording of Oratorio and a Darshan log have.
+"""Facts about a job's files, from a recording of Oratorio or from a Darshan log, for the rules in
+access_rules.py.
 
-The rules in access_rules.py need nothing else. `facts_of_run` takes the facts from a recording,
-`oratorio.advise.log` takes them from a Darshan log.
+`facts_of_run` takes the facts from a recording, `oratorio.advise.log` takes them from a Darshan log. Some are
+in Darshan logs only, such as the chunks of datasets.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ class Stream:
 
     direction: str  # read or write
     is_collective: bool
-    calls: int  # the largest number of calls of any rank
+    calls: int  # the largest number of calls of any rank; from a Darshan log, the mean number of a rank
     accesses: int  # number of calls of all ranks together
     moved: int  # bytes, all ranks
     seconds: float  # summed over all ranks
@@ -86,7 +87,7 @@ class FileFacts:
 class Balance:
     """One rank compared with all other ranks."""
 
-    where: str  # the file's name, or "All files"
+    where: str  # the file's name, or words for several files, such as "All files"
     rank: int
     moved: int  # bytes
     typical_moved: float  # bytes of one other rank: the median, or the mean if only that is known

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Rules that need only facts that both a recording of Oratorio and a Darshan log have.
+"""Rules that apply to a recording of Oratorio and to a Darshan log, by the facts in access_facts.py.
 
 A rule returns at most one piece of advice, with the line to change in C, h5py and netCDF.
 """

@@ -25,7 +25,7 @@ PARTS = ("storage", "copying", "waiting", "planning", "rest")
 
 @dataclass(frozen=True)
 class Spent:
-    """The seconds that accesses took, divided by what the time was spent on."""
+    """The seconds that accesses took, by what the time was spent on."""
 
     storage: float = 0.0
     copying: float = 0.0
@@ -182,7 +182,7 @@ class Run:
     environment: dict[str, str] = field(default_factory=dict)
     cores: int = field(default_factory=lambda: len(os.sched_getaffinity(0)))
     machine: str = field(default_factory=platform.node)
-    compared: Compared | None = None  # the program with the host's own MPI-IO
+    compared: Compared | None = None  # a comparison of the program with and without Oratorio
     unread: str = ""  # why the trace can't be read
     full_folder: str = ""  # the folder of the recording, if it was full when the run had ended
 

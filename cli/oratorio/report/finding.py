@@ -9,7 +9,9 @@ from dataclasses import dataclass, field
 KIB = 1 << 10
 SMALL_PIECE = 4 * KIB
 MANY_CALLS = 32
-NOTED = 0.1  # a finding below this share, of the access time or of the bytes moved, is not reported
+# A finding below this share, of the access time or of the bytes moved, is not reported. Advice that concerns
+# an unknown time counts as this share of the time.
+NOTED = 0.1
 LARGE = 0.3
 
 

@@ -36,8 +36,8 @@ class RecordError(OratorioError):
 
 
 def _with_room(folder: Path) -> Path:
-    """Returns `folder`, or with a message another folder if it is full. Raises RecordError if there is
-    none."""
+    """Returns `folder`. If it is full, prints a message and returns another folder with room. Raises
+    RecordError if there is none."""
     try:
         if not is_full(folder):
             return folder
