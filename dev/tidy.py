@@ -2,9 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Checks rules of this code base that no compiler checks. Prints `file:line: complaint`; exit code 1 if any.
 
-- src/ is divided into rooms, its folders: a file includes only headers of its own room and of the rooms that
-  ROOMS lists for it.
-- mpi.h and the names MPI_* and PMPI_* are for src/mpi and src/bind alone.
+- A file of src/ includes only headers of its own folder and of the folders that ROOMS lists for that folder.
+- In src/, only src/mpi and src/bind include mpi.h and use the names MPI_* and PMPI_*.
 - Files have at most 600 lines, C and C++ functions at most 60; functions of src/ have at most 6
   parameters, and abstract classes at most 8 virtual functions.
 - src/ gives each new file descriptor to a Descriptor or a Socket, which avoid 0, 1 and 2; it opens no
@@ -90,7 +89,7 @@ MAKES_DESCRIPTOR = re.compile(
 )
 OWNS_DESCRIPTOR = re.compile(r"\b(Descriptor|Socket)\b")
 STREAM = re.compile(r"\bstd::[io]?fstream\b|\b(fopen|freopen|fdopen|opendir|popen|tmpfile)\(")
-# Names of everything that writes to descriptor 2, which may be a data file.
+# Names by which code writes to descriptor 2, which may be a data file.
 STANDARD_ERROR = re.compile(r"\b(stderr|STDERR_FILENO|perror|cerr|clog)\b")
 STANDARD_ERROR_FILES = {
     "src/base/standard_error.cpp",
@@ -143,7 +142,7 @@ def room_of(file: Path) -> str | None:
 
 
 def check_includes(file: Path, text: str) -> Iterator[Complaint]:
-    """Checks the rooms, and that mpi.h is included only where it may be."""
+    """Checks that a file of src/ includes only headers that ROOMS allows, and mpi.h only where it may."""
     room = room_of(file)
     if room is None:
         return

@@ -37,7 +37,7 @@ CALIBRATE = "oratorio_calibrate"  # lab/calibrate/messages.cpp; `oratorio calibr
 
 
 class Procedure:
-    """One C procedure: a row of the table, or the large-count twin of one."""
+    """One procedure of C or Fortran: a row of the table, or the large-count twin of one."""
 
     def __init__(self, kind, returns, name, parameters, base=None):
         self.kind = kind
@@ -101,7 +101,7 @@ def host_condition(procedure):
 
 def host_call(procedure):
     """Returns statements that pass the call to the host. If the host lacks the large-count procedure, they
-    call the one with int counts."""
+    call the one with int counts, provided that the count fits into an int."""
     arguments = ", ".join(procedure.arguments)
     call = f"ORATORIO_HOST({procedure.name})"
     if procedure.base is None:

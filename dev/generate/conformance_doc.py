@@ -28,8 +28,8 @@ the standard leaves freedom, every allowed outcome is fine. With `--with-oratori
 
 
 def procedures():
-    """Returns two lists of the chapter's C procedures, in the table's order: those in the header of the ABI,
-    and the converters of Fortran handles."""
+    """Returns the chapter's C procedures without the converters of Fortran handles, in the table's order, and
+    a list of these converters."""
     found = []
     for line in TABLE.read_text().splitlines():
         row = re.match(r"\w+\s+(\+c\s+)?(?:int|MPI_File|MPI_Fint) (MPI_\w+)\(", line)

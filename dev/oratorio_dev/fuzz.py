@@ -39,7 +39,7 @@ QUIET_SECONDS = 20  # seconds between two lines of progress
 
 
 class FuzzError(OratorioError):
-    """Raised if there is no suitable compiler, or a target does not build."""
+    """Raised if there is no suitable compiler or no such target, or if building or merging fails."""
 
 
 @dataclass

@@ -57,7 +57,7 @@ class Mutation:
 
 @dataclass
 class Found:
-    """The outcome of looking for a mutation."""
+    """The outcome of building and running the oracle with a mutation."""
 
     mutation: Mutation
     outcome: str  # killed, survived, doesn't apply, doesn't build, crashed, fails without it

@@ -20,7 +20,7 @@ from oratorio.paths import BUILD, ROOT
 from oratorio_dev.testing_parts import MACHINES, PARTS, SHORT, SITE, parts_of
 
 TESTS = ROOT / "tests"
-# Sources of words in the values of tests' parameters: names of methods, of workloads and of MPIs.
+# Sources of words in the values of tests' parameters: names of methods and of MPIs.
 SHARED = ("cli/oratorio/library/description.json", "cli/oratorio/launch/hosts.py")
 # What tests under mpiexec load besides their own program.
 LIBRARIES = ("oratorio", "oratorio-mpich", "oratorio-ompi", "oratorio-abi", "oratorio_yielding")
@@ -80,8 +80,8 @@ def _program(name: str, prefix: str, *files: Path) -> Group:
 
 
 def _example() -> Group:
-    """Returns the tests of the example method, which a page of the documentation adds, among them the
-    engine's tests with that method."""
+    """Returns the tests of the example method of docs/internals/adding-a-method.md, among them the engine's
+    tests with that method."""
     engine = _names_in(_text(TESTS / "sim/engine_test.cpp"), "example.")
     of_method = {re.sub(r"/\w+$", "/descending", name) for name in engine if "/" in name}
     own = _program("example_method", "example.", *TESTS.glob("example/*_test.cpp"))

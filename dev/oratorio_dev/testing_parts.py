@@ -29,7 +29,7 @@ THREAD = ROOT / "build-thread"
 WHERE_THREADS_MEET = (
     r"^unit\.[a-z_]+\.(Doorbell|Reserve|ServedCounter|PendingPeers|Threaded)\.|^sim\.(methods/)?AtOnce"
 )
-NOT_BUILT = "_NOT_BUILT$"  # the name that ctest gives to the tests of a program that isn't built
+NOT_BUILT = "_NOT_BUILT$"  # the end of the name that ctest gives to the tests of a program that isn't built
 NOT_MADE_FOR_IT = rf"{NOT_BUILT}|^mpi\."
 
 # Files of tests that start virtual machines and network namespaces, which wait most of the time.
@@ -80,8 +80,6 @@ def _pytest(*places: str, files_at_once: int = FILES_AT_ONCE) -> Callable:
 
 WITHOUT_MACHINES = ("tests/programs", *(f"--ignore={file}" for file in MACHINES))
 
-# For ctest, a test under mpiexec takes as many processors as it has ranks. Cores are idle while ranks start,
-# so ctest gets twice as many jobs as there are cores.
 PARTS: dict[str, Part] = {
     "lint": Part(None),
     "tools": Part(_pytest("tests/tools"), fewest=600),
@@ -90,6 +88,8 @@ PARTS: dict[str, Part] = {
     "sanitize": Part(_ctest(build=ROOT / "build-sanitize"), fewest=1700),
     "thread": Part(_ctest("-E", NOT_MADE_FOR_IT, build=THREAD, match=WHERE_THREADS_MEET), fewest=60),
     "thread-all": Part(_ctest(build=THREAD), fewest=1600),
+    # For ctest, a test under mpiexec takes as many processors as it has ranks. Cores are idle while ranks
+    # start, so ctest gets twice as many jobs as there are cores.
     "mpi": Part(_ctest("-L", "mpi", jobs=2 * CORES), fewest=500),
     "programs": Part(_pytest(*WITHOUT_MACHINES), fewest=350),
     "machines": Part(_pytest(*MACHINES, files_at_once=1), fewest=40),

