@@ -21,7 +21,7 @@ KIB_A_MIB = 1024
 
 
 class CountError(OratorioError):
-    """Raised if counting failed; the message is a sentence for the user."""
+    """Raised if a topic is unknown or counting failed; the message is a sentence for the user."""
 
 
 @dataclass(frozen=True)

@@ -117,7 +117,8 @@ class Nodes:
         return "".join(f"SwitchName={one} Nodes={','.join(names)}\n" for one, names in nodes_of.items())
 
     def bytes_between_switches(self) -> int:
-        """Returns how much has gone from one switch to the other, with all protocols' heads."""
+        """Returns the bytes that have crossed the link between the switches, in both directions and with the
+        headers of all protocols."""
         sent = 0
         for end in LINK_ENDS:
             show = [*self._inside_head(), "ip", "-json", "-statistics", "link", "show", end]
@@ -216,7 +217,8 @@ class Nodes:
         self._write_remote_shell()
 
     def _begin(self, name: str, inside: tuple, namespaces: tuple, script: str, *arguments: str) -> str:
-        """Starts a node's first process and returns the PID. Raises NoNodesError."""
+        """Starts the first process of a node, of the head or of the link between switches. Returns the PID
+        that this process sees. Raises NoNodesError."""
         words = [*inside, "unshare", *namespaces, "sh", "-e", "-c", script, "sh", *arguments]
         process = subprocess.Popen(
             ["timeout", "3600", *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE,

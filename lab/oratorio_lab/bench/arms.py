@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The arms of a comparison, that is, the ways of file access that are compared: Oratorio's methods, the host
-MPI's own MPI-IO with several sets of hints, and raw POSIX I/O."""
+MPI's own MPI-IO with several sets of hints, two-phase I/O by hand, and raw POSIX I/O."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -9,7 +9,7 @@ from oratorio.library.method_table import methods
 from oratorio_lab.bench.workloads import BenchError
 
 RAW = ("raw", "raw_direct")
-# two-phase I/O as users write it by hand, without MPI-IO; for workloads with a row of ranks
+# two-phase I/O as users write it by hand, without MPI-IO; for workloads in which ranks form rows of a grid
 BY_HAND = "by_hand"
 Hints = Mapping[str, str]
 
@@ -46,7 +46,8 @@ def _independent(sieving: str) -> Hints:
     return dict(zip(keys, ("disable", "disable", sieving, sieving), strict=True))
 
 
-# The names are hints of MPICH's MPI-IO; Open MPI's own MPI-IO knows only cb_nodes and cb_buffer_size.
+# The keys are hints of ROMIO, MPICH's MPI-IO. Of these Open MPI's own MPI-IO (OMPIO) knows only cb_nodes and
+# cb_buffer_size.
 TUNINGS: dict[str, Hints] = {
     "host_cb": _collective(),
     "host_cb_small": _collective(cb_buffer_size=str(1 << 20)),
@@ -93,7 +94,7 @@ def arm_hints(
     direct: bool,
 ) -> Hints:
     """Returns an arm's info keys in a workload: the hints in `given` for this arm, or else the arm's tuning.
-    With `direct`, adds the keys for direct I/O."""
+    With `direct`, adds the keys for direct I/O to arms of MPI-IO."""
     own = {key: value for name, key, value in given if name == arm}
     if arm in (*RAW, BY_HAND):
         return own
@@ -128,7 +129,8 @@ def expand(text: str | None, with_oratorio: bool, direct: bool) -> tuple[str, ..
 
 def parse_hints(texts: Sequence[str], arms: Sequence[str]) -> tuple[tuple[str, str, str], ...]:
     """Returns (arm, key, value) of each `[ARM:]key=value`, by default for host_tuned. Raises BenchError if a
-    hint is malformed, is for an arm that does not run, or is missing for an arm of the host."""
+    hint is malformed or is for an arm that does not run, or if a host arm that is not known here has no
+    hint."""
     hints = []
     for text in texts:
         left, equals, value = text.partition("=")

@@ -58,8 +58,8 @@ def run(host: Host, arm: Arm, amount: float, ranks: int, folder: Path) -> list[f
     return [float(word) for word in done.stdout.split()]
 
 
-# Kind of access -> the routine that writes a record, and a factor for the number of records, chosen so that
-# all kinds take about as long.
+# Kind of access -> the routine that writes a record, and how many tenths of --records each rank writes. The
+# tenths are chosen so that all kinds take about as long.
 ROUTINES = {
     "shared": ("write_shared", 10),
     "ordered": ("write_ordered", 1),

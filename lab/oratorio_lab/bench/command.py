@@ -49,7 +49,7 @@ SHARED_MEMORY = Path("/dev/shm")
 
 @dataclass(frozen=True)
 class Common:
-    """The options that all measuring commands share."""
+    """The options that the workloads and the commands suite, trace and paper share."""
 
     ranks: tuple[int, ...]
     smoke: bool
@@ -96,7 +96,7 @@ def _add_direction_and_mpi(add: Callable) -> None:
 
 
 def _add_common(parser: Parser, arms: str | None = None, repeats: int = 5) -> None:
-    """Adds the options that all measuring commands share."""
+    """Adds the options that become a Common."""
     add = parser.add_argument
     add("--ranks", help=f"Numbers of ranks, such as 2,4,8,16; {RANKS} if not given.")
     add("--method", default=arms, metavar="METHOD,...",
@@ -137,7 +137,7 @@ def _add_common(parser: Parser, arms: str | None = None, repeats: int = 5) -> No
 
 
 def _common(options: argparse.Namespace) -> Common:
-    """Returns the values of the options that all measuring commands share. Raises BenchError."""
+    """Returns the values of the options of _add_common(). Raises BenchError."""
     bench_paced.check(options.rate, options.nodes)
     if options.malloc and options.direct:
         raise BenchError("--malloc and --direct exclude each other: direct I/O needs whole pages of memory")

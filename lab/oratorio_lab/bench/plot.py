@@ -167,7 +167,8 @@ def _rows(runs: Sequence[Run]) -> list[_Row]:
 
 
 def bars(runs: Sequence[Run], settings: Settings) -> "Figure":
-    """Draws bars for each run: the arms as percentages of raw I/O, writes and reads in separate panels."""
+    """Draws bars for each run, writes and reads in separate panels: the arms as percentages of raw I/O, or in
+    MiB/s if raw I/O is not one of the arms."""
     arms = [arm for arm in settings.arms if arm not in RAW]
     rows = _rows(runs)
     heights = [1.0 + len(row.runs) * _group_bars(len(arms)) * BAR_INCHES for row in rows]

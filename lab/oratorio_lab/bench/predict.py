@@ -28,7 +28,7 @@ class Predicted:
     arm: str
     direction: str
     seconds: float  # predicted by the plans of the accesses before they ran
-    took: float  # measured from the first rank's start to the last rank's end
+    took: float  # measured: all calls of a pass together (CallTimes in lab/bench/clock.hpp)
     farthest: float  # largest deviation of a pass from the median, in % of the median
 
     @property

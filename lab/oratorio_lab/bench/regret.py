@@ -4,7 +4,8 @@ of ranks, file system and direction.
 
 Each case is measured in three steps. The first measures the table of all arms. The second measures the
 fastest arms of the table again, in turns with `auto`, because the smallest of many noisy times is too
-good. The third repeats the second with wrong constants in the cost model.
+good. The third measures only the fastest of Oratorio's arms and of the host's, in turns with `auto`, with
+wrong constants in the cost model.
 """
 
 import itertools
@@ -33,7 +34,7 @@ BY_MESSAGES = ("peer", "gathered")  # the exchanges for which hints select file 
 ON_NODE = ("shared", "cross_memory")  # the exchanges that need all ranks on one node
 
 ACCESSES_BEFORE = 10  # passes before the counted ones, from which `auto` learns
-CONTENDERS = 3  # arms of the table that are measured again
+CONTENDERS = 3  # arms of Oratorio, and arms of the host, that are measured again for each direction
 ARMS_OF_RUN = 48  # limit for one run, because the length of a launcher's command is limited
 GOAL = 0.95  # share of the best speed below which `auto` has lost
 

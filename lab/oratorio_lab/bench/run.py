@@ -30,7 +30,7 @@ Progress = Callable[[int, str], None]  # number of samples so far, description o
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings of measurements, which all runs of one command share."""
+    """The settings with which a run is measured. Most commands use the same ones for all runs."""
 
     host: Host
     arms: tuple[str, ...]

@@ -24,8 +24,9 @@ def _named(color: str, marker: str) -> Look:
     return Look(color, marker, "")
 
 
-# Oratorio's own choice is the strongest blue; the methods that `auto` takes have the colours of Okabe and
-# Ito, which can be distinguished with every kind of colour vision; the host's own MPI-IO is grey.
+# Oratorio's own choice is the strongest blue. Five methods that `auto` may take (list_io, mmap,
+# shared_buffer, two_phase and sieve) have the colours of Okabe and Ito, which can be distinguished with every
+# kind of colour vision. The host's own MPI-IO is grey.
 LOOKS = {
     "auto": Look("#0072B2", "o", "Oratorio"),
     "list_io": _named("#56B4E9", "^"),

@@ -14,7 +14,7 @@ PORT = 7777
 
 
 def serve(connection: socket.socket) -> None:
-    """Runs one command; kills it if the peer is gone before it ends."""
+    """Runs one command; kills its shell if the output can no longer be sent to the peer."""
     with connection, connection.makefile("rb") as stream:
         command = stream.read(int(stream.readline()))
         job = subprocess.Popen(

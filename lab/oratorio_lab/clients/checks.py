@@ -19,7 +19,7 @@ SECTIONS = "14.4.4,14.6"
 RULE_SECONDS = 120
 ORACLE_SECONDS = 3600
 PATIENCE_SECONDS = 300  # time limit of one program of the oracle
-# time limit for a job to notice that a client is dead; then the file has as long to become usable
+# time limit of the job in which a client is killed, and after it of survivor.py, which waits for locks
 KILL_SECONDS = 180
 TIMED_OUT = 124  # exit code of timeout(1) for a command that ran too long
 WRONG = re.compile(r"^(.*?): (\d+) wrong of (\d+)", re.MULTILINE)
@@ -50,7 +50,8 @@ def _shown(found: list[str]) -> str:
 
 
 def _without_end(code: int, output: str) -> str:
-    """Describes how a command ended that gave no result: at its time limit, or with a code and error."""
+    """Describes the end of a command without a result: that it reached its time limit, or its exit code and
+    error."""
     if code == TIMED_OUT:
         return "still running at its limit"
     lines = [line.strip() for line in output.splitlines() if line.strip()]
@@ -109,7 +110,8 @@ def program_of(host: Host, name: str) -> Path:
 
 
 def _oracle(host: Host) -> Path:
-    """Returns the program that runs the oracle's random programs, built for that MPI. Raises TargetError."""
+    """Returns the program that runs the oracle's random programs, built for that MPI; for every Open MPI, it
+    is the one of Open MPI 5. Raises TargetError."""
     target = f"mpi_oracle_programs_{'ompi5' if host.flavour == 'ompi' else host.name}"
     return targets.build(target, "tests/mpi")
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`oratorio clients`: sets up each kind of clients, runs the checks on them, and updates the table in the
-documentation."""
+"""`oratorio clients`: sets up the named kinds of clients, runs the checks on them, and with --write updates
+the table in docs/user/network-file-systems.md."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ import struct
 import subprocess
 import sys
 
-OFD_SETLK = 37  # from <fcntl.h>; Python has a name for it only since 3.13
+OFD_SETLK = 37  # F_OFD_SETLK of <fcntl.h>
 FIRST_BYTES = struct.pack("hhlli4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 50, 0)
 WAYS = {
     "posix": lambda file: fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 50, 0),

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Boots the machines of a kind (`kinds`), runs a command on the first of them, and ends them all.
 
-Nothing is installed, and everything ends with the first process (setup/frame.sh). If the
-clients cannot be set up on this machine, NoClientsError is raised before anything starts. If a machine does
-not come up within a minute, GuestError is raised with its console output. The command finds the folder that
-the clients share as $CLIENT. The words that Clients.launcher() returns start ranks: the lower half on the
-first client and the upper half on the second.
+Nothing is installed, and everything ends with the first process (setup/frame.sh). If the clients cannot be
+set up on this machine, NoClientsError is raised before anything starts. If a machine does not come up within
+a minute, or its file system cannot be set up, GuestError is raised with the console output. The command finds
+the folder that the clients share as $CLIENT. The words that Clients.launcher() returns start ranks: the lower
+half on the first client and the upper half on the second.
 """
 
 from __future__ import annotations
@@ -44,13 +44,14 @@ NAMESPACES = {
     "namespaces": ("--mount", "--pid", "--net", "--uts", "--ipc"),
     "two": ("--mount", "--pid", "--net", "--uts", "--ipc"),
 }
-# the frame `kernel` starts the kind's own script instead
+# Frame -> the script in setup/ that the first process runs; in the frame `kernel`, the kind's own script.
 FIRST = {"namespaces": "namespaces.sh", "two": "node.sh"}
 MARKS = {"kernel": ("up1",), "namespaces": ("up1",), "two": ("up1", "up2")}
 
 
 class GuestError(OratorioError):
-    """Raised if a machine was started and did not come up; the message has its console output."""
+    """Raised if machines were started but did not come up, or their file system could not be set up; the
+    message has the console output."""
 
     exit_code = 1
 

@@ -12,7 +12,7 @@ import os
 import struct
 import sys
 
-OFD_SETLKW = 38  # from <fcntl.h>; Python has a name for it only since 3.13
+OFD_SETLKW = 38  # F_OFD_SETLKW of <fcntl.h>
 SYNCED_BYTES = 1 << 16
 WHOLE_FILE = struct.pack("hhlli4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
 LOCKS = {

@@ -27,8 +27,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Constants of <linux/ptrace.h> and <linux/elf.h>. Those headers are not included, because they
- * declare what this file defines. */
+/* Constants of <sys/ptrace.h> and <linux/elf.h>. <sys/ptrace.h> is not included, because it
+ * declares ptrace() with an enum as first parameter. */
 enum { kPeekFirst = 1, kPeekLast = 3, kSetRegisterSet = 0x4205, kXstate = 0x202 };
 enum { kXstateLeaf = 13, kLargest = 1 << 16, kAgainNanoseconds = 10 * 1000 * 1000 };
 

@@ -67,7 +67,7 @@ class Phase:
 
     @property
     def kind(self) -> str:
-        """The row of a table that the phase belongs to: open, write, close or restart."""
+        """What the phase does: open, write (a field), close or restart."""
         return self.name if self.name in ("open", "close", "restart") else "write"
 
 

@@ -12,7 +12,7 @@ SYSTEM_PYTHON = "/usr/bin/python3"
 ESCRIPT = "/usr/lib/python3-escript-mpi"
 PETSC = f"/usr/lib/petscdir/petsc3.18/{os.uname().machine}-linux-gnu-real/lib/python3/dist-packages"
 SATURNE = "/usr/lib/code_saturne"
-# HDF5 files contain times, so h5diff compares their data instead of their bytes.
+# For applications that write HDF5 files with times in them: if their bytes differ, h5diff compares the data.
 IN_HDF5 = {"checker": ("h5diff",), "needs": ("hdf5-tools",)}
 BPLS = "bpls.openmpi -d -f %.17g"
 SAME_FIELD = f'mine=$({BPLS} "$0" field) && test -n "$mine" && test "$mine" = "$({BPLS} "$1" field)"'

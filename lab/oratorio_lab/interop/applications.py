@@ -27,7 +27,7 @@ LIMIT_SECONDS = 300  # on a busy machine an application takes ten times as long 
 
 @dataclass(frozen=True)
 class Step:
-    """One parallel run of a program. A relative name in `words` is in the working folder."""
+    """One parallel run of a program. Names of files in `words` are relative to the working folder."""
 
     words: tuple[str, ...]
     ranks: int = RANKS
@@ -48,7 +48,7 @@ class Application:
     steps: tuple[Step, ...]
     inputs: tuple[str, ...] = ()  # files of INPUTS, copied into the working folder
     before: tuple[tuple[str, ...], ...] = ()  # commands that prepare the inputs, without MPI and not timed
-    unlike: tuple[str, ...] = ()  # patterns of the names of files that contain times, such as logs
+    unlike: tuple[str, ...] = ()  # patterns of the names of files that may differ, such as logs with times
     checker: tuple[str, ...] = ()  # command that compares two files by their data, if the files contain times
     needs: tuple[str, ...] = ()  # Debian packages that `package` does not depend on
     env: Mapping[str, str] = field(default_factory=dict)
@@ -216,7 +216,8 @@ def _turns(arms: Sequence[Arm], repeat: int) -> list[Arm]:
 def measure(application: Application, folder: Path, repeat: int) -> Measured:
     """Runs an application once with the host's default MPI-IO and once with Oratorio, compares the files, and
     counts the accesses that Oratorio saw. Then runs it `repeat` times with each arm of arms_of() to measure.
-    Raises MissingError if something can't run here, and WrongError if a run fails or files differ."""
+    Raises MissingError if something can't run here, and WrongError if files differ, Oratorio saw no access,
+    or a run other than ROMIO's fails."""
     host = host_of(application.mpi)
     theirs, ours, again = folder / "host", folder / "oratorio", folder / "again"
     run_once(application, host, HOST, theirs)

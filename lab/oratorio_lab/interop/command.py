@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`oratorio neighbours`: runs the neighbours (programs and libraries that share a job with Oratorio) and
-unchanged applications, prints their tables, and writes them into docs/user/neighbours.md and
-docs/user/applications.md."""
+unchanged applications, prints a line about each, and with --write replaces the tables in
+docs/user/neighbours.md and docs/user/applications.md."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def fetch() -> None:
 
 
 def table_of(outcomes: Iterable[Outcome]) -> str:
-    """Returns the table in Markdown."""
+    """Returns the table of outcomes and the table of ABSENT, in Markdown."""
     rows = (
         (
             one.neighbour.name, one.version, one.neighbour.had, f"`{one.neighbour.mpi}`",
@@ -89,7 +89,7 @@ def _mpis(outcomes: Sequence[Outcome]) -> str:
 
 
 def write(outcomes: Sequence[Outcome]) -> None:
-    """Replaces the table in docs/user/neighbours.md."""
+    """Replaces the tables in docs/user/neighbours.md."""
     today = datetime.datetime.now(datetime.UTC).date().isoformat()
     machine = f"{platform.machine()}, Linux {platform.release()}"
     made = f"`./oratorio neighbours --write`, {today}, Oratorio {__version__}, {machine}, three ranks.\n"
@@ -99,8 +99,8 @@ def write(outcomes: Sequence[Outcome]) -> None:
 
 
 def run(match: str | None, with_fetch: bool, with_write: bool) -> bool:
-    """Runs the neighbours that `match`, and prints the outcomes; returns whether none is wrong. Raises
-    SourceError."""
+    """Runs the neighbours with `match` in their name or MPI, and prints the outcomes; returns whether none is
+    wrong. Raises SourceError if fetching fails."""
     if with_fetch:
         fetch()
     console, outcomes = Console(highlight=False), []

@@ -34,7 +34,7 @@ class Neighbour:
     words; it raises MissingError and WrongError."""
 
     name: str
-    had: str  # where the program or library comes from: a release of Debian, or PyPI
+    had: str  # where its MPI and mostly the program or library come from: a release of Debian, or PyPI
     mpi: str
     version: Callable[[], str]
     tried: str  # what ran, in a few words
@@ -49,7 +49,7 @@ def matching(rows: Sequence[Row], match: str | None) -> list[Row]:
 
 @dataclass(frozen=True)
 class Absent:
-    """A neighbour that the registries do not have."""
+    """A neighbour that is not available on this machine."""
 
     name: str
     why: str

@@ -40,7 +40,8 @@ class Verdict:
 
     @property
     def word(self) -> str:
-        """The verdict in words: whether the claim holds here, or that the passes disagree about it."""
+        """The verdict in words: whether the claim holds here, that the passes disagree about it, or why there
+        is no verdict."""
         if self.value is None:
             return "not measured"
         if self.lacks:

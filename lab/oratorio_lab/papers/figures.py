@@ -12,7 +12,9 @@ from oratorio_lab.papers import claims
 from oratorio_lab.papers.arithmetic import COUNTED, Fact
 from oratorio_lab.papers.claims import Claim
 
-RANKS = "ranks"  # a sweep over the numbers of --ranks; all other sweeps use the largest of these numbers
+# A sweep over the numbers of --ranks. Other sweeps use the largest of these numbers, unless `ranks` or
+# `each_ranks` is set.
+RANKS = "ranks"
 # A sweep over the number of cycles in which the aggregators write the file. The size of the
 # collective buffer follows from it.
 CYCLES = "cycles"
@@ -21,8 +23,8 @@ Values = tuple[int | str, ...]
 
 @dataclass(frozen=True)
 class Sweep:
-    """A part of a figure, with a panel for each direction: a workload over one value, with a line for each
-    arm."""
+    """A part of a figure, with a panel for each mode and direction: a workload over one value, with a line
+    for each arm."""
 
     figure: str  # the paper's number, if it has one, and what the figure shows
     title: str

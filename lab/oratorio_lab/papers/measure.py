@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 MODES = ("buffered", "direct")
 WRAPPED = 136  # characters of a line above a picture
-LEGEND = 100  # characters of a line of its legend
+LEGEND = 100  # characters of a line of a picture's legend
 PAGE = 4096  # Chunks of the file are whole pages.
 
 
@@ -143,7 +143,7 @@ def _values(sweep: Sweep, workload: Workload, scale: Scale) -> tuple[str, ...]:
 
 
 def _given(sweep: Sweep, workload: Workload, scale: Scale) -> dict[str, str]:
-    """Returns the parameters that stay constant. With `full` they are halved until the file fits."""
+    """Returns the parameters that stay constant. With `full`, the paper's are halved until the file fits."""
     words = {} if scale.smoke else dict(sweep.given)
     if "dist" in sweep.given:
         words["dist"] = sweep.given["dist"]

@@ -185,7 +185,8 @@ def _recorded(
     ranks: Sequence[int] | None,
     direction: str,
 ) -> sim_trace.Job | None:
-    """Returns the job of the trace `given`, or None if there is no trace. Raises SimulateError."""
+    """Returns the job of the trace `given`, or None if there is no trace. Raises SimulateError,
+    TraceError."""
     if given is None:
         if file is not None:
             raise SimulateError("--file selects a file of a trace: it requires --trace")

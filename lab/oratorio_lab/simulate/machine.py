@@ -195,8 +195,8 @@ FREE_NS = 1e-9  # in place of 0 for costs that may not be zero
 
 def costs(machine: Machine) -> str:
     """Returns the machine as the closed form reads it: cores, targets, stripes, and constants as in a file
-    of costs (src/plan/costs.def, nanoseconds). A message between ranks of a node costs as much at its ends
-    as one between nodes; a message that a rank waits for also includes the latency."""
+    of costs (src/plan/costs.def, nanoseconds). `message` is the cost of a message at both ends, the same
+    within a node as between nodes; `far_message` adds the latency between nodes."""
     links, endpoint, work, storage = machine.links, machine.endpoint, machine.work, machine.storage
     ends = endpoint.send_us + endpoint.receive_us
     not_zero = {

@@ -13,7 +13,7 @@ from oratorio.calibrate import calibrate
 from oratorio.machine.costs import in_force, values_of
 from oratorio_lab.simulate import machine as sim_machine
 
-TEMPLATE = "this-machine"  # supplies what is not measured: nodes, topology, targets
+TEMPLATE = "this-machine"  # supplies what is not measured, such as nodes, topology and targets
 OF_NODES = ("far_message", "far_byte")
 BESIDE = ("beside_message", "beside_byte")
 
@@ -30,7 +30,8 @@ def values_from(
     """Maps each key of a machine to its value and to the constant (src/plan/costs.def, ns) that it comes
     from.
 
-    This is the inverse of `sim_machine.costs`. A byte of a message is copied at both of its ends.
+    This is the inverse of `sim_machine.costs`, except for the storage, which gets the costs of writing to
+    this machine's file system. A byte of a message is copied at both of its ends.
     """
     message, byte = _between(measured)
     ends = all_costs["send_message"] + all_costs["endpoint_message"]
@@ -64,7 +65,8 @@ def machine_of(
         how = "measured" if constant in measured else "assumed, as built in"
         sources[key] = f"{how}: {constant}"
     cores = len(os.sched_getaffinity(0))
-    # The two rates are measured one after the other, so a busy machine can make the first exceed the second.
+    # The rates of a link and of copying are measured one after the other, so on a busy machine the link may
+    # seem faster than all cores can copy.
     most = cores * tables["links"].memory_rate_mbs
     if tables["links"].rate_mbs > most:
         tables["links"] = replace(tables["links"], rate_mbs=most)

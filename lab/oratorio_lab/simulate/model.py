@@ -25,7 +25,7 @@ class Prediction:
     storage: float
     seconds: float  # total; less than the sum of the phases if they overlap
     bound: str  # what the exchange waits for
-    messages: float  # messages to aggregators and, in two layers, to local aggregators
+    messages: float  # messages to aggregators and, in two layers, to local aggregators, with the replies
     far_messages: float
     depth: float  # length of the longest queue that is searched for a message
     busiest: float  # messages that the busiest aggregator receives in a round
@@ -78,8 +78,8 @@ def changes(machine: Machine) -> list[tuple[str, float]]:
 
 
 def sensitivities(schedules: Sequence[Schedule], machine: Machine) -> list[Sensitivity]:
-    """Returns the fastest schedule and its gain over the first one, for each change of the least known
-    constants."""
+    """Returns the fastest schedule and its gain over the first one: for the machine as it is, then for each
+    change of the least known constants."""
     changed = changes(machine)
     machines = [machine, *(with_value(machine, key, value) for key, value in changed)]
     names = ["as the file says", *(f"{key} = {value:g}" for key, value in changed)]

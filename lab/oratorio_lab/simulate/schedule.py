@@ -46,7 +46,7 @@ class Round:
     number: int
     regions: np.ndarray  # rows of (aggregator, offset, bytes)
     sent: np.ndarray  # [node, aggregator, column]
-    gathered: np.ndarray  # [node, column]; empty with one layer
+    gathered: np.ndarray  # [node, column]; zeros with one layer
 
     @cached_property
     def to_aggregators(self) -> np.ndarray:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Turns the accesses of a trace into workloads of `oratorio simulate`, which predicts how long they would
-have taken in the traced job with other methods."""
+"""Turns the accesses of a trace into workloads of `oratorio simulate`, which predicts how long they take with
+each method on a machine, and compares that with the recorded times."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -40,7 +40,7 @@ class Result:
     """The outcome of one test."""
 
     outcome: str  # PASS, FAIL, TIMEOUT, NOT_BUILT or SKIP
-    detail: str = ""  # one line: the program's complaint
+    detail: str = ""  # one line: why the test did not pass, such as the program's complaint
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Names that ROMIO's tests use and MPI-3 removed, for an mpi.h without them.
+// Names that ROMIO's tests use, for an mpi.h without them: MPI_LB and MPI_UB, which MPI-3 removed,
+// and ROMIO's own names of requests.
 #ifndef ORATORIO_MPI1_NAMES_H
 #define ORATORIO_MPI1_NAMES_H
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from oratorio.launch.hosts import Host
 from oratorio_lab.suites.model import Archive, Program, Suite, exits_with_zero
 
-# The programs that the suite's script runs with at most 4 ranks. Its runs with 8 and 16 ranks only repeat the
-# same programs.
+# The programs of the suite's script (nc_test4/run_par_test.sh), except tst_mode, which runs on one rank, and
+# the benchmark tst_nc4perf. All run on 4 ranks here; the script also uses 1, 2, 8 and 16.
 PROGRAMS = ("tst_mpi_parallel", "tst_parallel", "tst_parallel3", "tst_parallel4", "tst_parallel5")
 PROGRAMS += ("tst_parallel6", "tst_simplerw_coll_r", "tst_parallel_zlib", "tst_parallel_compress")
 PROGRAMS += ("tst_quantize_par",)

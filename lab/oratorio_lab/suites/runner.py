@@ -141,7 +141,7 @@ def _verify_preload(host: Host) -> None:
 def run_suite(suite: Suite, host: Host, preload: bool, tell: Tell, part: str = ALL) -> Results:
     """Runs the tests of that part of the suite one after the other; all tests of a script are quick.
 
-    Raises SourceError.
+    Raises SourceError, and HostError if the ranks would not get Oratorio preloaded.
     """
     source = source_folder(suite)
     tests = suite.tests(source, host)

@@ -57,7 +57,7 @@ def apt_line(kind: str, uri: str, release: str, component: str) -> str:
 
 
 def private_apt(folder: Path, lines: Collection[str]) -> list[str]:
-    """Returns options that keep apt within `folder`, with `lines` as its sources."""
+    """Makes `folder` with a sources.list of these `lines`. Returns the options that keep apt within it."""
     for part in ("lists/partial", "archives/partial"):
         (folder / part).mkdir(parents=True, exist_ok=True)
     (folder / "sources.list").write_text("".join(sorted(lines)))

@@ -98,8 +98,8 @@ def _is_told(access: Access, file: File) -> bool:
 
 
 def collectives(file: File) -> list[Collective]:
-    """Returns the collective accesses for which the trace has data and the layouts of all ranks, in order.
-    Raises TraceError if there is none."""
+    """Returns the collective accesses that move data and of which the trace has the layouts of all ranks, in
+    order. Raises TraceError if there is none, or if the trace is malformed."""
     together: dict[int, list[Access]] = defaultdict(list)
     for access in file.accesses:
         if access.collective is not None:
@@ -164,8 +164,8 @@ def of_file(
 ) -> tuple[File, list[Collective]]:
     """Returns the file that file_named() picks in a trace, and its collective accesses.
 
-    Raises TraceError if one of `ranks` is not the number of ranks of the trace; `use` is a participle for
-    that message, such as "simulated".
+    Raises TraceError, for instance if one of `ranks` is not the number of ranks of the trace; `use` is a
+    participle for that message, such as "simulated".
     """
     file = file_named(read(path), name, direction)
     found = collectives(file)

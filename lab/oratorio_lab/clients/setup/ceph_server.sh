@@ -21,7 +21,7 @@ serve() {
     ceph osd pool create meta 8
     ceph osd pool create data 8
     ceph fs new lab meta data
-    # The shortest times after which a dead client loses its locks; 300 s by default.
+    # The smallest values that Ceph allows. A dead client loses its locks after session_autoclose, by default 300 s.
     ceph fs set lab session_timeout 30
     ceph fs set lab session_autoclose 30
     tries=0

@@ -8,7 +8,7 @@
 #   two         two such kernels, first and second, on a bridge, with a disk that both have as /dev/ubda and
 #               $FIRST as first process. Before they start, the step `serve` of $SETUP runs on this machine as
 #               `host`. The second kernel is killed once the file $RIG/kill.second exists, and then the step `bury` runs.
-# $RIG, the folder of the run, and the checkout have the same path in all machines.
+# The checkout and $RIG (the folder of the run) have the same paths in all machines.
 set -e
 memory=1500M disk=1G
 mount -t proc proc /proc
@@ -44,7 +44,7 @@ boot() {
         RIG="$RIG" CLIENT="$CLIENT" SETUP="$SETUP" OPTIONS="$OPTIONS" "$@"
 }
 
-# Makes the network of this machine and the two kernels, and starts the servers of $SETUP there.
+# Makes the bridge between this machine and the two kernels, and prepares /sys and /dev/shm for the servers.
 make_network() {
     mount -t sysfs sysfs /sys
     mount -t tmpfs tmpfs /dev/shm
@@ -59,6 +59,7 @@ name_nodes() {
     printf '127.0.0.1 localhost\n10.77.0.1 first\n10.77.0.2 second\n10.77.0.254 host\n' >"$1/etc/hosts"
 }
 
+# Makes the root of this machine as `host`, and starts the servers of $SETUP in it.
 serve() {
     make_root host
     name_nodes /mnt/host/root

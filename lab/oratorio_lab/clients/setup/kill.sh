@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # kill.sh FILE SECONDS WORD...: starts the job WORD... (clients_killed.c), kills the second client shortly after the job
-# has made the file $RIG/mark, and checks the file. The job must not end as if nothing had happened. Launchers
-# without a resource manager do not notice that a node is gone, so this script ends a job that still runs after
-# $notice_seconds.
+# has made the file $RIG/mark, and checks FILE with survivor.py. The job must not end as if nothing had happened.
+# Launchers without a resource manager do not notice that a node is gone, so this script ends a job that still runs
+# $notice_seconds later.
 file=$1 seconds=$2 notice_seconds=40
 shift 2
 timeout --kill-after=5 "$seconds" "$@" &

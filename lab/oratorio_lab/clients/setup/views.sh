@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # views.sh FRAME [THIRD]: checks that all files hold the same bytes for both clients and for a third view: the folder
-# THIRD, or the file system mounted again. If the oracle ran, $RIG/copies has what its rank 0 read of its files.
+# THIRD, or the file system mounted again. $RIG/copies, if it exists, has what rank 0 of the oracle read of its files.
 here=${0%/*}
 . "$here/both.sh"
 frame=$1 third=$2
