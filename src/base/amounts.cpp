@@ -8,7 +8,8 @@ namespace oratorio {
 
 namespace {
 
-/// Formats a nonnegative number with three significant digits, from 100 on as a whole number.
+/// Formats a nonnegative number: below 100 with at most three significant digits, from 100 on as a
+/// whole number.
 std::string three_digits(double value) {
     char text[32];
     std::snprintf(text, sizeof text, value >= 99.95 ? "%.0f" : "%.3g", value);

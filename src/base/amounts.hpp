@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Numbers as people read them: bytes, times and rates, with three digits.
+// Numbers as people read them: bytes, times, rates, and numbers with a noun.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copies that avoid a slow path of AMD processors since Zen 3. Their `rep movsb`, with which the
-// kernel and the C library copy, takes at least four times as long where the destination lies 1 to
-// 31 bytes behind the source, both taken modulo the page size. The case is common: malloc returns
+// kernel and the C library copy, takes several times as long where the destination lies 1 to 31
+// bytes behind the source, both taken modulo the page size. The case is common: malloc returns
 // long blocks 16 bytes after the start of a page, and data in a file often begins at a page
 // (docs/internals/decisions/stores.md).
 #pragma once

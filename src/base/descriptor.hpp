@@ -6,18 +6,18 @@
 
 namespace oratorio {
 
-/// Moves a new descriptor above 0 to 2, the numbers of standard input, output and error, and
-/// returns its new number; returns any other number unchanged. Without this, a program that has
-/// closed one of these three could read or write the library's file by its number. Returns -1 with
-/// errno set, and the descriptor closed, if no other number is free.
+/// If a new descriptor has the number 0, 1 or 2 (standard input, output or error), moves it to a
+/// higher number and returns that; returns any other number unchanged. Without this, a program that
+/// has closed one of these three could read or write the library's file by its number. Returns -1
+/// with errno set, and the descriptor closed, if no higher number is free.
 [[nodiscard]] int behind_standard(int number);
 
-/// Owns a file descriptor. Every descriptor that the library makes has such an owner (dev/tidy.py
-/// checks it).
+/// Owns a file descriptor. Calls such as open() and socket() give their result to such an owner
+/// (dev/tidy.py checks it).
 class Descriptor {
   public:
-    /// Takes ownership of the result of a system call that makes a descriptor. If that call failed,
-    /// or no other descriptor is free, number() is -1 and errno is set.
+    /// Takes ownership of the result of a system call that makes a descriptor. If that call or
+    /// behind_standard() failed, number() is -1 and errno is set.
     explicit Descriptor(int number) : number_(behind_standard(number)) {}
     Descriptor(Descriptor&& other) noexcept;
     Descriptor& operator=(Descriptor&& other) noexcept;

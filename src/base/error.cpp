@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Maps errno to the error classes of MPI, and describes errors for users.
+// Maps errno to ErrorKind, and describes errors for users.
 #include "base/error.hpp"
 
 #include <algorithm>
@@ -60,7 +60,8 @@ constexpr ErrnoRow kErrnos[] = {
     {EPROTO, "EPROTO", ErrorKind::io},
     {EROFS, "EROFS", ErrorKind::read_only},
     {ESPIPE, "ESPIPE", ErrorKind::bad_file},
-    // Also the number of an error of the kind no_such_file whose name now leads to another file.
+    // No advice: the library also uses this number, with the kind no_such_file, if a file's name
+    // now leads to another file.
     {ESTALE, "ESTALE", ErrorKind::io, ""},
     {ETIMEDOUT, "ETIMEDOUT", ErrorKind::io},
     {ETXTBSY, "ETXTBSY", ErrorKind::file_in_use},

@@ -12,7 +12,7 @@
 
 namespace oratorio {
 
-/// One kind per MPI error class that a file routine can raise (MPI-4.1, section 14.9). bind/ maps
+/// One kind per MPI error class that a file routine can raise (MPI-4.1, section 14.8). bind/ maps
 /// them 1:1. When the errors of ranks differ, the larger kind is reported.
 enum class ErrorKind : int {
     none = 0,

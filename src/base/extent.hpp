@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Offsets, lengths and half-open file ranges. All quantities are bytes and 64-bit.
+// Offsets, lengths and half-open ranges of bytes, all of 64 bits; and ranks.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@ constexpr Offset kOffsetLimit = Offset{1} << 62;
 /// protects memory asks the system for its own page size (page_bytes()).
 constexpr Bytes kPage = 4096;
 
-/// Half-open byte range [begin, end) of a file.
+/// Half-open range [begin, end) of bytes in a file, in memory or in the data of an access.
 struct Extent {
     Offset begin = 0;
     Offset end = 0;

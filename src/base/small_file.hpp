@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Small files that a user names in the environment. Whatever kind of file the name leads to, both
-// functions limit the time that they wait and the memory that they use.
+// Small files, most of them named by the user in the environment. Whatever kind of file the name
+// leads to, both functions limit the time that they wait and the memory that they use.
 #pragma once
 
 #include <string>

@@ -14,7 +14,8 @@
 namespace oratorio {
 namespace {
 
-/// Identifies the file that standard error was when this library was loaded.
+/// Identifies the file that standard error was when the preload library or, without one, this
+/// library was loaded.
 struct Original {
     bool open = false;
     dev_t device = 0;

@@ -19,7 +19,7 @@ enum class Step {
 [[nodiscard]] constexpr Step done_if(bool done) {
     return done ? Step::done : Step::idle;
 }
-/// Returns true if one of several steps did something.
+/// Returns true if one of the outcomes is `progressed`; `done` doesn't count.
 [[nodiscard]] constexpr bool any_progressed(std::initializer_list<Step> steps) {
     return std::find(steps.begin(), steps.end(), Step::progressed) != steps.end();
 }

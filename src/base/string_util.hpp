@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Helpers for text that people write: hints, hint files, constants of the cost model.
+// Helpers for short texts, such as hints and constants of the cost model.
 #pragma once
 
 #include <algorithm>
