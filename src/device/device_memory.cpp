@@ -10,8 +10,8 @@ namespace oratorio {
 
 namespace {
 
-/// Pieces are small if they are shorter than this, because starting a driver's copy takes as long
-/// as copying this many bytes.
+/// Pieces shorter than this are small: copying each of them is assumed to take longer than one copy
+/// of all with the bytes between them. Not measured yet.
 constexpr Bytes kSmallPiece = 512;
 /// Small pieces are close together if at least one in this many bytes belongs to a piece.
 constexpr Bytes kSparse = 8;
@@ -43,7 +43,7 @@ struct Stretch {
         }
         return stretch;
     }
-    /// Returns true if one copy of the stretch replaces several copies of pieces.
+    /// Returns true if one copy of the stretch replaces several copies, or a strided one.
     [[nodiscard]] bool helps() const { return runs > 1 || hull.length() > bytes; }
 
   private:

@@ -13,7 +13,7 @@
 namespace oratorio {
 
 struct DeviceMemory {
-    DeviceDriver* driver = nullptr;  ///< null: this isn't device memory
+    DeviceDriver* driver = nullptr;  ///< the driver that owns some of the memory
     std::byte* base = nullptr;       ///< address of the layout's offset 0
     Layout layout;
 

@@ -18,7 +18,7 @@ class Devices {
   public:
     /// Returns true if a driver was found. Costs one load from memory.
     [[nodiscard]] bool any() const { return count_.load(std::memory_order_relaxed) > 0; }
-    /// Looks for drivers among the libraries that were loaded since the last look.
+    /// Looks for drivers among the loaded libraries, if any was loaded since the last look.
     void look();
     /// Returns the driver of the memory; null if none of it is device memory. Asks the drivers
     /// about both ends of the layout and, if the layout lists parts, about each part that lies in

@@ -35,8 +35,8 @@ class DeviceQueue {
     DeviceQueue(const DeviceQueue&) = delete;
     DeviceQueue& operator=(const DeviceQueue&) = delete;
 
-    /// Starts a copy. REQUIRES: neither side is touched by others before wait(); strides are at
-    /// least `length`, and at most kPitchMost.
+    /// Starts a copy. REQUIRES: neither side is touched by others before wait(); if there are
+    /// several pieces, strides are at least `length`, and at most kPitchMost.
     virtual Error start(const CopyRows& rows) = 0;
     /// Waits until all copies that were started have completed or failed.
     virtual Error wait() = 0;

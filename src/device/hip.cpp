@@ -56,9 +56,9 @@ struct Calls {
     }
 };
 
-/// Switches the thread to another device while the object lives. Also preserves the runtime's last
-/// error of this thread: the program's error stays; if there was none, an error of this library's
-/// calls is cleared at the end.
+/// Switches the thread to `device`, unless that is negative, while the object lives. Also preserves
+/// the runtime's last error of this thread: the program's error stays; if there was none, an error
+/// of this library's calls is cleared at the end.
 class Aside {
   public:
     Aside(const Calls& calls, int device) : calls_(calls), clean_(calls.peek_error() == kSuccess) {
@@ -148,8 +148,8 @@ class HipDriver final : public DeviceDriver {
     }
 
   private:
-    /// Returns what the runtime knows about an address. The runtime's call fails for unknown
-    /// memory; the type is then -1.
+    /// Returns what the runtime knows about an address. If the runtime's call fails, as it may for
+    /// unknown memory, the type is -1.
     [[nodiscard]] Attributes attributes_of(const std::byte* address) const {
         const Aside aside(calls_, -1);
         Attributes found;
