@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copy: moves data between two layouts in memory, or between a layout and packed bytes. It walks
-// the cursors of both sides, without a list or a buffer in between. Used wherever data moves
+// the cursors of both sides, without a list or a buffer in between. Used where data moves
 // between a user's buffer and other memory: exchanges, collective buffers in shared memory, mapped
 // files.
 #pragma once

@@ -49,7 +49,7 @@ ExtendedReal narrowed(Binary128 real) {
     const std::uint64_t half = std::uint64_t{1} << (kDropped - 1);
     if (rest > half || (rest == half && (significand & 1) != 0)) ++significand;
     if (exponent == 0) {
-        exponent = significand >> 63;  // rounded up to the smallest normal number
+        exponent = significand >> 63;  // 1 if rounding made it the smallest normal number
     } else if ((significand & kIntegerBit) != 0) {
         ++exponent;  // the rounding carried, so the fraction is zero
     } else {

@@ -20,8 +20,8 @@ namespace oratorio {
 
 /// Makes the conversion between memory and external32. `memory` is the user's buffer, `item` the
 /// signature of one of its tiles. Fails with ErrorKind::conversion if an element has no form in
-/// external32, and with ErrorKind::count if the size of the data exceeds 64 bits. Each call of the
-/// conversion allocates 64 KiB while it runs.
+/// external32, and with ErrorKind::count if the size of the data exceeds 64 bits. The conversion's
+/// to_file() and to_memory() allocate 64 KiB while they run.
 [[nodiscard]] Result<std::shared_ptr<Conversion>> external32_conversion(const Layout& memory,
                                                                         const SignaturePtr& item);
 

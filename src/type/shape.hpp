@@ -32,7 +32,7 @@ class Shape {
         run,      ///< `size` contiguous bytes at offset 0
         strided,  ///< `count` copies of `child`, `stride` bytes apart
         blocks,   ///< copies of `child` at `offsets[i]`
-        runs,     ///< runs of differing length: lengths[i] bytes at offsets[i]
+        runs,     ///< runs that differ in length: part_size(i) bytes at offsets[i]
         mixed,    ///< children[i] at offsets[i]
     };
 
@@ -88,7 +88,7 @@ class Shape {
     /// O(log parts). REQUIRES: the shape is monotonic.
     [[nodiscard]] std::int64_t part_of_offset(Offset at) const;
 
-    /// Describes the shape for explain and tests: "strided(8192 x 64, run 8)".
+    /// Describes the shape for messages of tests: "strided(8192 x 64, run 8)".
     [[nodiscard]] std::string describe() const;
 
     // The functions below make shapes. They return too_large() for a shape that doesn't fit.
@@ -97,7 +97,7 @@ class Shape {
     static ShapePtr run(Bytes bytes);
     /// Makes `count` copies of `child`, `stride` bytes apart; the stride may be negative or zero.
     static ShapePtr strided(ShapePtr child, std::int64_t count, Bytes stride);
-    // blocks(), runs() and mixed() take ownership of the lists and may write to them.
+    // blocks(), runs() and mixed() take ownership of the offsets and may write to them.
     static ShapePtr blocks(ShapePtr child, List<Offset> offsets);
     static ShapePtr runs(List<Offset> offsets, const List<Bytes>& lengths);
     static ShapePtr runs(JoinedRuns joined);
@@ -127,7 +127,7 @@ class Shape {
     std::vector<ShapePtr> children_;
 };
 
-// A cursor calls the three accessors below for every piece, so they are inline.
+// Walks call these accessors for every part, so they are inline.
 inline const ShapePtr& Shape::child(std::int64_t part) const {
     return kind_ == Kind::mixed ? children_[static_cast<std::size_t>(part)] : child_;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Shape codec: a layout as bytes, for another process that walks this process's data. The codec
-// encodes the tree, not a list of pieces. The bytes contain no absolute addresses. A shared
-// sub-shape is written each time it occurs.
+// Shape codec: a layout as bytes, for another process that walks this process's data, or for a
+// trace. The codec encodes the tree, not a list of pieces. The bytes contain no pointers; offsets
+// may be addresses (MPI_BOTTOM). A shared sub-shape is written each time it occurs.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 namespace oratorio {
 
 /// Returns true if decode() is sure to accept what encode() would append; false for layouts close
-/// to the limits of decode(). Takes O(1) time.
+/// to or beyond the limits of decode(). Takes O(1) time.
 [[nodiscard]] bool can_be_encoded(const Layout& layout);
 /// Returns the number of bytes that encode() appends.
 [[nodiscard]] Bytes encoded_bytes(const Layout& layout);
