@@ -26,7 +26,7 @@ struct Piece {
 };
 using PieceVisitor = std::function<void(const Piece&)>;
 
-/// The committed types of one access. `etype` is predefined and not freed.
+/// The committed types of one Call. `etype` is predefined and not freed.
 struct Types {
     MPI_Datatype etype;
     MPI_Datatype file;

@@ -8,12 +8,12 @@
 namespace bench {
 
 /// Reads what Oratorio has printed to the file that ORATORIO_EXPLAIN names since this object was
-/// created. Works only if the variable names a file.
+/// created. Works only if the variable is an absolute path.
 class Account {
   public:
     Account();
     /// Returns "name value unit" of each row, separated by blanks, or "" if nothing was printed.
-    /// REQUIRES: only one rank reads.
+    /// Complete only on rank 0, which prints the rows.
     std::string text() const;
 
   private:

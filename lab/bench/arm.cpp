@@ -221,8 +221,8 @@ Sample run_raw(bool direct, Direction direction, const std::string& path, const 
     return sample;
 }
 
-/// Collective. Makes the sample the same on all ranks, with the error of the lowest rank that has
-/// one.
+/// Collective. Makes the measurements the same on all ranks, and the error that of the lowest rank
+/// that has one.
 void agree(Sample& sample, MPI_Comm comm) {
     std::array<double, 2> times{sample.open_s, sample.close_s};
     MPI_Allreduce(MPI_IN_PLACE, times.data(), 2, MPI_DOUBLE, MPI_MAX, comm);

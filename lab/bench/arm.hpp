@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Arm: one side of the comparison. Sample: the measurements of one pass of an arm.
+// Arm: one of the ways to do I/O that a run compares. Sample: the measurements of one pass of an
+// arm.
 #pragma once
 
 #include <mpi.h>
@@ -35,7 +36,7 @@ struct Arm {
 /// over the ranks.
 struct Sample {
     double open_s = 0;            ///< time to open the file and set the views
-    double call_s = 0;            ///< time of the collective calls, and of the sync if requested
+    double call_s = 0;            ///< time of the calls, and of the sync if requested
     double close_s = 0;           ///< time to close the file
     std::uint64_t call_peak = 0;  ///< most memory that the calls added, in bytes
     /// Most memory added from the open to the end of the calls, in bytes.
@@ -45,10 +46,10 @@ struct Sample {
     bool holes_kept = true;
     std::string error;      ///< empty when every call succeeded
     std::string served_as;  ///< value of the hint `oratorio_method` that the open file reports
-    std::string account;    ///< text of rank 0's Account
+    std::string account;    ///< text of this rank's Account; rank 0 reports it
 };
 
-/// Collective. Moves the access once. The sample is the same on all ranks.
+/// Collective. Moves the access once. The sample is the same on all ranks, except for `account`.
 Sample run_pass(const Arm& arm, Direction direction, const std::string& path, const Access& access,
                 bool sync, Buffer& buffer, MPI_Comm comm);
 

@@ -90,8 +90,8 @@ Access make_coll_perf(const Params& params, Place place, Direction) {
     return blocks_of_ints({n, n, n}, place);
 }
 
-/// Makes the workload array: each rank has `bytes` bytes, which are pieces of `block` bytes with
-/// any distribution. With BLOCK the pieces join to one.
+/// Makes the workload array: each rank has about `bytes` bytes in pieces of `block` bytes, whatever
+/// the distribution. With BLOCK the pieces join to one.
 Access make_array(const Params& params, Place place, Direction) {
     const std::string& distribution = params.text("dist");
     const std::uint64_t block = params.number("block");

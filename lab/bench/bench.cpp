@@ -26,7 +26,7 @@ std::uint64_t reduced(std::uint64_t value, MPI_Op op) {
     return value;
 }
 
-/// An access of this rank, together with sums over all ranks.
+/// An access of this rank, together with totals of all ranks.
 struct Job {
     Access access;
     std::uint64_t bytes = 0;       ///< data of all ranks
@@ -153,7 +153,7 @@ class Bench {
         MPI_Barrier(MPI_COMM_WORLD);
     }
 
-    /// Collective. Makes the expected file of `key`, without MPI.
+    /// Collective. Makes the expected file of `key`, without MPI-IO.
     void make_file(const std::string& path, const Job& job, std::uint64_t key) {
         if (!write_image(path.c_str(), job.file_bytes, place_, key, job.access.holes)) {
             throw std::runtime_error("can't write " + path);
@@ -161,8 +161,8 @@ class Bench {
         MPI_Barrier(MPI_COMM_WORLD);
     }
 
-    /// Writes, once, as many bytes as all test files have together, because memory that a virtual
-    /// machine has never used before is slow at first.
+    /// Writes, once, as many bytes as the test files have that exist at the same time, because
+    /// memory that a virtual machine has never used before is slow at first.
     void warm_up() {
         const std::uint64_t files = options_.overwrite ? options_.arms.size() : 1;
         const std::string path = options_.dir + "/warm.bin";

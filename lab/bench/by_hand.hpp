@@ -10,7 +10,7 @@ namespace bench {
 
 /// Collective. Measures a pass. An access without a row gives a sample with an error. The row's
 /// communicator is created before the measurement; planning the exchange is part of the measured
-/// time, as in all other arms.
+/// time, as in the arms that use MPI-IO.
 Sample run_by_hand(Direction direction, const std::string& path, const Access& access, bool sync,
                    Buffer& buffer, MPI_Comm comm);
 

@@ -14,7 +14,7 @@ namespace bench {
 
 namespace {
 
-/// Returns a value in bytes of /proc/self/status; 0 if the system has none.
+/// Returns the value of `key` in /proc/self/status in bytes; 0 if there is none.
 std::uint64_t status_bytes(const std::string& key) {
     std::ifstream status("/proc/self/status");
     for (std::string line; std::getline(status, line);) {

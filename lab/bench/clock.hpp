@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The time that collective calls take, and the memory that they add.
+// The time that the calls of a pass take, and the memory that they add.
 #pragma once
 
 #include <mpi.h>
@@ -16,7 +16,8 @@ double node_clock();
 /// Collective. Returns the number of nodes that the ranks are on.
 int nodes_of(MPI_Comm comm);
 
-/// Records when each call of a pass began and ended on this rank.
+/// Records when each call of a pass, or each series of independent calls, began and ended on this
+/// rank.
 class CallTimes {
   public:
     void start() { starts_.push_back(node_clock()); }

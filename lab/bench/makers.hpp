@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Functions that make the access of a workload, one per workload. docs/research/workloads.md
-// describes the shapes. Each function throws std::invalid_argument on a wrong parameter.
+// Functions that make the access of a workload. workloads.cpp lists them;
+// docs/research/workloads.md describes the shapes. Each function throws std::invalid_argument on a
+// wrong parameter.
 #pragma once
 
 #include "access.hpp"
@@ -26,7 +27,7 @@ Access make_recorded(const Params& params, Place place, Direction direction);
 
 /// Returns an access to blocks of a file that has `count` blocks per rank, which are dealt to the
 /// ranks by a permutation seeded with `seed`. Memory is contiguous. Each region of `region` blocks
-/// is written in a call of its own.
+/// is written or read in a call of its own.
 Access blocks_at_random(std::uint64_t block, std::uint64_t count, std::uint64_t region,
                         std::uint64_t seed, Place place);
 

@@ -48,15 +48,16 @@ void fill_file_image(std::byte* to, std::uint64_t offset, std::size_t bytes, std
 /// is nullopt) without a pattern. Every other byte is a known filler.
 void fill_buffer(Buffer& buffer, const Access& access, std::optional<std::uint64_t> key);
 
+/// A result of first_wrong_in_buffer().
+constexpr std::uint64_t gap_changed = ~std::uint64_t{0};
 /// Checks the buffer after a read, and refills it with the filler. Returns the file offset of the
 /// first wrong byte, gap_changed if only a byte in a gap of the buffer was changed, or nullopt if
 /// all bytes are right.
-constexpr std::uint64_t gap_changed = ~std::uint64_t{0};
 std::optional<std::uint64_t> first_wrong_in_buffer(Buffer& buffer, const Access& access,
                                                    std::uint64_t key);
 
-/// The part of the file that a rank checks. The slices of all ranks, in rank order, cover [0,
-/// size).
+/// The part of the file that a rank makes and checks. The slices of all ranks, in rank order, cover
+/// [0, size).
 struct Slice {
     std::uint64_t begin;
     std::uint64_t end;
@@ -74,7 +75,8 @@ struct FileCheck {
     bool holes_kept = true;
 };
 
-/// Reads this rank's slice with pread and checks it. A file of another size is wrong at its end.
+/// Reads this rank's slice with pread and checks it. If only the file's size is wrong, its expected
+/// end counts as the wrong byte.
 FileCheck check_file(const char* path, std::uint64_t size, Place place, std::uint64_t key,
                      const Holes& holes);
 

@@ -163,7 +163,7 @@ Access blocks_at_random(std::uint64_t block, std::uint64_t count, std::uint64_t 
 }
 
 /// Makes the workload discontig: blocks that belong to the ranks at random and cover the file
-/// without gaps. Each region of the file is written in a call of its own.
+/// without gaps. Each region of the file is written or read in a call of its own.
 Access make_discontig(const Params& params, Place place, Direction) {
     const std::uint64_t block = params.number("block");
     const std::uint64_t region = std::max<std::uint64_t>(1, params.number("region") / block);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The table of workloads, and their parameters.
+// The table of workloads, and the functions that read their parameters.
 #include <array>
 #include <charconv>
 #include <stdexcept>

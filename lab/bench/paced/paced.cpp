@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A file system in memory with storage of a given rate. A request of n bytes is answered n / rate
-// after it arrived, or after the previous answer if that was later. Once the bytes are copied, no
+// after it arrived, or after the previous answer if that was later. Except to copy the bytes, no
 // core works for the request. `oratorio bench --rate` starts this program.
 //
 // usage: paced FOLDER
@@ -53,8 +53,8 @@ std::int64_t nanoseconds() {
 class Channel {
   public:
     void set_rate(double bytes_a_second) { rate_ = bytes_a_second; }
-    /// Waits until the storage is done with a request that arrived at `began`. The time to copy the
-    /// bytes is part of the wait.
+    /// Waits until the storage is done with a request that arrived at `began`. What was done since
+    /// then, such as copying the bytes of a write, takes no extra time.
     void wait(std::int64_t began, std::uint64_t bytes) {
         if (rate_ <= 0) return;
         const auto lasts = static_cast<std::int64_t>(1e9 * static_cast<double>(bytes) / rate_);
