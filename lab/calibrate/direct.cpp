@@ -16,7 +16,7 @@ namespace {
 constexpr int kSideBySide = 4;
 constexpr std::string_view kNotDirect = "no call goes through a page cache there";
 constexpr Bytes kPiece = 4096;  // the smallest request that direct I/O accepts everywhere
-// Small calls move only this fraction of the data, as each waits for the device.
+// Small calls move the data divided by this, as each waits for the device.
 constexpr Bytes kSmallShare = 16;
 
 class DirectFile {

@@ -111,8 +111,8 @@ Probe probe(
             }};
 }
 
-/// Measures the costs of a call and of a byte, by fitting a line to the times of large and small
-/// calls.
+/// Measures the costs of a write call, of a byte written to a new file, and of a lock. The cost of
+/// a call comes from a line that is fitted to the times of large and small calls.
 Result<void> measure_writes(Session& session, Files& files) {
     const std::vector<Probe> probes{
         probe(

@@ -64,7 +64,7 @@ Result<Ticket> ForkedTransport::reduce(std::span<std::uint64_t> values, ReduceOp
     return gathered;
 }
 
-/// Waits as the MPI transport does.
+/// Waits for the doorbell as the MPI transport does. Without one, gives up the core once.
 void ForkedTransport::idle(const WaitHint& wait_hint) {
     if (wait_hint.doorbell == nullptr) {
         sched_yield();

@@ -46,7 +46,7 @@ SharedPtr<T> make_shared_memory() {
 }
 
 /// The shared memory for the collectives of a ForkedTransport. Each collective uses one entry
-/// of `meetings`, so that a transport can make only two.
+/// of `meetings`, so a transport can make only two.
 struct MeetingPoint {
     static constexpr int kRanksMax = 16;
     static constexpr std::size_t kBytesMax = 64;  ///< largest contribution of a rank

@@ -13,13 +13,13 @@ namespace oratorio::calibrate {
     return {Shape::run(bytes), bytes, 0, 1};
 }
 
-/// Returns pieces at equal distances, `span` bytes in all.
+/// Returns pieces at equal distances, which with their gaps span `span` bytes.
 [[nodiscard]] inline Layout strided(Bytes length, Bytes stride, Bytes span) {
     return {Shape::strided(Shape::run(length), span / stride, stride), span, 0, 1};
 }
 
 /// Returns pieces at uneven distances, which fill half of `span` bytes: one of every two places has
-/// a piece. The list of pieces covers a few pages and is repeated, as in a datatype of a program.
+/// a piece. The list of pieces covers 64 KiB and is repeated, as in a datatype of a program.
 [[nodiscard]] inline Layout listed(Bytes length, Bytes span) {
     constexpr Bytes kTile = 64 << 10;
     std::vector<Offset> offsets;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Session: one calibration. Runs probes, reports progress, and prints the results to standard
 // output, one line each: "step SHARE WHAT", "measured NAME NANOSECONDS", "kept NAME REASON", with
-// tabs between the fields. cli/oratorio/calibrate/calibrate.py
-// reads them.
+// tabs between the fields. cli/oratorio/calibrate/calibrate.py reads them.
 #pragma once
 
 #include <functional>
@@ -16,7 +15,7 @@
 namespace oratorio::calibrate {
 
 struct Scale {
-    /// Size of a file and of a user's buffer: too large for any cache.
+    /// Size of a file and of a user's buffer: larger than most caches.
     Bytes data = 128 << 20;
     int repeats = 7;
     int turns = 2000;  ///< repeats of a step that is too quick to be timed once

@@ -38,7 +38,7 @@ Extent share_of(Bytes bytes, int process) {
     return {process * share, (process + 1) * share};
 }
 
-/// The memory of one process. It begins at a page, as buffers do.
+/// The memory of one process. It begins at a page, as collective buffers do.
 using Memory = std::span<std::byte>;
 
 /// Moves a range in calls of `call` bytes that begin `step` bytes apart in the file. The calls use
