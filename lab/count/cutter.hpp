@@ -12,7 +12,7 @@
 
 namespace oratorio::count {
 
-/// A piece of the file, and the index of its run among the rank's runs.
+/// A piece of the file, and the number of its run. Runs of different ranks have different numbers.
 struct OwnedPiece {
     Extent extent;
     std::int64_t run = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The numbers of pieces, messages, tokens and storage calls that the papers state.
+// The table of topics, and those that count pieces, senders, edges and tokens.
 #include "count/facts.hpp"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Facts of the papers that can be counted. A fact is a number, together with the value that a paper
-// states for it, if any.
+// Facts about workloads of papers and of users that can be counted. A fact is a number, together
+// with the value that it is compared with, if any, such as one that a paper states.
 #pragma once
 
 #include <span>

@@ -34,7 +34,7 @@ struct Btio {
 [[nodiscard]] Layout layout_of(const Btio& btio, int ranks, Rank rank);
 
 /// Computes the summaries of accesses to a Btio workload by rule, without creating the many cells.
-/// They equal those that plan/access computes from the layout.
+/// They equal those that plan/access computes from the layout without the coverage.
 class BtioSummaries {
   public:
     BtioSummaries(const Btio& btio, int ranks);
@@ -46,7 +46,7 @@ class BtioSummaries {
 };
 
 /// A mesh of n^3 doubles in blocks. `grid` holds the numbers of parts along x, y and z; x varies
-/// fastest in the file and among the ranks. Tile c of the layout is component c of the variable.
+/// fastest in the file and among the ranks. Tile c of the layout is component c.
 struct S3d {
     std::int64_t n = 800;
     std::array<int, 3> grid{32, 32, 16};
@@ -81,7 +81,7 @@ struct Sparse {
 };
 [[nodiscard]] Layout layout_of(const Sparse& sparse, int ranks, Rank rank);
 
-/// Returns a write or read of all of a layout, from contiguous memory.
+/// Returns a write or read of all of a layout, with contiguous memory.
 [[nodiscard]] Access access_of(Direction direction, const Layout& layout);
 
 }  // namespace oratorio::count

@@ -43,16 +43,17 @@ struct Sent {
     Bytes near_bytes = 0;
     Bytes far_bytes = 0;
     Bytes bytes_between_switches = 0;  ///< the part of far_bytes between nodes of two switches
-    /// Heads and tables of runs of all messages, and the outcomes.
+    /// Heads and tables of runs of all messages, contents messages, and reported outcomes.
     Bytes description_bytes = 0;
 
     bool operator==(const Sent&) const = default;
 };
 
 /// Counts the messages of one layer: in writes those with the data, in reads the requests and
-/// replies, and before them contents messages if the plan wants them. Outcomes count in both
-/// directions. The count is exact, because messages are cut as exchange/own_data cuts them. It
-/// assumes that in reads all data is in the file, and that nothing fails.
+/// replies, and before them contents messages if the plan wants them. If the aggregators report the
+/// outcome (Ending::reported), those messages count in writes and reads. The count is exact,
+/// because messages are cut as exchange/own_data cuts them. It assumes that in reads all data is in
+/// the file, and that nothing fails.
 [[nodiscard]] Sent count_sent(const Job& job, const Plan& plan);
 
 /// A row of the process grid. The pieces of its ranks [first, last) fill `extent`.
@@ -68,12 +69,12 @@ struct Row {
 [[nodiscard]] std::int64_t senders_to_one_aggregator(const Plan& plan);
 
 /// Returns the number of pairs of a participant and an aggregator's region that exchange messages.
-/// Exact; takes O(participants) for all regions together if they are contiguous and the graph is
-/// dense.
+/// Exact; takes O(log participants) for a region that is contiguous, if the graph is dense.
 [[nodiscard]] std::int64_t count_edges(const Plan& plan);
 /// Returns the number of pairs of a participant and a region in which the participant has data.
 [[nodiscard]] std::int64_t count_pairs_with_data(const Job& job, const Plan& plan);
-/// Returns the plan without the edges that carry no data.
+/// Returns the plan without the edges that carry no data, as the library does it: if rounds share a
+/// bit of EdgeBits, edges without data may remain.
 [[nodiscard]] Plan thinned(const Job& job, Plan plan);
 
 }  // namespace oratorio::count

@@ -43,7 +43,7 @@ struct Planned {
     double seconds = 0;
     std::array<KeptByRole, roles> kept;
 
-    /// Returns the memory of a node while all of its ranks plan.
+    /// Returns the most memory of a node while all of its ranks plan, without `nodes`.
     [[nodiscard]] Bytes of_node() const { return shared + most * kRanksOfNode; }
 };
 

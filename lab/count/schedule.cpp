@@ -110,7 +110,8 @@ class Merger {
 
     std::span<std::byte> table_;
     Bytes room_;
-    /// Maximum number of shares in a message; group_data distributes replies by shares.
+    /// Maximum number of shares in a message; a share is a part of the reply that goes to one rank,
+    /// as in group_data.
     std::size_t shares_most_;
     bool reading_;
     std::size_t at_ = 0;  ///< index of the next piece to take
