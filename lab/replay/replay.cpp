@@ -18,7 +18,7 @@ namespace sg4 = simgrid::s4u;
 
 namespace {
 
-/// The messages from a node to an aggregator, which are simulated as one transfer.
+/// The messages from a part of a node to an aggregator, which are simulated as one transfer.
 struct Flow {
     int aggregator = 0;
     double bytes = 0;

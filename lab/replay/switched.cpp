@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // oratorio_switched RANKS NETWORK JOB KNOWN RATE LATENCY TAPER: simulates the exchange of a
 // collective write on a SimGrid fat tree or dragonfly, with aggregators placed by switch (KNOWN is
-// 1) or without (0). Prints the seconds of the exchange, the bytes between nodes and those between
-// switches. NETWORK and JOB are indices into the arrays of count/switches.hpp. Only links take
-// time; RATE (bytes per second) is the rate of a node's link, LATENCY (seconds) the latency between
-// nodes. lab/oratorio_lab/simulate/switched.py starts this program.
+// 1) or without regard to switches (0). Prints the seconds of the exchange, the bytes between nodes
+// and those between switches. NETWORK and JOB are indices into the arrays of count/switches.hpp.
+// Only links take time; RATE (bytes per second) is the rate of a node's link, LATENCY (seconds) the
+// latency between nodes, TAPER the rate between switches as a share of the nodes' rates.
+// lab/oratorio_lab/simulate/switched.py starts this program.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
