@@ -11,8 +11,8 @@ namespace oratorio {
 
 namespace {
 
-/// Completes an access by an agreement of all ranks, which is one reduction. After a failed write
-/// through aggregators, the ranks also gather how far each rank's storage got.
+/// Completes an access by an agreement of all ranks, which is one reduction if nothing failed.
+/// After a failed write through aggregators, the ranks also gather how far each rank's storage got.
 class AgreedCompletion final : public AccessCompletion {
   public:
     AgreedCompletion(Transport& transport, const Plan& plan) : transport_(transport), plan_(plan) {}

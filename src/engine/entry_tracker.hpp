@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// EntryTracker: which ranks have entered an access. No byte is loaded for a rank, and no hole is
-// filled, before that rank has entered: what its program wrote before the access must be visible.
+// EntryTracker: which ranks have entered an access. No byte is loaded for a rank before that rank
+// has entered, and no hole is filled before all ranks have: what their programs wrote before the
+// access must be visible.
 // An access whose summaries were gathered needs no tracking, because all ranks have entered it.
 // With a kept plan, some ranks may not have entered yet.
 #pragma once
@@ -23,7 +24,8 @@ class EntryTracker {
     [[nodiscard]] bool settled() const { return complete_ || node_ != nullptr; }
     /// Returns true if all ranks of the file have entered.
     [[nodiscard]] bool everybody();
-    /// Returns true if all ranks that may have data in that round's region have entered.
+    /// Returns true once all ranks that may have data in that round's region are known to have
+    /// entered.
     [[nodiscard]] bool all_of(int aggregator, std::int64_t round);
 
   private:

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // LateAgreement: the agreement that ends a collective read in which each rank makes its own calls.
-// A rank contributes its part when its own data has arrived, and returns. It learns the agreed
-// result in its next collective call on the file. docs/internals/decisions/waiting-and-progress.md.
+// A rank contributes its part when its own data has arrived, and returns. A later collective call
+// on the file completes the agreement, at the latest the next collective access or the close, which
+// reports a failure. docs/internals/decisions/waiting-and-progress.md.
 #pragma once
 
 #include <memory>
@@ -32,8 +33,9 @@ class LateAgreement {
     /// Makes progress; returns Step::done if no agreement is pending any more. The file's kept
     /// plans and learned times then reflect the agreed result. REQUIRES: the object does not move.
     Step step(const FileContext& file);
-    /// Returns and forgets the error of a read that failed on some ranks only, if there is one.
-    /// Equal on all ranks. REQUIRES: no agreement is pending, and all ranks call it.
+    /// Returns and forgets the error of a read that failed on some ranks only, if there is one; it
+    /// is equal on all ranks. May also return an error of the transport. REQUIRES: no agreement is
+    /// pending, and all ranks call it.
     [[nodiscard]] Error take_failure() { return std::exchange(failure_, {}); }
 
   private:

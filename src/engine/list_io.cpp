@@ -14,16 +14,18 @@ namespace oratorio {
 
 namespace {
 
-// Memory pieces shorter than this go through the bounce buffer: an iovec for each would cost more
-// than the copy.
+// Memory pieces shorter than this on average go through the bounce buffer: an iovec for each would
+// cost more than the copy.
 constexpr Bytes kPieceInPlaceMin = 1024;
 constexpr std::size_t kIovecsMax = 512;  // iovecs per storage call
-// Pieces per batch for a store that completes requests when they are started: few enough to be
-// still in the first-level cache when they are processed.
+// Pieces per batch unless the plan has a number; also the maximum for pieces that move directly if
+// the store completes requests when they are started. The list of so few pieces stays in the
+// first-level cache.
 constexpr int kBatchPiecesAtOnce = 16;
 
-/// Moves an access in batches of pieces. A batch is a stretch of the access's data. Its file pieces
-/// are outstanding all at once (methods with `list` storage) or one after the other (`contiguous`).
+/// Moves an access in batches of pieces. A batch is a stretch of the access's data or, if
+/// `sliced_`, a round of the plan. Its file pieces are outstanding all at once (methods with `list`
+/// storage) or one after the other (`contiguous`).
 class ListWork final : public Work {
   public:
     ListWork(const WorkContext& context, const Plan& plan, const Access& access,

@@ -9,24 +9,29 @@
 namespace oratorio {
 
 struct LockPolicy {
-    /// No other handle can be filling holes of the file: no other handle had it open when this one
-    /// was opened, and handles opened later know of this one. Equal on all ranks.
+    /// No other handle can be filling holes of the file: when this one was opened, no other handle
+    /// that may do so was open (or MPI_MODE_UNIQUE_OPEN promises that), and handles opened later
+    /// know of this one. Equal on all ranks.
     bool sole = true;
-    /// This handle may fill holes if it is `sole`. False if other nodes might not see this handle's
-    /// locks, or if this handle might not know of all other handles. Equal on all ranks.
+    /// This handle may fill holes if it is `sole`. False if its locks might not exclude all other
+    /// writers, because other nodes might not see the locks, or other handles might not know of
+    /// this one. Equal on all ranks.
     bool fills = true;
-    /// File locks work. Otherwise no handle fills holes. Equal on all ranks.
+    /// Locks can be taken: the job's if `job` is set, otherwise the file system's. If not, no
+    /// handle fills holes under them. Equal on all ranks.
     bool lockable = true;
     /// The MPI job's locks on this file; null: locks come from the file system.
     const JobLocksOfFile* job = nullptr;
     /// Shared locks come from the file system, though `job` is set: other handles that fill holes
     /// take only file-system locks.
     bool shares_in_file = false;
-    /// The thread that may perform store jobs under this handle's locks; null: no thread does.
+    /// The thread that may perform store jobs under this handle's locks; null: there is none to
+    /// wait for.
     IoThread* io_thread = nullptr;
     /// Independent accesses of this handle may fill holes (data sieving). Equal on all ranks.
     bool sieves = false;
-    /// Collective writes that this rank is in; during them, any rank may be filling holes.
+    /// Collective writes and resizes that this rank has begun and not ended; during them, any rank
+    /// may be filling holes.
     int collective_writes = 0;
     /// This rank finished a sparse write early (engine/completion.hpp) and has not since joined an
     /// access that all ranks enter.
@@ -62,8 +67,8 @@ struct LockPolicy {
     }
 };
 
-/// Counts a collective write in the policy while this rank is in it. REQUIRES: the policy outlives
-/// the object.
+/// Counts a collective write or resize in the policy while this object lives. REQUIRES: the policy
+/// outlives the object.
 class CollectiveWrite {
   public:
     explicit CollectiveWrite(LockPolicy& lock_policy) : policy_(lock_policy) {

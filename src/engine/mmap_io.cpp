@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copies pieces between the user's memory and a mapping of the file, window by window (Hastings &
 // Choudhary 2006, "mmap"). Holes aren't touched, so there is no read-modify-write. The ranks
-// exchange nothing but the length that the file needs (engine/pre_extend).
+// exchange no data; before a collective write they agree on the length that the file needs
+// (engine/pre_extend).
 #include <algorithm>
 #include <vector>
 
@@ -13,7 +14,7 @@ namespace oratorio {
 
 namespace {
 
-// Bytes copied at a time, of all parts together: half of a core's private cache.
+// Bytes copied at a time, of all parts together: about half of a core's private cache.
 constexpr Bytes kSliceBytes = 512 << 10;
 
 class MappedWork final : public Work {

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// PlanCache: the plan of the last collective access, kept with the view, so that the next access of
-// the same shape is planned without messages between ranks.
+// PlanCache: the plans of the last collective read and the last collective write, kept until the
+// view, the hints or the atomic mode are set, so that the next access of the same shape is planned
+// without messages between ranks.
 //
 // Each rank decides alone whether its access has the kept shape, possibly at another offset. A rank
 // with a different access takes part in the kept plan without data, so that no rank waits for it in
-// vain, and sets a veto in the reduction that ends every collective access. Ranks that moved the
-// kept plan by different distances notice it when they exchange data (ExchangeProgress::differs),
-// and data that isn't as planned is not stored. Then all ranks make a new plan and repeat the
-// access. docs/internals/decisions/plans.md.
+// vain, and sets a veto in the reduction that ends the access. Ranks that moved the kept plan by
+// different distances notice it when they exchange data (ExchangeProgress::differs), veto too, and
+// store no data that isn't as planned. After a veto, all ranks make a new plan and repeat the
+// access. A kept plan with Ending::late is the exception: a rank with a different access makes it
+// by a plan of its own, and nothing is repeated. docs/internals/decisions/plans.md.
 #pragma once
 
 #include <array>
@@ -26,8 +28,8 @@ class PlanCache {
 
     /// Returns true if the next collective access should try the kept plan. Equal on all ranks.
     [[nodiscard]] bool trusted(Direction direction) const;
-    /// Returns the kept plan, moved to the offset of this access; nothing if the access has another
-    /// shape. REQUIRES: trusted().
+    /// Returns the kept plan, moved to the offset of this access; nothing if the plan doesn't fit
+    /// the access. REQUIRES: trusted().
     [[nodiscard]] std::optional<Kept> recall(const Access& access) const;
     /// Returns the kept plan without moving it, for a rank that takes part in it without data.
     /// REQUIRES: trusted().

@@ -190,8 +190,8 @@ Result<Step> Planning::thinned() {
 }
 
 /// Returns true if the plan may be kept. A plan ordered by disk extents serves one access only,
-/// because the bytes of the next access lie elsewhere. A sparse plan isn't kept: only an agreement
-/// of all ranks can report that a kept plan did not match.
+/// because the bytes of the next access lie elsewhere. A plan with a sparse graph that the user
+/// requested isn't kept: only an agreement of all ranks can report that a kept plan did not match.
 bool Planning::keeps_plans() const {
     return !plan_.method->schedule.asks_places && plan_.partners() != Partners::requested;
 }

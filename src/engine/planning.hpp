@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Planning: makes the plan that all ranks of an access share. It is either the kept plan, without
-// messages, or made from the gathered summaries of all ranks, together with the shared memory that
-// its method needs.
+// Planning: makes the plan of an access. A rank plans an independent access alone. A collective
+// access follows either the kept plan, without messages, or a plan made from the gathered summaries
+// of all ranks, together with the shared memory that its method needs.
 #pragma once
 
 #include <optional>
@@ -13,8 +13,7 @@ namespace oratorio {
 
 class Planning {
   public:
-    /// `access` and `context` outlive the object. Independent accesses are planned by each rank
-    /// alone.
+    /// `access` and `context` outlive the object.
     Planning(const RunContext& context, const Access& access, bool collective);
 
     /// Starts over. `may_recall` says that the kept plan may be used; `flags` are added to those of

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ReadAhead: announces the ranges that an access will touch, one hull per file block, to the
-// storage before they are accessed, and releases them afterwards: the policy of Prost et al. 2001,
-// section 2.3. A rank announces the ranges of its own pieces, an aggregator those of all
-// ranks' pieces.
+// ReadAhead: announces to the storage the ranges that an access will touch, before they are
+// accessed, and releases them afterwards: the policy of Prost et al. 2001, section 2.3. A range is
+// the hull of a rank's own data in a block of the file, or, for an aggregator, the hull of all
+// ranks' data in an extent of a round.
 #pragma once
 
 #include <deque>
@@ -69,8 +69,8 @@ class RoundRanges final : public AheadRanges {
 
 class ReadAhead {
   public:
-    /// `prefetch` and `stats` outlive the object. It allows at most `at_once` ranges per call.
-    /// REQUIRES: at_once > 0.
+    /// Each move_on() will allow at most `at_once` ranges. `prefetch` and `stats` outlive the
+    /// object. REQUIRES: at_once > 0.
     ReadAhead(Prefetch& prefetch, Direction direction, int at_once,
               std::unique_ptr<AheadRanges> ranges, Stats& stats);
     /// Releases the ranges that the storage accepted and that aren't released yet.

@@ -36,8 +36,8 @@ void keep_holes_in(std::byte* data, const std::byte* file, const std::byte* give
 }
 
 /// Replaces the bytes of `data` that no rank has written, those with mask 0, by the file's bytes.
-/// Works a word at a time: a compiler can't do that with a loop over bytes, because it can't prove
-/// that the arrays don't overlap.
+/// Works a word at a time, because a compiler may not vectorize a loop over the bytes of arrays
+/// that could overlap.
 void keep_holes(std::byte* data, const std::byte* file, const std::byte* given, std::size_t bytes) {
     using Word = std::uint64_t;
     std::size_t i = 0;

@@ -11,7 +11,8 @@ namespace oratorio {
 
 namespace {
 
-/// The trace activity of each phase, in the order of Phase.
+/// The trace activity of each phase but done, in the order of Phase; the entry of planned is
+/// unused.
 constexpr Activity kPhaseActivities[] = {
     Activity::agreeing,  Activity::planning, Activity::planning,     Activity::awaiting_turn,
     Activity::extending, Activity::working,  Activity::passing_turn, Activity::agreeing};
@@ -35,7 +36,7 @@ Run::Run(const RunContext& context, Access access, bool collective)
     }
 }
 
-/// Reserves memory for any role, because this rank's role is not known yet.
+/// In a collective access, reserves memory for any role, because this rank's role is not known yet.
 bool Run::reserve_memory() {
     if (!collective_ || memory_.take_for_collective(access_.direction, (*context_.config)->options,
                                                     context_.file.transport.topology()))
@@ -109,7 +110,8 @@ bool Run::sends_messages() const {
 }
 
 /// Begins once the agreement of the previous read is known. If that read failed on some ranks only,
-/// this access does nothing on any rank: a rank that saw the failure might not make this call.
+/// this access does nothing on any rank: a rank that saw the failure might not make this call, and
+/// the others would wait for it.
 bool Run::previous_settled() {
     LateAgreement& late = context_.file.late;
     if (late.step(context_.file) != Step::done) return false;
@@ -228,8 +230,8 @@ void Run::start_work() {
     if (plan().bytes > 0 && can_work) make_work();
 }
 
-/// Returns true if this rank calls the storage itself. A rank for which aggregators or agents call
-/// the storage needs no open store.
+/// Returns true if this rank needs an open store, because it must call the storage itself. A rank
+/// for which aggregators or agents call the storage needs none.
 bool Run::uses_store() const {
     if (plan().bytes == 0) return false;
     if (plan().method->aggregated()) return plan().aggregator_index(rank_) >= 0;

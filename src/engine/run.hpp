@@ -45,8 +45,9 @@ class Run {
     /// Returns true if the run's current phase may exchange messages of the host MPI, other than
     /// reductions and gatherings of one entry per rank.
     [[nodiscard]] bool sends_messages() const;
-    /// Returns the outcome. In a collective access, all ranks that share data see the same error
-    /// kind (engine/completion.hpp); the bytes are this rank's. REQUIRES: the run is done.
+    /// Returns the outcome. The bytes are this rank's. In a collective access all ranks see the
+    /// same error kind, unless aggregators reported it (engine/completion.hpp) or ends_late() is
+    /// true. REQUIRES: the run is done.
     [[nodiscard]] const Outcome& outcome() const { return outcome_; }
     /// Returns true if some rank has more data: all ranks must then make another run. Equal on all
     /// ranks. REQUIRES: collective, and the run is done.
@@ -55,8 +56,8 @@ class Run {
                completion_->goes_on();
     }
 
-    /// Returns true if the ranks' agreement completes only before their next access: outcome() is
-    /// then this rank's alone. REQUIRES: collective, and the run is done.
+    /// Returns true if the run ends before the ranks have agreed (engine/late_agreement.hpp):
+    /// outcome() is then this rank's alone. REQUIRES: collective, and the plan is ready.
     [[nodiscard]] bool ends_late() const {
         return planning_.mismatched() || plan().ending() == Ending::late;
     }
@@ -120,13 +121,13 @@ class Run {
     std::optional<Access> without_data_;  ///< set if this rank's access doesn't match the kept plan
     RangeLock locked_;                    ///< the lock of atomic mode, held until the work is done
     std::unique_ptr<Work> work_;
-    int moves_left_ = 0;                            ///< work steps left in this step()
-    Error error_;                                   ///< this rank's own failure
-    std::unique_ptr<AccessCompletion> completion_;  ///< set in collective accesses
+    int moves_left_ = 0;  ///< work steps left in this step()
+    Error error_;         ///< this rank's own failure, until completion_ has the error of all ranks
+    std::unique_ptr<AccessCompletion> completion_;  ///< made unless independent or ends_late()
     Outcome outcome_;
 };
 
-/// Steps the run until it is done.
+/// Makes a run of the access, steps it until it is done, and returns its outcome.
 Outcome run_access(const RunContext& context, const Access& access, bool collective);
 
 }  // namespace oratorio

@@ -19,12 +19,13 @@
 
 namespace oratorio {
 
-/// Observes runs, for messages to the user. The functions of this base class do nothing.
+/// Observes runs, for messages to the user and for the trace. The functions of this base class do
+/// nothing.
 class PlanObserver {
   public:
     virtual ~PlanObserver() = default;
-    /// Called with the plan of each access, whether it was made for the access or kept from an
-    /// earlier one.
+    /// Called with each plan that is made for an access, and with a plan kept from an earlier
+    /// access if this rank's access matches it.
     virtual void planned(const Plan&) {}
     /// Called if the last plan was dropped, because some rank's access didn't match it: the ranks
     /// make another plan and repeat the access.
@@ -32,8 +33,8 @@ class PlanObserver {
     virtual void remark(const std::string&) {}
 };
 
-/// Failures of sparse writes (engine/completion.hpp) since the last operation in which all ranks
-/// agreed. This rank knows of these failures, and other ranks may not.
+/// Failures of sparse writes (engine/completion.hpp) since the last sync. This rank knows of these
+/// failures, and other ranks may not.
 struct UndeliveredErrors {
     Error first;
     /// Sum of hashes of the failed writes' numbers: equal on ranks that know of the same failures.
@@ -77,7 +78,7 @@ struct RunContext {
 /// The inputs of the work of one attempt of a run.
 struct WorkContext {
     const FileContext& file;
-    Store& store;  ///< the file's store, or one that passes requests on to it
+    Store& store;  ///< the file's store, or one that passes requests to the file's I/O thread
     const PlanConfig& config;
     unsigned number = 0;      ///< number of this attempt, equal on all ranks
     bool all_entered = true;  ///< all ranks are known to have entered the access

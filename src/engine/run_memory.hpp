@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// RunMemory: the buffers of one access on one rank, reserved before its first message: after that,
-// a rank can't withdraw without leaving others waiting.
+// RunMemory: the buffers of one access on one rank. Those that other ranks depend on are reserved
+// before the first message: after that, a rank can't withdraw without leaving others waiting.
 #pragma once
 
 #include "memory/buffer_pool.hpp"
@@ -27,7 +27,7 @@ class RunMemory {
 
     [[nodiscard]] std::span<std::byte> messages() const { return used().messages.span(); }
     /// Returns the memory of local aggregators: GroupData::bytes_needed of the largest group. Empty
-    /// if the options request no local aggregators.
+    /// if the access can't have local aggregators (may_have_layers).
     [[nodiscard]] std::span<std::byte> group() const { return used().group.span(); }
     /// Returns the collective buffer, at least plan.buffer_bytes() of the access's plan, or the
     /// bounce buffer.

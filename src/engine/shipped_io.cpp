@@ -35,7 +35,7 @@ class ShippedWork final : public Work {
         const BoundRuns::Range all{access.from, access.from + access.bytes()};
         for (int agent = 0; agent < binding.agents; ++agent)
             rest_.push_back({agent, BoundRuns(access.file, all, binding, agent)});
-        // Ranks that begin at the same time begin with different agents.
+        // Ranks that begin at the same time are spread over the agents.
         const auto first = context.file.transport.topology().rank % binding.agents;
         std::ranges::rotate(rest_, rest_.begin() + first);
         const auto bytes = static_cast<std::size_t>(agents_.shipment_max());

@@ -163,8 +163,8 @@ void TwoPhaseWork::register_buffers(std::span<std::byte> memory) {
 }
 
 /// Creates the read-ahead of this aggregator's rounds, if the plan requests it and the store
-/// doesn't use direct requests. If the file system has blocks, each must hold whole blocks of the
-/// plan.
+/// doesn't use direct requests. If announced ranges must not cross block boundaries of the file
+/// system (Prefetch::block), each of its blocks must consist of whole blocks of the plan.
 void TwoPhaseWork::begin_ahead() {
     const auto* const two_phase = std::get_if<TwoPhase>(&plan_.route);
     Prefetch* const prefetch = context_.store.prefetch();
@@ -193,8 +193,8 @@ bool TwoPhaseWork::done() const {
            });
 }
 
-/// Returns nothing to wait for while storage calls are outstanding: their completion rings no
-/// doorbell.
+/// Returns a hint without a doorbell while storage calls are outstanding, because their completion
+/// rings none.
 WaitHint TwoPhaseWork::waits_for() const {
     return transfer_ && transfer_->outstanding() > 0 ? WaitHint{} : rest_;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Work: what a run does on one rank between planning and agreement. There is one kind for each way
-// to the storage: two-phase and data sieving, list I/O, mappings, data shipping.
+// to the storage: two-phase and data sieving, list I/O, a single piece, mappings, data shipping.
 #pragma once
 
 #include <memory>
@@ -23,19 +23,18 @@ class Work {
     Work(const Work&) = delete;
     Work& operator=(const Work&) = delete;
 
-    /// Makes progress without waiting for other ranks; returns Step::progressed if anything moved.
-    /// Work that involves no other rank may wait for the storage. An error is fatal: the transport
-    /// failed.
+    /// Makes progress without waiting for other ranks, but perhaps for the storage or for a lock;
+    /// returns Step::progressed if anything moved. An error is fatal: the transport failed.
     virtual Result<Step> step() = 0;
     [[nodiscard]] virtual bool done() const = 0;
-    /// Returns the first failure of this rank's storage. The rank still serves other ranks after
-    /// it.
+    /// Returns the first failure of this rank to move or store data. The rank still serves other
+    /// ranks after it.
     [[nodiscard]] virtual const Error& noted() const = 0;
     /// Returns how many of this rank's bytes were moved. An aggregated write returns all of them:
     /// only the aggregators know how many were stored.
     [[nodiscard]] virtual Bytes moved() const = 0;
     [[nodiscard]] virtual StoredReport report() const { return {}; }
-    /// Returns true if this rank has noticed that some rank works by a different plan.
+    /// Returns true if this rank has noticed that some rank's data isn't as planned.
     [[nodiscard]] virtual bool differs() const { return false; }
     /// Returns what to wait for before the next step. REQUIRES: the last step moved nothing.
     [[nodiscard]] virtual WaitHint waits_for() const { return {}; }
@@ -77,8 +76,8 @@ std::unique_ptr<Work> make_piece_work(const WorkContext& context, const Plan& pl
                                       const Access& access);
 
 /// Makes the copy between user memory and a mapping of the file. `pieces` is the approximate number
-/// of the rank's pieces. `failed` is the error if the file could not be extended. REQUIRES: the
-/// file is as long as the access needs, or `failed` is set.
+/// of the rank's pieces. `failed` is the error if the file could not be extended. REQUIRES: for a
+/// write, the file is as long as the access needs, or `failed` is set.
 std::unique_ptr<Work> make_mapped_work(const WorkContext& context, const Plan& plan,
                                        const Access& access, std::int64_t pieces,
                                        const Error& failed);
