@@ -119,8 +119,8 @@ PlacedAccess File::describe(AccessCall& call) const {
         .looked_for_devices = false};
     // Looks for device drivers here if stage_late() would come too late or leave the access alone:
     // claim() may move data with the shared file pointer, and stage_late() skips accesses with
-    // conversion. A collective access of several ranks is never moved at once, so it needs the look
-    // anyway.
+    // conversion. Other collective accesses of several ranks are never moved at once, so they need
+    // the look anyway.
     state_->staging.stage(call, placed,
                           call.at == Positioning::shared || call.conversion ||
                               (call.collective && state.transport.topology().size > 1));

@@ -51,7 +51,7 @@ class DevicePipe {
     /// Advances the access as Run::step() does, by at most one piece. Returns true when it is done.
     bool step(int moves);
     [[nodiscard]] std::optional<WaitHint> waits_for() const;
-    /// Returns true if the piece under way sends messages between its steps (Run::sends_messages).
+    /// Returns true if the piece under way may exchange messages now (Run::sends_messages).
     [[nodiscard]] bool sends_messages() const { return run_ && run_->sends_messages(); }
     /// Returns the outcome, which is valid once the access is done. A read counts the bytes that
     /// have arrived in the device's memory.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ExplainLines: explanations as JSON, one object per line, for programs that read them. Each object
-// also has the text for people. The keys are in docs/user/stability.md.
+// Explanations as JSON, one object per line, for programs that read them. Each object also has the
+// text for people. The keys are in docs/user/stability.md.
 #pragma once
 
 #include <cstdint>

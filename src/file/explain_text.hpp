@@ -48,8 +48,8 @@ struct Repeated {
 /// small.
 [[nodiscard]] std::string repeated_text(int number, const Repeated& again);
 
-/// Returns a short summary, at most 12 lines, of the counts and times of accesses. `sums` are over
-/// all of the `ranks` ranks.
+/// Returns a short summary, at most seven lines, of the counts and times of accesses. `sums` are
+/// over all of the `ranks` ranks.
 [[nodiscard]] std::string summary_text(const Stats& sums, int ranks);
 
 }  // namespace oratorio

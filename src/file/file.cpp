@@ -204,8 +204,9 @@ Result<void> File::set_hints(const HintMap& info) {
 }
 
 /// Returns true if this rank must set the file's size too, although it may not be rank 0: some
-/// node's client keeps the old size until that node sets the size itself (MooseFS, SMB), and this
-/// is the first rank of its node. All these ranks set the same size, so their order doesn't matter.
+/// node's client may keep the old size until that node sets the size itself (as with MooseFS and
+/// SMB), and this is the first rank of its node. All these ranks set the same size, so their order
+/// doesn't matter.
 bool File::State::resizes_for_node() const {
     const Topology& topology = transport.topology();
     return opened.found->keeps_old_size && first_beside(topology, topology.rank) == topology.rank;

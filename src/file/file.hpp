@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // File: one open file of a communicator. It holds the view, the file pointer and the hints, and
-// turns each access call into an Operation or, for a small access, into one storage call. It calls
-// no MPI: it reaches other ranks through the Transport. Functions marked collective must be called
-// by all ranks in the same order, and return the same error kind on all ranks.
+// turns each access call into an Operation or, for an access of one piece, into one storage call.
+// It calls no MPI: it reaches other ranks through the Transport. Functions marked collective must
+// be called by all ranks in the same order. Unless they say otherwise, they return the same error
+// kind on all ranks.
 //
 // REQUIRES: the caller (bind/) holds the file's lock; a File is not thread-safe.
 #pragma once
@@ -66,7 +67,7 @@ struct Progress {
     bool pending = false;          ///< there were operations that this mover may step
     bool any = false;              ///< there are operations under way
     std::optional<WaitHint> rest;  ///< what to wait for; empty: the next step can be made at once,
-                                   ///< or nothing is under way
+                                   ///< or nothing is under way that this mover may step
 };
 
 enum class Whence { set, current, end, unknown };
@@ -110,8 +111,8 @@ struct OpenCall {
     AgentHosts* agent_hosts = nullptr;
     /// Returns the costs measured for a kind of file system, as text; "" if there are none.
     std::function<std::string(std::string_view file_system)> read_costs;
-    /// The clock by which collective accesses are timed so that `auto` learns. Null, on all ranks
-    /// or on none: `auto` doesn't learn.
+    /// The clock by which collective accesses are timed so that `auto` learns; null: it doesn't
+    /// learn. Either all ranks pass a clock or none does.
     Tuning::Clock clock = nullptr;
     /// Keeps learned times for later jobs; null: they aren't kept. Used on rank 0 only.
     LearnedFile* learned_file = nullptr;

@@ -26,8 +26,8 @@ class FileHints {
                              const std::string& learned);
     /// Turns atomic mode on, or off if `atomic` is 0.
     void set_atomic(const Agreed<std::uint64_t>& atomic);
-    /// Returns the planner's configuration for the hints in use, which the first call after a
-    /// change of hints makes. REQUIRES: the arguments are the same in all calls for a file.
+    /// Returns the planner's configuration for the hints in use. Makes it in the first call after a
+    /// change of hints. REQUIRES: the arguments are the same in all calls for a file.
     [[nodiscard]] std::shared_ptr<const Agreed<PlanConfig>> config(
         const Agreed<FileFindings>& found, const Transport& ranks, const Agreed<AgentFacts>& agents,
         const Agreed<const LearnedTimes*>& learned);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // FileTrace: the trace of an open file, if the user wants one (ORATORIO_TRACE). Until start() is
-// called, its functions do nothing. Private to src/file.
+// called, nothing is recorded. Private to src/file.
 #pragma once
 
 #include <memory>

@@ -23,8 +23,8 @@ class GatheredRecords {
     /// Returns true if records are gathered. Equal on all ranks.
     [[nodiscard]] bool on() const { return memory_ != nullptr; }
     /// Collective. Sets the capacity of the memory for records; with 0 bytes, none are gathered. If
-    /// the capacity changes, the gathered records are written first. If the ranks of a node can't
-    /// share memory, warns the user, and records are written at once.
+    /// the capacity changes, the gathered records are written first. If the ranks can't all share
+    /// memory, warns the user, and records are written at once.
     Result<void> resize(Bytes capacity, UserMessages& messages);
     /// Moves the shared file pointer past a record, and adds the record to the gathered ones.
     /// Returns where the record begins, in etypes. Sets `gathered`, unless the record doesn't fit

@@ -136,7 +136,7 @@ bool JobLocks::decide(const LockSituation& situation, LockOffer& offer) {
 }
 
 /// Sets the address of the job's locks: that of a service which the process has used, or else of
-/// its own service. Returns true if it is its own. REQUIRES: mutex_ is held.
+/// the process's own service. Returns true if the own service is offered. REQUIRES: mutex_ is held.
 bool JobLocks::serve(LockOffer& offer) {
     if (known_) {
         offer.place = *known_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Accesses of one contiguous piece of the file and a few pieces of memory. A rank moves the data of
-// such an access at once, without a plan and without other ranks. Private to src/file.
+// Accesses of one contiguous piece of the file and a few pieces of memory. A rank may move the data
+// of such an access at once, without a plan and without other ranks. Private to src/file.
 #pragma once
 
 #include <array>

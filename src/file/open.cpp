@@ -69,7 +69,7 @@ struct FileFacts {
     long file_system = 0;
     Striping striping;
     Costs costs;
-    bool present = false;  ///< each rank that asks the system for the file locks kPresence
+    bool present = false;  ///< rank 0 has locked kPresence, and other ranks should (see `shown`)
     bool sole = true;
     bool lockable = true;
     LockOffer locks;
@@ -235,7 +235,7 @@ LockAnswers locks_found(const FileFacts& facts, const Answers& ranks, const File
             .deferred = all.deferred};
 }
 
-/// Returns the kind of store that the ranks have opened.
+/// Returns the kind of store that the ranks have opened; posix if some rank had to fall back to it.
 StoreChoice store_in_use(const Answers& ranks, const Hints& hints) {
     if (ranks[fell_back] > 0) return StoreChoice::posix;
     if (hints.store != StoreChoice::automatic) return hints.store;

@@ -12,9 +12,8 @@ Extent byte_at(Offset offset) {
 }
 
 /// Completes rank 0's offer with what other nodes found when they looked for the byte that rank 0
-/// holds locked. With lazy open, only ranks of one node may open the file now, so no rank has
-/// looked: the handle then takes the job's locks and, where they are usable, also the file
-/// system's.
+/// holds locked. With lazy open, perhaps only one node has opened the file so far, and no rank has
+/// looked: the handle then takes the job's locks, and also the file system's if they are usable.
 void conclude(LockOffer& offer, const LockAnswers& found) {
     if (offer.probe == 0) return;
     offer.job = !found.seen;

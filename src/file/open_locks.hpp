@@ -36,8 +36,7 @@ struct LockAnswers {
     bool others = false;   ///< the process of some rank has other writable handles on the file
     bool filler = false;   ///< one of those handles may fill holes under the job's locks
     bool tested = false;   ///< another node has looked for the byte that rank 0 held locked
-    bool seen = false;     ///< `tested`, and every node that looked for the byte that rank 0
-                           ///< held found it locked
+    bool seen = false;     ///< `tested`, and all ranks that looked found the byte locked
     bool holes_readable = true;  ///< the value of FileFindings::holes_readable
     bool deferred = false;       ///< the value of FileFindings::deferred
 };
@@ -77,7 +76,7 @@ class OpenLocks {
     const Topology& topology_;
     /// This handle's entry in the process's list; none if the handle only reads.
     JobLocks::Listing listing_;
-    std::optional<LockOffer> chosen_;  ///< empty: nothing was chosen, because the handle only reads
+    std::optional<LockOffer> chosen_;  ///< empty: the handle only reads, or there are no JobLocks
     JobLocksOfFile job_locks_;         ///< used if `policy_.job` points to it
     LockPolicy policy_;
 };

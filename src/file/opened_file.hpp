@@ -16,23 +16,24 @@ namespace oratorio {
 /// What the ranks found out when they opened a file. Equal on all ranks.
 struct FileFindings {
     StoreChoice store = StoreChoice::posix;
-    bool holes_readable = true;  ///< every rank's store can also be read, so writes may fill holes
-                                 ///< by reading them
-    bool mappable = false;       ///< every rank's store can map the file
+    bool holes_readable = true;  ///< every store that open() opened can also be read, so writes may
+                                 ///< fill holes by reading them
+    bool mappable = false;       ///< every store that open() opened can map the file
     bool account = false;        ///< the counts and times of all accesses are reported at close
     bool traced = false;         ///< a trace of the accesses is written at close
     long file_system = 0;        ///< type of the file system: f_type of statfs(2)
     Striping striping;           ///< the striping that the file system reports
     bool was_empty = false;      ///< the file had no bytes, or was created
     Costs costs;
-    /// True if the first rank of each node holds a lock (kPresence) for all of the node's ranks,
-    /// which shows other handles that this handle is open. The lock is released when that rank
-    /// closes the file.
+    /// True if `shown`, and the first rank of each node holds kPresence locked for all of the
+    /// node's ranks. The lock is released when that rank closes the file.
     bool shown_for_others = false;
-    bool shown = false;     ///< each rank that asks the system for the file locks kPresence
+    /// True if rank 0 and the first rank of each other node, or with lazy open every rank that
+    /// opens the file, locks kPresence to show other handles that this handle is open.
+    bool shown = false;
     bool deferred = false;  ///< lazy open: some ranks open the file only when they need it
     FileNumber number;      ///< number of the file on rank 0's node
-    /// Some node's client keeps an old size of the file until that node changes the size itself.
+    /// Some node's client may keep an old size of the file until that node changes the size itself.
     bool keeps_old_size = false;
 };
 

@@ -13,8 +13,8 @@
 
 namespace oratorio {
 
-/// A byte that no file has. Every rank that may write an open file holds it locked, itself or
-/// through the first rank of its node.
+/// A byte that no file has. If FileFindings::shown is set, each rank that has opened the file holds
+/// this byte locked, itself or through the first rank of its node.
 inline constexpr Extent kPresence{kOffsetLimit, kOffsetLimit + 1};
 
 /// One rank's store, and what was found out when it was opened.

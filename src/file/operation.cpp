@@ -71,8 +71,8 @@ bool Operation::stage() {
 }
 
 /// Steps the operation. If memory runs out, an independent operation ends with an error. A
-/// collective operation passes the exception on instead, because the other ranks wait for this rank
-/// to take part.
+/// collective operation passes the exception on instead, and bind/ ends the job, because the other
+/// ranks would wait for this rank forever.
 void Operation::step(int moves) {
     try {
         step_on(moves);

@@ -64,7 +64,7 @@ class Operation {
     std::byte* user_;
     BufferPool::Lease staging_;
     std::optional<CollectiveWrite> entered_;
-    std::unique_ptr<Run> run_;  ///< the access under way; null if `pipe_` has it
+    std::unique_ptr<Run> run_;  ///< the access under way; null if none is, or if `pipe_` has it
     std::optional<DeviceMemory> device_;
     std::unique_ptr<DevicePipe> pipe_;
     Outcome outcome_;  ///< until done: the outcome of the runs that have ended so far

@@ -18,8 +18,8 @@ struct FixedPath {
     Descriptor folder{-1};
 };
 
-/// Returns the fixed form of a path that the program has just given; the path itself if not even
-/// the working directory can be opened.
+/// Returns the fixed form of a path that the program has just given; the path itself if the working
+/// directory has no usable name and can't be reached through a descriptor either.
 [[nodiscard]] FixedPath fix_path(const std::string& path);
 
 /// Which of ROMIO's prefixes ("ufs:", "nfs:", "lustre:" ...) are not part of a file's name. Host

@@ -79,8 +79,8 @@ struct File::State {
     Result<void> take_hints(const HintMap& mine, const HintOrigins& origins,
                             const std::string& learned = "");
     /// Returns the access times that earlier jobs saved, as text for take_hints(). Returns "" on
-    /// other ranks than 0, if the workspace already has learned times, or if hints don't ask to
-    /// keep them.
+    /// other ranks than 0, without a LearnedFile, if the workspace already has learned times, or if
+    /// the hint oratorio_learn has another value than `keep`.
     [[nodiscard]] std::string times_to_tell(const OpenCall& call, const HintMap& mine);
     /// On rank 0, saves the access times that `auto` learned in this job, so that later jobs can
     /// use them.

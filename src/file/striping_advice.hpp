@@ -12,7 +12,8 @@
 
 namespace oratorio {
 
-/// Returns "striping: 1 target up to 1 GiB, 8 up to 8 GiB, 56 beyond (hint oratorio_striping)".
+/// Returns the layout as text: "striping: 1 storage target up to 1 GiB, 8 up to 8 GiB, 56 beyond
+/// (hint oratorio_striping)".
 [[nodiscard]] std::string layout_text(std::span<const LayoutPart> layout);
 
 struct StripingAdvice {
@@ -24,10 +25,10 @@ struct StripingAdvice {
 
     [[nodiscard]] std::string sentence() const;
 };
-/// Returns advice if the file was new or empty at open, has at most half the targets that it should
-/// have, and neither striping_factor nor oratorio_striping=off was set. Makes no system call unless
-/// the file system reports targets. REQUIRES: called by rank 0, after all ranks have closed the
-/// file.
+/// Returns advice if the file was opened with MPI_MODE_CREATE and was new or empty then, has at
+/// most half the targets that it should have, and neither striping_factor nor oratorio_striping=off
+/// was set. Makes no system call unless the file system reports targets. REQUIRES: called by rank
+/// 0, after all ranks have closed the file.
 [[nodiscard]] std::optional<StripingAdvice> striping_advice(const OpenedFile& file,
                                                             const Hints& hints, int nodes);
 

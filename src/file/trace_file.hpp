@@ -16,9 +16,9 @@ inline constexpr Bytes kTraceFileMost = Bytes{1} << 30;
 
 class TraceFile {
   public:
-    /// Opens the file, and waits up to ten seconds for other processes that add to it. Replaces the
-    /// trace of an earlier run, which was last written before this process began. Fails if the file
-    /// isn't a trace, or if it is a trace that ends early or is full.
+    /// Opens the file, and waits up to ten seconds for other processes that add to it. Replaces a
+    /// trace that was last written before this process began: it is of an earlier run. Fails if the
+    /// file isn't a trace, or if it is a trace that ends early or is full.
     static Result<TraceFile> open(const std::string& path);
 
     /// Returns the origin of the trace's times, in microseconds since 1970.

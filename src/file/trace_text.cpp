@@ -12,7 +12,7 @@ namespace oratorio {
 
 namespace {
 
-constexpr int kSlots = 32;     ///< tracks of one lane: one for the accesses, and one for each slot
+constexpr int kSlots = 32;     ///< tracks of one lane: the first for accesses, the others for slots
 constexpr int kCallLane = 32;  ///< the lane of calls; those before it are lanes of accesses
 constexpr int kLanes = kCallLane + 1;  ///< lanes of one open file
 /// The number of the first track. Viewers take thread 0, and the thread with the process's number,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// TraceText: turns what rank 0 has received about an open file's accesses into events of the trace
-// (docs/user/trace.md). Private to src/file.
+// TraceText: turns what rank 0 has received about the accesses to a file, and about other calls,
+// into events of the trace (docs/user/trace.md). Private to src/file.
 #pragma once
 
 #include <map>

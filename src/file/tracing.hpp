@@ -25,7 +25,7 @@ struct NodeClock {
 enum class Routine : std::int64_t { open, set_view, set_size, preallocate, sync, close };
 [[nodiscard]] std::string_view name_of(Routine routine);
 
-/// A record of one call of a routine. It is sent to other ranks as bytes.
+/// A record of one call of a routine. It is sent to rank 0 as bytes.
 struct CallRecord {
     Nanoseconds begin = 0;
     Nanoseconds end = 0;

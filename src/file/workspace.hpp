@@ -31,8 +31,9 @@ struct Workspace {
     static constexpr Bytes kept_max = 32 << 20;
 
     explicit Workspace(std::unique_ptr<Transport> ranks) : transport(std::move(ranks)) {}
-    /// Frees memory beyond kept_max. If node memory was refused, it may be requested again
-    /// afterwards. REQUIRES: all ranks call it, between two files.
+    /// Frees unused buffers until at most kept_max bytes are left, and the node's memory if it is
+    /// larger than kept_max. If node memory was refused, it may be requested again afterwards.
+    /// REQUIRES: all ranks call it, between two files.
     void tidy() {
         buffers.trim(kept_max);
         node.tidy(kept_max);
