@@ -116,7 +116,7 @@ Moved moved_how(const OpenFile& open) {
 }
 
 /// Passes started operations to the engine, or waits for them if the hints say so or if nothing can
-/// step them later. Wakes no thread for a `small` operation.
+/// step them later. A `small` operation wakes no thread that will soon check for work anyway.
 void keep_moving(const std::shared_ptr<OpenFile>& open, bool small,
                  const OperationPtr& operation = nullptr) {
     const bool explains = process().settings.explain && !open->progress_told;
@@ -161,8 +161,8 @@ int start(const AccessForm& form, MPI_Request* request, MPI_File fh) {
         if (request == nullptr)
             call.refused = missing("nonblocking access: the request is a null pointer");
         const OperationPtr operation = file.file->start(call);
-        // Only an error found at the start is returned here. MPI_Wait returns the errors of
-        // storage.
+        // Returned here: a null pointer for the request, and for an independent access any error
+        // that the start finds. MPI_Wait returns all other errors.
         const bool refused = operation->refused() && !form.collective;
         const bool small = call.memory.size() <= kSmallAccess;
         if (small && !operation->done() && !Requests::unfinished())

@@ -21,8 +21,8 @@ using namespace std::chrono_literals;
 /// Set in the helper thread if only the program's threads may call MPI.
 [[gnu::tls_model("initial-exec")]] thread_local bool without_mpi = false;
 
-/// Returns how long to sleep after `fruitless` turns in a row without progress: about as long as
-/// the thread has waited so far, up to 1.3 ms. If a thread wakes every few microseconds on the core
+/// Returns how long to sleep after `fruitless` sleeps in a row that brought no progress: about as
+/// long as these took together, up to 1.3 ms. If a thread wakes every few microseconds on the core
 /// of a thread that yields, the two of them keep that core, and the rank that they wait for never
 /// runs (docs/internals/decisions/waiting-and-progress.md).
 std::chrono::microseconds nap(int fruitless) {

@@ -75,7 +75,7 @@ class Engine {
     void retire();
     /// Ends the helper thread, finishes all operations under way, and unregisters our progress hook
     /// from the host. Called at the beginning of MPI_Finalize. Until resume(), the thread and the
-    /// hook are not used, and accesses made by callbacks progress only in their own calls.
+    /// hook are not used, and accesses by callbacks progress only in calls of the program.
     void shut_down();
     /// Returns true from shut_down() to resume().
     [[nodiscard]] bool is_shut_down() const { return shut_down_; }
@@ -134,7 +134,7 @@ class Engine {
     std::mutex mutex_;  ///< guards all below that isn't atomic
     std::condition_variable work_;
     std::vector<std::shared_ptr<OpenFile>> files_;
-    // Read without mutex_ to return early. They publish nothing: files_ is read under mutex_.
+    // Read without mutex_. They publish nothing: files_ is read under mutex_.
     std::atomic<std::size_t> busy_{0};  ///< how many files are in files_
     std::atomic<bool> full_{false};     ///< the helper thread may call MPI
     std::atomic<bool> shut_down_{false};

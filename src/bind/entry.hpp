@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the generated entry points (entry.cpp) call: one function for each row of mpi_file.def,
-// except that all data accesses share access, start, begin_split and end_split. Arguments, results
-// and errors are those of the procedure in MPI-4.1, chapter 14.
+// What the generated entry points (entry.cpp) call: one function for each C procedure of
+// mpi_file.def, except that all data accesses share access, start, begin_split and end_split.
+// Arguments, results and errors are those of the procedure in the standard (MPI-4.1, chapter 14
+// unless a comment names other sections).
 #pragma once
 
 #include "base/direction.hpp"
@@ -71,8 +72,8 @@ int begin_split(const AccessForm& form, MPI_File fh);
 int end_split(Direction direction, Positioning at, const void* buffer, MPI_Status* status,
               MPI_File fh);
 
-/// Calls that complete or query requests, and calls that start or end MPI (MPI-4.1, 3.7, 11.2.1,
-/// 11.6.2).
+/// Calls that complete or query requests, and calls that start or end MPI (MPI-4.1, 3.7, 11.2 and
+/// 11.3).
 int init(int* argc, char*** argv);
 int init_thread(int* argc, char*** argv, int required, int* provided);
 int finalize();
@@ -96,6 +97,7 @@ int request_is_complete(MPI_Request request);
 /// Returns true if an operation of Oratorio isn't done, or its request isn't freed yet.
 [[nodiscard]] bool requests_of_ours();
 
+/// Error handlers of files (MPI-4.1, 9.3.3 and 9.5).
 int file_create_errhandler(MPI_File_errhandler_function* function, MPI_Errhandler* errhandler);
 int file_create_errhandler_x(MPIX_File_errhandler_function_x* function,
                              MPIX_Destructor_function* destructor, void* extra_state,

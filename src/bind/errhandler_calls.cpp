@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Error handlers of files (MPI-4.1, 9.3.4).
+// Error handlers of files (MPI-4.1, 9.3.3 and 9.5).
 #include "bind/entry.hpp"
 #include "bind/with_file.hpp"
 

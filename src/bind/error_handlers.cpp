@@ -9,7 +9,8 @@ namespace oratorio::bind {
 
 namespace {
 
-/// A placeholder: the host requires a function to make a handle, but never calls this one.
+/// A placeholder, because the host requires a function to make a handle. It would be called only
+/// for errors on files that the host opened.
 void never_called(MPI_File*, int*, ...) {}
 
 }  // namespace
@@ -69,7 +70,8 @@ int ErrorHandlers::counted_handle(MPI_Errhandler wanted, MPI_Errhandler* handle)
     return code == MPI_SUCCESS ? host().Errhandler_free(&before) : code;
 }
 
-/// Returns a predefined handle. Open MPI counts the owners of predefined handles as well.
+/// Stores a predefined handle in `handle`. Open MPI counts the owners of predefined handles as
+/// well.
 int ErrorHandlers::predefined_handle(MPI_Errhandler predefined, MPI_Errhandler* handle) {
     *handle = predefined;
 #ifdef OPEN_MPI

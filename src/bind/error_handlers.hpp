@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Error handlers of files (MPI-4.1, 9.3.4 and 14.7): what happens to a program when one of its
+// Error handlers of files (MPI-4.1, 9.3.3 and 14.7): what happens to a program when one of its
 // calls fails.
 #pragma once
 
@@ -43,8 +43,9 @@ class ErrorHandlers {
     void remember(MPI_Errhandler handle, ErrorHandler::Function function);
     /// Returns a handle's handler; nothing if the handle is neither predefined nor known here.
     [[nodiscard]] std::optional<ErrorHandler> find(MPI_Errhandler handle);
-    /// Makes a handle for the program to keep and free. The host can't use the handle of a user's
-    /// function for its own files. Returns the code of the host's error, or MPI_SUCCESS.
+    /// Stores a handle in `handle`, which the program must free: a predefined one, that by which
+    /// the handler was set, or else a new one, by which the host can't run the user's function.
+    /// Returns the host's code.
     int make_handle(const ErrorHandler& handler, MPI_Errhandler* handle);
 
     /// Returns the handler of MPI_FILE_NULL, which is used for opening and deleting, and which each

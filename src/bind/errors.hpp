@@ -24,9 +24,9 @@ struct Failure {
 };
 
 /// Runs the handler and returns the code for the program. First describes the error on stderr if
-/// the handler ends the program, or if the class says too little (a collective's error on one rank
-/// only). REQUIRES: no lock is held, and no try block is around the call: the handler is the
-/// program's code, and may call MPI or throw.
+/// the handler ends the program, or if the class says too little; in the latter case one rank
+/// describes an error that all ranks have. REQUIRES: no lock is held, and no try block is around
+/// the call: the handler is the program's code, and may call MPI or throw.
 int raise(const ErrorHandler& handler, MPI_File fh, const Failure& failure);
 /// Raises an error with the handler of MPI_FILE_NULL, as raise() does.
 int raise_default(const Error& error, const std::string& path = {});
@@ -52,8 +52,8 @@ Error catch_to_error(const Body& body) {
 }
 
 /// Returns what `body` returns. Used where other ranks depend on this one: an exception ends the
-/// job, because it has left the call half done. Such an exception means that no memory is left at
-/// all, as small needs are met from the reserve (memory/reserve).
+/// job, because it has left the call half done. Most likely no memory is left at all then, because
+/// small needs are met from the reserve (memory/reserve).
 template <class Body>
 auto abort_on_exception(const Body& body) {
     try {

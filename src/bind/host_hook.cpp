@@ -11,7 +11,7 @@ namespace {
 
 HookState host_hook;
 
-// MPICH's values of MPIX_Async (mpi.h of MPICH 5), which other hosts' headers don't have.
+// MPICH's values of MPIX_Async (mpi.h of MPICH since 4.3), which other hosts' headers don't have.
 constexpr int kAsyncNoProgress = 0;
 constexpr int kAsyncDone = 1;
 constexpr int kStreamNull = 0x3c000000;

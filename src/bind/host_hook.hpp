@@ -7,8 +7,8 @@
 namespace oratorio::bind {
 
 /// Makes the host call `function` repeatedly while the host waits, until `function` returns false.
-/// Returns false if this host has no hook for that. MPICH 5: MPIX_Async_start. Open
-/// MPI: opal_progress_register, which isn't part of its public interface, so it is looked up.
+/// Returns false if this host has no hook for that. MPICH since 4.3: MPIX_Async_start. Open MPI:
+/// opal_progress_register, which isn't part of its public interface.
 bool hook_into_host(HookFunction function);
 [[nodiscard]] bool host_has_hook();
 

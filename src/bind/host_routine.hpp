@@ -13,7 +13,7 @@ template <class Function>
 class HostRoutine;
 
 /// A routine, looked up once by name. Calling one that the host lacks reports that on stderr and
-/// returns an error.
+/// returns an error code, or an empty handle.
 template <class Value, class... Arguments>
 class HostRoutine<Value(Arguments...)> {
   public:

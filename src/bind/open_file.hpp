@@ -34,8 +34,8 @@ class HeldType {
     ~HeldType();
 
     [[nodiscard]] MPI_Datatype get() const { return type_; }
-    /// Copies the datatype for the program: returns the type itself if it is predefined, else a
-    /// duplicate that the program frees. Returns the host's code.
+    /// Copies the datatype for the program: stores in `copy` the type itself if it is predefined,
+    /// else a duplicate that the program frees. Returns the host's code.
     int copy_to(MPI_Datatype* copy) const;
 
   private:

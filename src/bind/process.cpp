@@ -113,8 +113,7 @@ int copy_nothing(MPI_Comm, int, void*, void*, void*, int* flag) {
     return MPI_SUCCESS;
 }
 
-/// Writes one explanation for all ranks, on rank 0, if explanations are on, so that the reader can
-/// tell success from inactivity.
+/// Writes an explanation that concerns all ranks, on rank 0 only, if explanations are on.
 void narrate_of_all(const std::string& text, std::string_view kind,
                     const JsonMembers& members = {}) {
     int rank = 0;
@@ -123,8 +122,9 @@ void narrate_of_all(const std::string& text, std::string_view kind,
     if (process().settings.explain && known && rank == 0) narrate(text, kind, members);
 }
 
-/// Finishes all operations under way, at the beginning of MPI_Finalize. Files may still be closed
-/// later, by other callbacks of MPI_Finalize or by a program that has a session.
+/// Finishes all operations under way, writes the last line of explanations and frees the kept
+/// workspaces, at the beginning of MPI_Finalize. Files may still be closed later, by other
+/// callbacks of MPI_Finalize or by a program that has a session.
 int on_finalize(MPI_Comm, int, void*, void*) {
     process().engine.shut_down();
     for (const auto& open : process().files.open_files()) {
@@ -138,8 +138,8 @@ int on_finalize(MPI_Comm, int, void*, void*) {
 }
 
 /// Warns of files that were written and never closed. They can't be closed now: closing is
-/// collective, and MPI has ended. Does nothing if the program ends without MPI_Finalize, which is
-/// reported elsewhere.
+/// collective, and MPI has ended. Does nothing if the program ends without MPI_Finalize: that is an
+/// error, which the program or its launcher reports.
 [[gnu::destructor]] void tell_open_files() {
     const auto files =
         made == nullptr ? std::vector<std::shared_ptr<OpenFile>>() : process().files.open_files();
@@ -151,7 +151,7 @@ int on_finalize(MPI_Comm, int, void*, void*) {
 }
 
 /// Calls `ask`. If the host finds that `type` isn't a datatype, returns that error and keeps it
-/// from the handler of MPI_COMM_SELF. Where threads may call MPI, the guard for that costs more
+/// from the program's error handlers. Where threads may call MPI, the guard for that costs more
 /// than `ask` itself, so it is left out for datatypes that this thread recently found valid.
 template <class Ask>
 auto of_valid(MPI_Datatype type, const Ask& ask) {

@@ -26,7 +26,7 @@
 
 namespace oratorio::bind {
 
-/// The environment variables that Oratorio knows, read once.
+/// The settings in environment variables. process() reads them once.
 struct Settings {
     bool disabled = false;  ///< ORATORIO_DISABLE=1: the host answers every call
     bool quiet = false;     ///< ORATORIO_QUIET=1: tell() writes only urgent sentences
@@ -45,7 +45,8 @@ struct Settings {
     int wait_notice = 10;  ///< ORATORIO_WAIT_NOTICE: seconds that rank 0 waits silently; 0: for
                            ///< ever
     HintSources hints;     ///< from ROMIO_HINTS, MPICH_MPIIO_HINTS, ORATORIO_HINTS,
-                           ///< ORATORIO_METHOD and variables of other implementations
+                           ///< ORATORIO_METHOD, ORATORIO_LEARN and variables of other
+                           ///< implementations
     std::vector<std::string> troubles;  ///< sentences about settings that have no effect
 };
 
@@ -57,8 +58,8 @@ void while_locked();
 /// explanations are off. Thread-safe.
 class Account {
   public:
-    /// Counts the accesses to a file. Called once for each open, when the file is closed or the
-    /// program ends without closing it.
+    /// Counts the accesses to a file. Called when the file is closed, and at the beginning of
+    /// MPI_Finalize for files that are still open.
     void add(const File& file);
     /// Returns "2 accesses to 1 file". A file that is opened again counts once.
     [[nodiscard]] std::string text() const;
@@ -80,8 +81,9 @@ struct Process {
     Requests requests;
     Engine engine;
     Workspaces workspaces{while_waiting, settings.switches};
-    /// The lock service that this process may offer lasts until the process ends, because other
-    /// ranks may still use it while this rank is in MPI_Finalize. Its thread never calls MPI.
+    /// A lock service that this process offers lasts, once a file uses it, until the process ends,
+    /// because other ranks may still use it while this rank is in MPI_Finalize. Its thread never
+    /// calls MPI.
     TcpLocks lock_services{while_locked};
     JobLocks locks{lock_services};
     Devices devices;
@@ -105,7 +107,7 @@ struct Process {
 void tell(const std::string& text, bool urgent = false);
 /// Writes a line or block to the file that ORATORIO_EXPLAIN names, else as tell() does.
 void record(const std::string& line);
-/// Writes plans and warnings of one file as record() does, as text or as JSON. The kind and the
+/// Writes an explanation or a warning as record() does, as text or as JSON. The kind and the
 /// members are for programs (file/explain_lines.hpp).
 void narrate(const std::string& text, std::string_view kind = "remark",
              const JsonMembers& members = {});
@@ -132,8 +134,9 @@ void tell_troubles(const std::vector<std::string>& troubles);
 /// and a new MPI session may start it again (without MPI_COMM_WORLD).
 void forget_keys();
 
-/// Registers a callback of MPI_Finalize that finishes operations and frees kept workspaces. Called
-/// at each open; registers it once.
+/// Registers, at the first call, a callback of MPI_Finalize that finishes operations, writes the
+/// last line of explanations and frees kept workspaces. Called at each open, and by finalize() if
+/// explanations are on.
 void watch_for_finalize();
 
 }  // namespace oratorio::bind

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Calls that start and end MPI. The hint oratorio_progress=thread requests the thread level at
-// which the helper thread may call MPI (MPI-4.1, 11.6.2).
+// which the helper thread may call MPI (MPI-4.1, 11.2.1).
 #include "bind/entry.hpp"
 
 namespace oratorio::bind {
 
 namespace {
 
-/// Returns true if the hint asks for MPI_THREAD_MULTIPLE. Reads the environment again, because
-/// programs may still change it before their first file.
+/// Returns true if the hint asks for MPI_THREAD_MULTIPLE. Reads the environment itself, because
+/// process() would keep what it reads now, and programs may still change it before their first
+/// file.
 bool wants_full_threads() {
     const Settings settings = read_environment();
     if (settings.disabled) return false;
@@ -30,12 +31,15 @@ int init_thread(int* argc, char*** argv, int required, int* provided) {
     return ORATORIO_HOST(MPI_Init_thread)(argc, argv, level, provided);
 }
 
-/// Implements MPI_Finalize; finishes all operations first. MPICH stops taking locks and calling the
-/// hook when it begins to finalize, and calls the program's callbacks afterwards. A helper thread
-/// inside a call at that moment would never release its lock, and MPICH fails an assertion if a
-/// hook is registered from then on.
+/// Implements MPI_Finalize. First shut_down() finishes all operations, ends the helper thread and
+/// unregisters our progress hook (bind/host_hook.hpp): when MPICH begins to finalize, it stops
+/// taking locks and calling hooks, so a helper thread inside an MPI call at that moment would never
+/// release its lock. Afterwards MPICH still calls the program's callbacks, which may use files, but
+/// fails an assertion if a hook is registered. So neither the thread nor the hook is used until
+/// resume().
 int finalize() {
-    // The summary at the end distinguishes a program without MPI-IO from one without this library.
+    // Also a program that opens no file gets the last line of explanations, which on_finalize()
+    // writes: it distinguishes a program without MPI-IO from one without this library.
     if (process().settings.explain && !disabled()) watch_for_finalize();
     process().engine.shut_down();
     const int code = ORATORIO_HOST(MPI_Finalize)();
@@ -45,7 +49,8 @@ int finalize() {
     return code;
 }
 
-/// Ends a session. When the last session ends, MPI frees all attribute keys.
+/// Implements MPI_Session_finalize. When the last session ends, MPI frees all attribute keys;
+/// without a world in use, this session may be the last.
 int session_finalize(MPI_Session* session) {
     process().engine.retire();
     process().workspaces.retire_counters();

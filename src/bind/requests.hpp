@@ -31,8 +31,8 @@ class Requests {
     /// Makes a request for an operation that has been started, whether or not it is done. Returns
     /// the host's code.
     int add(const PendingRequest& pending, MPI_Request* request);
-    /// Returns true if there are requests that the program hasn't completed or freed, or operations
-    /// under way.
+    /// Returns true if the host still knows a request of ours: the program hasn't completed or
+    /// freed it, or its operation is under way.
     [[nodiscard]] static bool any() { return known_count_.load(std::memory_order_relaxed) > 0; }
     /// Reports finished operations to the host. Returns true if there were any. REQUIRES: this
     /// thread may call MPI.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Views, file pointers and extents (MPI-4.1, 14.3, 14.4.3 and 14.5.1).
+// Views, file pointers and extents (MPI-4.1, 14.3, 14.4.3, 14.4.4 and 14.5.1).
 #include <cstring>
 
 #include "bind/datarep.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// with_file: the frame of every call on an open file. It finds the file, locks it, makes the call,
-// and raises the error.
+// with_file: the frame of the calls on an open file. It finds the file, locks it, makes the call,
+// and raises the error. MPI_File_close uses only attempt().
 #pragma once
 
 #include <optional>

@@ -79,7 +79,7 @@ int rank_in(MPI_Comm comm) {
     return rank;
 }
 
-/// What the ranks report to each other before anything else. MPI_MAX combines each word.
+/// What the ranks report to each other when they open a file. MPI_MAX combines each word.
 struct OpenHandshake {
     AllEqual number{};          ///< number of the kept workspace
     std::uint64_t off = 0;      ///< 1: the library is off on this rank

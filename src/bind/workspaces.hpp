@@ -3,9 +3,9 @@
 // of the same ranks. Thread-safe.
 //
 // A workspace is kept with the communicator that the file was opened on, until that is freed.
-// Communicators with the ranks of MPI_COMM_WORLD share one place, and those of one rank another,
-// until MPI_Finalize: libraries open each file on a duplicate of their own. One workspace is kept
-// per place; more exist only while more files are open at once.
+// Communicators with the ranks of MPI_COMM_WORLD in the same order share one place, and those of
+// one rank another, until MPI_Finalize: libraries open each file on a duplicate of their own. One
+// workspace is kept per place; more exist only while more files are open at once.
 #pragma once
 
 #include <atomic>
@@ -47,7 +47,7 @@ struct LentWorkspace {
 struct Lending {
     LentWorkspace workspace;  ///< empty if the library is off, or missing, on some rank
     std::string remark;       ///< a message for the user; set on one rank
-    Error refused;            ///< some rank has no library; the same on all that have it
+    Error refused;            ///< set if a rank has no library, or if the check for that fails
 };
 
 class Workspaces {
@@ -62,16 +62,18 @@ class Workspaces {
     /// empty workspace.
     Lending stand_aside(MPI_Comm program);
     /// Collective over the workspace's ranks, when no file uses it any more. Keeps the workspace
-    /// for the next file, unless the transport had an error on some rank. Does nothing for an empty
-    /// one.
+    /// for the next file, unless on some rank the transport had an error or the place for a kept
+    /// workspace is taken or gone. Does nothing for an empty one.
     void give_back(LentWorkspace lent);
-    /// Frees the kept workspaces and keeps no more. Called at the beginning of MPI_Finalize. Local.
+    /// Frees the workspaces kept for the ranks of MPI_COMM_WORLD and for single ranks, and keeps no
+    /// more. The others are freed with their communicators. Called at the beginning of
+    /// MPI_Finalize. Local.
     void close();
     /// Ends the thread that serves counters, even if files that were never closed still have some.
     /// Called at the end of MPI_Finalize. Local.
     void stop_counters() { counters_.stop(); }
-    /// Called when an MPI session ends: ends the thread that serves counters, unless a file still
-    /// has one. Local.
+    /// Called when an MPI session ends: ends the thread that serves counters, unless a file or a
+    /// kept workspace still has one. Local.
     void retire_counters() { counters_.retire(); }
     /// Forgets the keys of our attributes. Called after MPI has ended, which frees the keys.
     void forget_key();
@@ -96,7 +98,7 @@ class Workspaces {
     std::shared_ptr<CacheSlot> of_world_;
     std::shared_ptr<CacheSlot> of_self_;
     int key_;  ///< key of the attribute that holds a communicator's cache slot
-    /// Key of the attribute that marks communicators with the library on all ranks.
+    /// Key of the attribute that marks communicators whose ranks all have the library.
     int checked_key_;
 };
 

@@ -2,8 +2,8 @@
 // Detects programs that bypass the preloaded library, and so use the host's own MPI-IO.
 #pragma once
 
-/// Returns true if a library has called pread or pwrite so far; of today's MPI libraries only their
-/// own MPI-IO does so. Also returns false if the library's calls were bound before it made them,
+/// Returns true if a library has called pread or pwrite so far; in today's MPI libraries only their
+/// MPI-IO does so. Also returns false if the library's calls were bound before it made them,
 /// because then nothing can be known.
 [[nodiscard]] bool has_moved_file_data(void* library);
 

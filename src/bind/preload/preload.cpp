@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The preload library: each procedure of MPI's I/O chapter as a stub that jumps to the library made
-// for the host MPI in this process. The library includes no MPI header and needs no MPI library, so
-// one file can be preloaded into anything: programs of any MPI, mpiexec, shells. The first call of
-// a stub looks for the host, which is certainly loaded then.
+// The preload library: each procedure of mpi_file.def as a stub that jumps to the library made for
+// the host MPI in this process. The library includes no MPI header and needs no MPI library, so one
+// file can be preloaded into anything: programs of any MPI, mpiexec, shells. The first call of a
+// stub looks for the host, which is certainly loaded then.
 #include <dlfcn.h>
 #include <link.h>
 
@@ -20,7 +20,7 @@
 
 namespace {
 
-// No procedure of the chapter has more than six arguments, and all of them are integers or
+// No C procedure of mpi_file.def has more than six arguments, and all of them are integers or
 // pointers. On x86-64 and AArch64 these travel in the first six integer registers, whatever their
 // widths, and the result returns in one register. A function of six words that calls another one
 // with the same six words therefore passes on the arguments of any procedure unchanged.
