@@ -178,7 +178,8 @@ ShapePtr darray_shape(const DatatypeContents& contents, const DecodedType& type)
     return shape;
 }
 
-/// Returns the offset of the int in a pair type of C; 0 for any other type.
+/// Returns the offset of the int in a pair type of C in which a hole may precede it; 0 for any
+/// other type (MPI_FLOAT_INT and MPI_2INT have no hole).
 Offset second_of_pair(MPI_Datatype type) {
     struct Pair {
         MPI_Datatype type;

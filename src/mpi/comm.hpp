@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Comm: owns a communicator that Oratorio made. This file is also the one place where the host's
-// error codes become Errors.
+// Comm: owns a communicator that Oratorio made. check() turns the host's error codes into Errors.
 #pragma once
 
 #include <optional>
@@ -22,7 +21,7 @@ namespace oratorio {
 [[nodiscard]] Result<void> agree_on_error(MPI_Comm comm, const Error& mine, std::string_view what);
 
 /// Owns a communicator that Oratorio made, and frees it unless MPI has been finalized. Errors on it
-/// are returned, never fatal. Move-only.
+/// are returned, not fatal; src/mpi/README.md names an exception. Move-only.
 class Comm {
   public:
     /// Returns the error `communicator` unless `comm` is an intracommunicator.
@@ -36,7 +35,7 @@ class Comm {
     /// Collective. Returns a communicator of the ranks that share memory with this rank, ordered by
     /// rank.
     [[nodiscard]] Result<Comm> split_by_node() const;
-    /// Collective. Returns a communicator of the ranks of `of` that pass `in_it`, in their order;
+    /// Collective. Returns a communicator of the ranks of `of` that pass true, in their order;
     /// returns nothing on the other ranks.
     static Result<std::optional<Comm>> some(MPI_Comm of, bool in_it);
 
@@ -66,7 +65,7 @@ class Comm {
 /// Returns true if MPI_COMM_WORLD and MPI_COMM_SELF exist or have existed. They never do in a
 /// program that uses only sessions.
 [[nodiscard]] bool world_exists();
-/// Returns true if MPI has been shut down: handles can be neither used nor freed.
+/// Returns true if MPI_Finalize has ended: only handles of a session can still be used or freed.
 [[nodiscard]] bool mpi_finalized();
 /// Returns the program's level of thread support (MPI-4.1, 11.6); `unknown` if the host doesn't
 /// say.

@@ -31,11 +31,13 @@ class Decoder {
     static Result<std::unique_ptr<Decoder>> make();
 
     /// Returns the layout of `type` in memory, committed or not. Returns ErrorKind::type for
-    /// MPI_DATATYPE_NULL, for constructors that the MPI standard (4.1, 5.1.13) doesn't list, and
-    /// for data further than kOffsetLimit from the origin.
+    /// MPI_DATATYPE_NULL, for constructors without a rule in combiners.cpp (of those in MPI-4.1,
+    /// 5.1.13, only MPI_COMBINER_VALUE_INDEX), and for data further than kOffsetLimit from the
+    /// origin.
     [[nodiscard]] Result<DecodedType> decode(MPI_Datatype type);
     /// Returns the elements that the data of `type` consists of. File sizes are those of
-    /// external32, names as in elements.hpp. Fails as decode() does.
+    /// external32, names as in elements.hpp. Fails as decode() does, except that distances have no
+    /// limit.
     [[nodiscard]] Result<SignaturePtr> signature(MPI_Datatype type);
     /// Returns the memory for the lists of datatypes. While a caller holds it, the memory is kept
     /// from one datatype to the next.

@@ -19,7 +19,8 @@ struct Replaced {
 /// The list of replaced handlers. It belongs to the process, as the host's handlers do.
 class Handlers {
   public:
-    /// Returns false, and replaces nothing, if the host refuses or too many are replaced.
+    /// Returns false, and replaces nothing, if the host refuses, if too many are replaced, or if
+    /// the communicator may have no handler of its own.
     bool replace(MPI_Comm comm) {
         const std::lock_guard lock(mutex_);
         if (Replaced* const known = find(comm)) {

@@ -45,7 +45,7 @@ struct Host {
 /// nothing is wrong.
 [[nodiscard]] const char* host_defect();
 
-/// Returns the address of any function that the host itself defines ("MPI_File_open", for
+/// Returns the address of any function that the host itself defines ("PMPI_File_open", for
 /// ORATORIO_DISABLE); null if it defines none. Never an address in another library.
 [[nodiscard]] void* host_symbol(const char* name);
 

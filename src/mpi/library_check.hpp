@@ -13,9 +13,10 @@
 namespace oratorio {
 
 struct LibraryCheck {
-    /// Set if some rank lacks the library. Equal on all ranks that have the library.
+    /// Set on all ranks that have the library if some rank lacks it. Also set on a rank where the
+    /// check itself fails.
     Error error;
-    /// True on one of the ranks with an error, which reports it to the user.
+    /// True on the rank that reports the error to the user. Some errors are reported by no rank.
     bool speaks = false;
     /// A duplicate of the communicator, if the check has made one and all ranks have the library.
     std::optional<Comm> duplicate;
@@ -23,9 +24,9 @@ struct LibraryCheck {
 
 /// Collective over an intracommunicator of several ranks. Finds ranks without the library. Such a
 /// rank is inside the host's MPI_File_open, or will call it, so the check makes the first calls
-/// that the host's MPI_File_open makes. With MPICH the absent ranks' MPI_File_open returns an error
-/// as well; with Open MPI it does not return. For other hosts these calls aren't known, and the
-/// check does nothing.
+/// that the host's MPI_File_open makes. With MPICH that rank's MPI_File_open returns an error as
+/// well; with Open MPI it does not return. For other hosts these calls aren't known, and the check
+/// does nothing.
 [[nodiscard]] LibraryCheck check_library(MPI_Comm program);
 
 /// Returns a list such as "2-4, 7" of at most about `most` characters; the rest becomes "...".

@@ -226,9 +226,9 @@ void MpiTransport::idle(const WaitHint& wait_hint) {
     std::this_thread::sleep_for(std::min<std::chrono::microseconds>(1us * (1 << step), kLongest));
 }
 
-/// Serves others while this rank waits. Looking for another rank's alarm makes the host progress
-/// acknowledgements that it couldn't send at once, and the program's own messages; the chores step
-/// other files.
+/// Serves others while this rank waits. While the host looks for another rank's alarm, it also
+/// sends acknowledgements that it couldn't send at once, and moves the program's own messages. The
+/// chores step other files.
 bool MpiTransport::see_to_others() {
     look_for_alarm();
     return chores_ != nullptr && chores_();
@@ -308,8 +308,8 @@ MpiTransport::~MpiTransport() {
     if (mpi_finalized()) return;
     if (topology_.size > 1) look_for_alarm();
     if (free_.size() != slots_.size()) give_up();
-    // The communicator is left to MPI: the host may give a freed communicator's context to a new
-    // one, which would then receive messages that no rank has received yet.
+    // After a failure the communicator is left to MPI: the host may give a freed communicator's
+    // context to a new one, which would then receive messages that no rank has received yet.
     if (is_lost()) comm_.leave();
 }
 

@@ -62,9 +62,9 @@ class MpiTransport final : public Transport {
     [[nodiscard]] bool quiet() const override {
         return !failed_ && !counter_.has_failed() && free_.size() == slots_.size();
     }
-    /// Yields the core a few times, then sleeps for growing times up to 0.1 ms, or with a doorbell
-    /// until it rings, up to 1 ms. A completion restarts the sequence. Before each sleep, the host
-    /// and the chores make progress.
+    /// Yields the core in the first calls, then sleeps for growing times up to 0.1 ms. With a
+    /// doorbell spins or yields, then sleeps until it rings, up to 1 ms. A completion restarts the
+    /// sequence. Before each sleep, the host and the chores make progress.
     void idle(const WaitHint& wait_hint) override;
     using Transport::idle;
 
@@ -76,7 +76,7 @@ class MpiTransport final : public Transport {
     struct Slot {
         MPI_Request request = MPI_REQUEST_NULL;
         Kind kind = Kind::free;
-        std::span<std::byte> into = {};  ///< sought: a message from any rank
+        std::span<std::byte> into = {};  ///< where Kind::sought receives a message from any rank
         Tag tag = 0;
     };
 
@@ -106,7 +106,7 @@ class MpiTransport final : public Transport {
     bool failed_ = false;      ///< an operation has failed at some time
     Error lost_;               ///< see lost()
     std::uint64_t alarm_ = 0;  ///< the message to all other ranks when an operation fails
-    int idle_calls_ = 0;       ///< calls of idle() since the last completion
+    int idle_calls_ = 0;       ///< place in idle()'s sequence of yields and sleeps
     MessageCounters counters_;
 };
 
