@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Agreement on errors, which ends every collective call: one reduction shows all ranks whether the
+// Agreement on errors, which ends most collective calls: one reduction shows all ranks whether the
 // call failed, and on which rank.
 #include "comm/agreed.hpp"
 

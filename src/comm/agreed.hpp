@@ -156,7 +156,7 @@ struct AccessTimes {
 
 /// Collective, in steps. Ends with the worst error of any rank (of errors of equal kind, the lowest
 /// rank's), or with success; the outcome is the same on all ranks. If nothing failed, it costs one
-/// reduction, of 8 bytes, or of 24 with times.
+/// reduction: of 8 bytes, of 24 with times, or of 32 with the flag of ask_whether_any().
 class Agreement {
   public:
     Agreement() = default;

@@ -37,7 +37,7 @@ class FlushStatus {
     Transport& transport_;
     SharedFlushStatus* shared_;
     std::uint64_t turn_ = 0;
-    std::uint64_t told_ = 0;  ///< the last failed turn of another rank that was reported here
+    std::uint64_t told_ = 0;  ///< the last failed turn of any rank that was reported here
 };
 
 }  // namespace oratorio

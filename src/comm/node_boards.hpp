@@ -33,7 +33,7 @@ class NodeBoards {
   public:
     static constexpr std::size_t kOperandMax = 512;  ///< the longest operand of a rank, in bytes
     static constexpr std::uint64_t kBoards = 8;      ///< number of operations that may overlap
-    /// The result of a gather over several nodes lies on a board if it is no longer than this.
+    /// The most bytes that a board has for the result of an operation over several nodes.
     static constexpr std::size_t kResultMax = std::size_t{128} << 10;
     /// Returns the usual length in bytes above which a result lies in memory once per node, in the
     /// node's list. The value is agreed, because it is a constant.

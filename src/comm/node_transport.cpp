@@ -114,7 +114,7 @@ void NodeTransport::ring_others() const {
     }
 }
 
-/// Copies this rank's operand to the operation's board. Returns false while another rank has not
+/// Copies this rank's operand to the operation's board. Returns false while some rank has not
 /// finished the previous operation on that board. On one node, the last rank to post also performs
 /// the action of a rendezvous.
 bool NodeTransport::post(Operation& operation) {
@@ -323,8 +323,8 @@ void NodeTransport::end_across(const Operation& operation, ErrorKind failed) {
     ring_others();
 }
 
-/// Returns true if an exchange with other nodes is in progress. The end of such an exchange rings
-/// no doorbell.
+/// Returns true if an exchange with other nodes is in progress, whose end will not ring this rank's
+/// doorbell.
 bool NodeTransport::is_across() const {
     return std::ranges::any_of(
         operations_, [&](const Operation& one) { return one.across.valid() && !is_complete(one); });

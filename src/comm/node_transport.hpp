@@ -59,13 +59,8 @@ class NodeTransport final : public Transport, private NodeServices {
 
   private:
     using Board = NodeBoards::Board;
-    enum class Kind {
-        reduce,
-        gather,
-        list,
-        broadcast,
-        rendezvous
-    };  ///< list: a gather with one result per node
+    /// A `list` is a gather with one result per node.
+    enum class Kind { reduce, gather, list, broadcast, rendezvous };
     /// An operation that this rank has started and not finished.
     struct Operation {
         std::uint64_t number = 0;
@@ -117,7 +112,7 @@ class NodeTransport final : public Transport, private NodeServices {
 
     std::unique_ptr<Transport> inner_;
     NodeBoards boards_;
-    std::unique_ptr<Transport> leaders_;  ///< null except on the first ranks of several nodes
+    std::unique_ptr<Transport> leaders_;  ///< set on each node's first rank, with several nodes
     MemoryCounter counter_;               ///< used if there is one node
     ErrorKind lost_ = ErrorKind::none;  ///< why this rank can't exchange with other nodes any more
     std::uint64_t started_ = 0;

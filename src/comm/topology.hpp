@@ -17,7 +17,7 @@ struct Nodes {
     /// Largest number of nodes on any machine; the nodes of a machine share its cores and kernel.
     int nodes_of_machine = 1;
     RankMap node_of;  ///< node of each rank; nodes are numbered by first appearance
-    std::vector<std::string> node_names;  ///< host name of each node, for cb_config_list
+    std::vector<std::string> node_names;  ///< host name of each node, for cb_config_list and traces
     /// Network switch of each node. Switches are numbered by first appearance. Empty: one switch,
     /// or the switches aren't known.
     std::vector<int> switch_of;
