@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Builds for 64-bit ARM with Debian's cross compiler; its user-mode emulator runs the results.
 #   cmake -S . -B build-aarch64 -G Ninja --toolchain cmake/aarch64.cmake
-#   ninja -C build-aarch64 unit_base_error_test && ctest --test-dir build-aarch64 -R unit.base.Error
+#   ninja -C build-aarch64 unit_base_test && ctest --test-dir build-aarch64 -R unit.base.Error
 # Packages: docs/user/install.md. ORATORIO_AARCH64_ROOT is their folder if they were unpacked and not installed.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)

@@ -17,7 +17,7 @@
 #   build-sanitize  the rooms that need no MPI and their tests with ASan and UBSan, in build-sanitize/
 #   build-thread    the tests of the part `thread`, with ThreadSanitizer, in build-thread/
 #   build-thread-all  all tests and the library over MPICH, with ThreadSanitizer, in build-thread/
-#   FOLDER:PROGRAM,...  these programs in a build folder, such as build:unit_plan_graph_test
+#   FOLDER:PROGRAM,...  these programs in a build folder, such as build:unit_plan_test
 #
 # Messages of this script go to stderr; the output of the tools that it calls goes to logs in .oratorio.
 set -euo pipefail

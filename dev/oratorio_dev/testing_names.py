@@ -88,13 +88,25 @@ def _example() -> Group:
     return Group(own.name, of_method.union(own.tests))
 
 
+def _programs_of(folder: Path, start: str) -> list[Group]:
+    """Returns the programs of a folder of tests, as oratorio_programs() of tests/CMakeLists.txt groups them. The
+    programs' names begin with `start`."""
+    listed = re.search(r"set\(alone\b(.*?)\)", _text(TESTS / "CMakeLists.txt"), re.DOTALL)
+    plain = re.findall(r"set\((?:plain|never_sanitized)\b(.*?)\)", _text(TESTS / "CMakeLists.txt"), re.DOTALL)
+    alone = " ".join([listed[1] if listed else "", *plain]).split()
+    sources = defaultdict(list)
+    for file in sorted(folder.glob("*_test.cpp")):
+        own = f"{start}_{file.stem}"
+        sources[own if own in alone else f"{start}_test"].append(file)
+    prefix = start.replace("_", ".", 1) + "."
+    return [_program(name, prefix, *files) for name, files in sources.items()]
+
+
 def programs() -> list[Group]:
     """Returns the tests in C++ that need no MPI."""
-    found = [
-        _program(f"unit_{file.parent.name}_{file.stem}", f"unit.{file.parent.name}.", file)
-        for file in TESTS.glob("unit/*/*_test.cpp")
-    ]
-    found += [_program(f"sim_{file.stem}", "sim.", file) for file in TESTS.glob("sim/*_test.cpp")]
+    found = _programs_of(TESTS / "sim", "sim")
+    for folder in TESTS.glob("unit/*"):
+        found += _programs_of(folder, f"unit_{folder.name}")
     found += [
         _program("oracle_test", "oracle.", *TESTS.glob("oracle/*_test.cpp")),
         _example(),

@@ -5,7 +5,7 @@
 
 #include "sim/file_ranks.hpp"
 
-namespace oratorio::test {
+namespace oratorio::test::changed_folder_test {
 namespace {
 
 constexpr AccessMode kDeleted{.read_write = true, .create = true, .delete_on_close = true};
@@ -142,4 +142,4 @@ TEST(ChangedFolder, AFileIsFoundInAFolderWhoseNameIsTooLong) {
 }
 
 }  // namespace
-}  // namespace oratorio::test
+}  // namespace oratorio::test::changed_folder_test

@@ -16,7 +16,7 @@
 #include "support/watched_prefetch.hpp"
 #include "support/watched_run.hpp"
 
-namespace oratorio::test {
+namespace oratorio::test::combining_test {
 namespace {
 
 constexpr int kRanks = 4;
@@ -304,4 +304,4 @@ TEST(Combining, AFullDiskIsAnErrorOfAllRanksWithTrueCounts) {
 }
 
 }  // namespace
-}  // namespace oratorio::test
+}  // namespace oratorio::test::combining_test

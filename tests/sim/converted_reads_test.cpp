@@ -9,7 +9,7 @@
 #include "support/typemap_oracle.hpp"
 #include "type/external32.hpp"
 
-namespace oratorio::test {
+namespace oratorio::test::converted_reads_test {
 namespace {
 
 constexpr Bytes kInFile = 4;
@@ -99,4 +99,4 @@ TEST(ConvertedReads, GiveEveryElementThatIsInTheFileAndNoOther) {
 }
 
 }  // namespace
-}  // namespace oratorio::test
+}  // namespace oratorio::test::converted_reads_test

@@ -11,7 +11,7 @@
 #include "support/rank_file.hpp"
 #include "support/sim_transport.hpp"
 
-namespace oratorio::test {
+namespace oratorio::test::counts_test {
 namespace {
 
 constexpr int kRanks = 4;
@@ -281,4 +281,4 @@ TEST(Counts, APlainAccessOfOneRankIsOneStorageCallAndNoCopy) {
 }
 
 }  // namespace
-}  // namespace oratorio::test
+}  // namespace oratorio::test::counts_test

@@ -11,7 +11,7 @@
 #include "support/message_pieces.hpp"
 #include "support/rank_file.hpp"
 
-namespace oratorio::test {
+namespace oratorio::test::damaged_message_test {
 namespace {
 
 using Damage = std::function<void(std::vector<std::byte>& message)>;
@@ -166,4 +166,4 @@ TEST(DamagedMessage, FromALocalAggregatorToItsRanksIsAnErrorOnAllRanks) {
 }
 
 }  // namespace
-}  // namespace oratorio::test
+}  // namespace oratorio::test::damaged_message_test

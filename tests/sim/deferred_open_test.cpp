@@ -14,7 +14,7 @@
 #include "support/memory_store.hpp"
 #include "support/method_names.hpp"
 
-namespace oratorio::test {
+namespace oratorio::test::deferred_open_test {
 namespace {
 
 const HintMap kPromise{{"romio_no_indep_rw", "true"}};
@@ -346,4 +346,4 @@ TEST(DeferredOpen, ExplainSaysHowManyRanksOpenedTheFile) {
 }
 
 }  // namespace
-}  // namespace oratorio::test
+}  // namespace oratorio::test::deferred_open_test

@@ -13,7 +13,7 @@
 #include "support/sim_transport.hpp"
 #include "support/watched_run.hpp"
 
-namespace oratorio::test {
+namespace oratorio::test::disk_order_test {
 namespace {
 
 constexpr int kRanks = 4;
@@ -261,4 +261,4 @@ TEST(DiskOrder, NoHelperSendsTheMessagesWithTheOrder) {
 }
 
 }  // namespace
-}  // namespace oratorio::test
+}  // namespace oratorio::test::disk_order_test

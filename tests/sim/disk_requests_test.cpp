@@ -13,7 +13,7 @@
 #include "support/memory_store.hpp"
 #include "support/rank_file.hpp"
 
-namespace oratorio::test {
+namespace oratorio::test::disk_requests_test {
 namespace {
 
 constexpr int kRanks = 4;
@@ -152,4 +152,4 @@ TEST(DiskRequests, ARequestHas39BytesIfTheBlocksPiecesAreOneStridedRun) {
 }
 
 }  // namespace
-}  // namespace oratorio::test
+}  // namespace oratorio::test::disk_requests_test

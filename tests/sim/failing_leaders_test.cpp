@@ -11,7 +11,7 @@
 #include "sim/file_ranks.hpp"
 #include "support/leader_ranks.hpp"
 
-namespace oratorio::test {
+namespace oratorio::test::failing_leaders_test {
 namespace {
 
 constexpr int kAll = -1;
@@ -221,4 +221,4 @@ TEST(FailingLeaders, IfOneCannotStartNoRankGetsDataOfAnotherCollective) {
 }
 
 }  // namespace
-}  // namespace oratorio::test
+}  // namespace oratorio::test::failing_leaders_test

@@ -12,7 +12,7 @@
 #include "support/rank_file.hpp"
 #include "support/watched_prefetch.hpp"
 
-namespace oratorio::test {
+namespace oratorio::test::far_data_test {
 namespace {
 
 constexpr int kRanks = 3;
@@ -227,4 +227,4 @@ INSTANTIATE_TEST_SUITE_P(Methods, FarData, testing::ValuesIn(method_names()),
                          [](const auto& name) { return name.param; });
 
 }  // namespace
-}  // namespace oratorio::test
+}  // namespace oratorio::test::far_data_test

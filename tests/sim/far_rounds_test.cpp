@@ -9,7 +9,7 @@
 #include "support/rank_file.hpp"
 #include "support/sim_transport.hpp"
 
-namespace oratorio::test {
+namespace oratorio::test::far_rounds_test {
 namespace {
 
 TEST(FarRounds, ARankMayHaveItsFirstDataThousandsOfRoundsFurtherOn) {
@@ -46,4 +46,4 @@ TEST(FarRounds, ARankMayHaveItsFirstDataThousandsOfRoundsFurtherOn) {
 }
 
 }  // namespace
-}  // namespace oratorio::test
+}  // namespace oratorio::test::far_rounds_test

@@ -4,7 +4,7 @@
 #include "support/random.hpp"
 #include "type/cursor.hpp"
 
-namespace oratorio::test {
+namespace oratorio::test::file_access_test {
 namespace {
 
 using Buffer = std::vector<std::byte>;
@@ -466,4 +466,4 @@ TEST(FileAccess, AViewThatIsOnlyReadMayHoldABlockWithinTheOneBefore) {
 }
 
 }  // namespace
-}  // namespace oratorio::test
+}  // namespace oratorio::test::file_access_test

@@ -6,7 +6,7 @@
 #include "plan/methods.hpp"
 #include "sim/file_ranks.hpp"
 
-namespace oratorio::test {
+namespace oratorio::test::file_explain_test {
 namespace {
 
 /// Moves 64 bytes of each rank; the ranks' data is in rank order in the file.
@@ -288,4 +288,4 @@ TEST(FileExplain, NoSumAndNoTimesUnlessAllRanksAsk) {
 }
 
 }  // namespace
-}  // namespace oratorio::test
+}  // namespace oratorio::test::file_explain_test

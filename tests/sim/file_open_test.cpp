@@ -5,7 +5,7 @@
 
 #include "sim/file_ranks.hpp"
 
-namespace oratorio::test {
+namespace oratorio::test::file_open_test {
 namespace {
 
 using Kinds = std::vector<ErrorKind>;
@@ -392,4 +392,4 @@ TEST(FileHints, DirectFilesUseTheUringStoreWithoutAWordWhereItIsRefused) {
 }
 
 }  // namespace
-}  // namespace oratorio::test
+}  // namespace oratorio::test::file_open_test

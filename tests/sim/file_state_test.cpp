@@ -5,7 +5,7 @@
 #include "sim/file_ranks.hpp"
 #include "support/memory_store.hpp"
 
-namespace oratorio::test {
+namespace oratorio::test::file_state_test {
 namespace {
 
 Result<View> view_of(Offset displacement, Bytes etype, ShapePtr filetype, Bytes extent) {
@@ -224,4 +224,4 @@ TEST(FileAtomicity, NeedsTheSameFlagOnAllRanks) {
 }
 
 }  // namespace
-}  // namespace oratorio::test
+}  // namespace oratorio::test::file_state_test

@@ -12,7 +12,7 @@
 #include "support/sim_transport.hpp"
 #include "support/watched_run.hpp"
 
-namespace oratorio::test {
+namespace oratorio::test::grouping_test {
 namespace {
 
 constexpr Bytes kPiece = 64;
@@ -242,4 +242,4 @@ TEST(Grouping, ExplainTellsTheTurnsAndThePieces) {
 }
 
 }  // namespace
-}  // namespace oratorio::test
+}  // namespace oratorio::test::grouping_test

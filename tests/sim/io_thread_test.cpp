@@ -14,7 +14,7 @@
 #include "support/sim_transport.hpp"
 #include "support/watched_run.hpp"
 
-namespace oratorio::test {
+namespace oratorio::test::io_thread_test {
 namespace {
 
 constexpr int kRanks = 2;
@@ -130,4 +130,4 @@ TEST(IoThread, IsNotUsedForBuffersOfANodeOverAPageCache) {
 }
 
 }  // namespace
-}  // namespace oratorio::test
+}  // namespace oratorio::test::io_thread_test

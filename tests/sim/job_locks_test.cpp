@@ -3,7 +3,7 @@
 // one node only, no byte may be lost (docs/internals/decisions/holes-and-locks.md).
 #include "sim/cluster_ranks.hpp"
 
-namespace oratorio::test {
+namespace oratorio::test::job_locks_test {
 namespace {
 
 constexpr Bytes kPiece = 4;
@@ -394,4 +394,4 @@ TEST(JobLocks, AHandleOfOneRankFillsNoHolesWhileLocksAreUnknown) {
 }
 
 }  // namespace
-}  // namespace oratorio::test
+}  // namespace oratorio::test::job_locks_test

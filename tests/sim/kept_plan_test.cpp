@@ -12,7 +12,7 @@
 #include "support/same_bytes.hpp"
 #include "support/sim_transport.hpp"
 
-namespace oratorio::test {
+namespace oratorio::test::kept_plan_test {
 namespace {
 
 constexpr int kRanks = 4;
@@ -317,4 +317,4 @@ TEST(MappedWrite, TheFileIsLongEnoughBeforeAnyRankWrites) {
 }
 
 }  // namespace
-}  // namespace oratorio::test
+}  // namespace oratorio::test::kept_plan_test

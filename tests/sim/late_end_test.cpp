@@ -11,7 +11,7 @@
 #include "support/rank_file.hpp"
 #include "support/sim_transport.hpp"
 
-namespace oratorio::test {
+namespace oratorio::test::late_end_test {
 namespace {
 
 constexpr int kRanks = 4;
@@ -195,4 +195,4 @@ TEST(LateEnd, WritesEndWithAnAgreement) {
 }
 
 }  // namespace
-}  // namespace oratorio::test
+}  // namespace oratorio::test::late_end_test

@@ -11,7 +11,7 @@
 #include "support/same_bytes.hpp"
 #include "support/sim_transport.hpp"
 
-namespace oratorio::test {
+namespace oratorio::test::layers_test {
 namespace {
 
 constexpr int kNodes = 4;
@@ -259,4 +259,4 @@ TEST(Layers, AnAggregatorMayBeServedByAnother) {
 }
 
 }  // namespace
-}  // namespace oratorio::test
+}  // namespace oratorio::test::layers_test

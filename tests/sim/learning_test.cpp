@@ -11,7 +11,7 @@
 #include "plan/methods.hpp"
 #include "sim/file_ranks.hpp"
 
-namespace oratorio::test {
+namespace oratorio::test::learning_test {
 namespace {
 
 constexpr Bytes kPiece = 4096;
@@ -293,4 +293,4 @@ TEST(LearningFile, nodes_of_a_cluster_share_a_file) {
 }
 
 }  // namespace
-}  // namespace oratorio::test
+}  // namespace oratorio::test::learning_test

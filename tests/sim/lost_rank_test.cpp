@@ -4,7 +4,7 @@
 #include "sim/file_ranks.hpp"
 #include "support/leader_ranks.hpp"
 
-namespace oratorio::test {
+namespace oratorio::test::lost_rank_test {
 namespace {
 
 using Buffer = std::vector<std::byte>;
@@ -83,4 +83,4 @@ TEST(LostRank, a_failed_send_is_an_error_on_all_ranks_and_no_rank_hangs) {
 }
 
 }  // namespace
-}  // namespace oratorio::test
+}  // namespace oratorio::test::lost_rank_test

@@ -16,7 +16,7 @@
 #include "support/leader_ranks.hpp"
 #include "support/rank_file.hpp"
 
-namespace oratorio::test {
+namespace oratorio::test::node_lists_test {
 namespace {
 
 constexpr Bytes kOfRank = 48;  // length of a rank's summary, and of its entry about a sparse graph
@@ -261,4 +261,4 @@ TEST(NodeListMemory, WithoutSharedMemoryRanksGatherByMessages) {
 }
 
 }  // namespace
-}  // namespace oratorio::test
+}  // namespace oratorio::test::node_lists_test

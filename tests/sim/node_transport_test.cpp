@@ -15,7 +15,7 @@
 #include "sim/file_ranks.hpp"
 #include "support/leader_ranks.hpp"
 
-namespace oratorio::test {
+namespace oratorio::test::node_transport_test {
 namespace {
 
 SimReport run_on_node(int ranks, std::uint64_t seed, const std::function<void(Transport&)>& body) {
@@ -279,4 +279,4 @@ TEST(NodeTransport, WithoutLeadersSeveralNodesKeepTheirTransport) {
 }
 
 }  // namespace
-}  // namespace oratorio::test
+}  // namespace oratorio::test::node_transport_test

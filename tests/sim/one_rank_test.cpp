@@ -2,7 +2,7 @@
 // A rank that is alone in its communicator hardly ever waits.
 #include "sim/file_ranks.hpp"
 
-namespace oratorio::test {
+namespace oratorio::test::one_rank_test {
 namespace {
 
 /// Runs `body` with a file of one rank. Returns how often the rank idled.
@@ -62,4 +62,4 @@ TEST(OneRank, MovesSmallContiguousDataInTheCallThatStartsIt) {
 }
 
 }  // namespace
-}  // namespace oratorio::test
+}  // namespace oratorio::test::one_rank_test

@@ -6,7 +6,7 @@
 #include "comm/node_transport.hpp"
 #include "sim/file_ranks.hpp"
 
-namespace oratorio::test {
+namespace oratorio::test::operations_test {
 namespace {
 
 using Buffer = std::vector<std::byte>;
@@ -368,4 +368,4 @@ TEST(SharedPointer, AppendingBeginsAtTheEndOfTheFileAndASequentialFileHasNoOther
 }
 
 }  // namespace
-}  // namespace oratorio::test
+}  // namespace oratorio::test::operations_test

@@ -9,7 +9,7 @@
 
 #include "sim/file_ranks.hpp"
 
-namespace oratorio::test {
+namespace oratorio::test::ordered_test {
 namespace {
 
 using Lengths = std::vector<std::size_t>;
@@ -135,4 +135,4 @@ TEST(OrderedWrite, AllRanksLearnOfAFailureAndTheBytesWrittenForEach) {
 }
 
 }  // namespace
-}  // namespace oratorio::test
+}  // namespace oratorio::test::ordered_test

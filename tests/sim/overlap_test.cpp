@@ -14,7 +14,7 @@
 #include "support/rank_file.hpp"
 #include "support/sim_transport.hpp"
 
-namespace oratorio::test {
+namespace oratorio::test::overlap_test {
 namespace {
 
 constexpr Bytes kRegion = 8 << 10;
@@ -244,4 +244,4 @@ INSTANTIATE_TEST_SUITE_P(Sim, Overlaps, testing::Values(Direction::write, Direct
                          });
 
 }  // namespace
-}  // namespace oratorio::test
+}  // namespace oratorio::test::overlap_test

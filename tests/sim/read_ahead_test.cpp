@@ -11,7 +11,7 @@
 #include "support/sim_transport.hpp"
 #include "support/watched_prefetch.hpp"
 
-namespace oratorio::test {
+namespace oratorio::test::read_ahead_test {
 namespace {
 
 constexpr Bytes kBlock = 1000;
@@ -172,4 +172,4 @@ TEST(ReadAhead, ZeroRangesAndOtherMethodsFetchNone) {
 }
 
 }  // namespace
-}  // namespace oratorio::test
+}  // namespace oratorio::test::read_ahead_test

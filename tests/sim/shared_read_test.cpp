@@ -13,7 +13,7 @@
 #include "support/same_bytes.hpp"
 #include "support/sim_transport.hpp"
 
-namespace oratorio::test {
+namespace oratorio::test::shared_read_test {
 namespace {
 
 constexpr int kRanks = 4;
@@ -184,4 +184,4 @@ INSTANTIATE_TEST_SUITE_P(Methods, SharedRead,
                          testing::Values("shared_buffer", "shared_buffer_list"));
 
 }  // namespace
-}  // namespace oratorio::test
+}  // namespace oratorio::test::shared_read_test

@@ -7,7 +7,7 @@
 
 #include "sim/file_ranks.hpp"
 
-namespace oratorio::test {
+namespace oratorio::test::shipping_test {
 namespace {
 
 constexpr Bytes kBlock = 1000;
@@ -272,4 +272,4 @@ TEST(Shipping, AHintThatComesAfterOpenFindsNoAgents) {
 }
 
 }  // namespace
-}  // namespace oratorio::test
+}  // namespace oratorio::test::shipping_test

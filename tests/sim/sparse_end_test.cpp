@@ -13,7 +13,7 @@
 #include "support/rank_file.hpp"
 #include "support/sim_transport.hpp"
 
-namespace oratorio::test {
+namespace oratorio::test::sparse_end_test {
 namespace {
 
 constexpr int kRanks = 6;
@@ -321,4 +321,4 @@ TEST(SparseEnd, ARankThatLeftFirstCanWriteIntoAHoleThatIsBeingFilled) {
 }
 
 }  // namespace
-}  // namespace oratorio::test
+}  // namespace oratorio::test::sparse_end_test

@@ -9,7 +9,7 @@
 #include "support/rank_file.hpp"
 #include "support/sim_transport.hpp"
 
-namespace oratorio::test {
+namespace oratorio::test::switches_test {
 namespace {
 
 constexpr int kRanks = 16;
@@ -124,4 +124,4 @@ TEST(Switches, HalfOfInterleavedDataGoesToAnotherSwitch) {
 }
 
 }  // namespace
-}  // namespace oratorio::test
+}  // namespace oratorio::test::switches_test

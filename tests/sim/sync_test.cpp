@@ -7,7 +7,7 @@
 #include "sim/file_ranks.hpp"
 #include "support/memory_store.hpp"
 
-namespace oratorio::test {
+namespace oratorio::test::sync_test {
 namespace {
 
 /// If a sync were collective here, ranks would differ in their collectives or wait forever, and the
@@ -189,4 +189,4 @@ TEST(Sync, ReportsEachSparseWriteThatFailedOnOtherRanks) {
 }
 
 }  // namespace
-}  // namespace oratorio::test
+}  // namespace oratorio::test::sync_test

@@ -3,7 +3,7 @@
 #include "sim/traced.hpp"
 #include "type/shape_codec.hpp"
 
-namespace oratorio::test {
+namespace oratorio::test::trace_layouts_test {
 namespace {
 
 /// Returns a shape in the text form that a trace uses.
@@ -108,4 +108,4 @@ TEST(Pattern, IsTheSizeForOtherLayouts) {
 }
 
 }  // namespace
-}  // namespace oratorio::test
+}  // namespace oratorio::test::trace_layouts_test

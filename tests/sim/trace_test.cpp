@@ -7,7 +7,7 @@
 #include "sim/traced.hpp"
 #include "support/method_names.hpp"
 
-namespace oratorio::test {
+namespace oratorio::test::trace_test {
 namespace {
 
 struct Times {
@@ -416,4 +416,4 @@ TEST(Trace, TheClocksOfNodesAreCompared) {
 }
 
 }  // namespace
-}  // namespace oratorio::test
+}  // namespace oratorio::test::trace_test

@@ -4,7 +4,7 @@
 // (docs/internals/decisions/holes-and-locks.md).
 #include "sim/file_ranks.hpp"
 
-namespace oratorio::test {
+namespace oratorio::test::two_handles_test {
 namespace {
 
 constexpr Bytes kPieces = 2000;
@@ -84,4 +84,4 @@ INSTANTIATE_TEST_SUITE_P(Methods, TwoHandles,
                          testing::Values("two_phase", "cb_cyclic", "shared_buffer", "sieve"));
 
 }  // namespace
-}  // namespace oratorio::test
+}  // namespace oratorio::test::two_handles_test

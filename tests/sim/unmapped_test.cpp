@@ -8,7 +8,7 @@
 #include "sim/file_ranks.hpp"
 #include "support/forbidden_calls.hpp"
 
-namespace oratorio::test {
+namespace oratorio::test::unmapped_test {
 namespace {
 
 constexpr Bytes kPiece = 64;
@@ -54,4 +54,4 @@ TEST(Unmapped, PiecesAreWrittenWhereAFileCanNotBeMadeLongerForMappings) {
 }
 
 }  // namespace
-}  // namespace oratorio::test
+}  // namespace oratorio::test::unmapped_test

@@ -4,7 +4,7 @@
 
 #include "sim/file_ranks.hpp"
 
-namespace oratorio::test {
+namespace oratorio::test::waking_test {
 namespace {
 
 /// The transport of ranks on one node with `cores` cores.
@@ -53,4 +53,4 @@ TEST(Waking, ARelievedRankSleepsAtOnceIfRanksOutnumberCores) {
 }
 
 }  // namespace
-}  // namespace oratorio::test
+}  // namespace oratorio::test::waking_test

@@ -6,7 +6,7 @@
 #include "comm/node_transport.hpp"
 #include "sim/file_ranks.hpp"
 
-namespace oratorio::test {
+namespace oratorio::test::workspace_test {
 namespace {
 
 constexpr Bytes kPiece = 16;
@@ -76,4 +76,4 @@ TEST(Workspace, UnusedMemoryIsFreedDownToALimit) {
 }
 
 }  // namespace
-}  // namespace oratorio::test
+}  // namespace oratorio::test::workspace_test

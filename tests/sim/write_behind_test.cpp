@@ -10,7 +10,7 @@
 
 #include "sim/file_ranks.hpp"
 
-namespace oratorio::test {
+namespace oratorio::test::write_behind_test {
 namespace {
 
 constexpr std::size_t kRecord = 7;
@@ -213,4 +213,4 @@ TEST(WriteBehind, WithoutSharedMemoryWarnsAndWritesAtOnce) {
 }
 
 }  // namespace
-}  // namespace oratorio::test
+}  // namespace oratorio::test::write_behind_test

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace oratorio {
+namespace oratorio::test::amounts_test {
 namespace {
 
 TEST(Amounts, BytesHaveThreeDigits) {
@@ -33,4 +33,4 @@ TEST(Amounts, ACountHasItsNoun) {
 }
 
 }  // namespace
-}  // namespace oratorio
+}  // namespace oratorio::test::amounts_test

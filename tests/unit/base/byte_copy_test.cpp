@@ -8,7 +8,7 @@
 #include <cstring>
 #include <vector>
 
-namespace oratorio::test {
+namespace oratorio::test::byte_copy_test {
 namespace {
 
 TEST(ByteCopy, CloseBehindIsUpTo31BytesWithinAPage) {
@@ -42,4 +42,4 @@ TEST(ByteCopy, AllWaysCopyEveryByteAndNoOther) {
 }
 
 }  // namespace
-}  // namespace oratorio::test
+}  // namespace oratorio::test::byte_copy_test

@@ -13,7 +13,7 @@
 #include "memory/shared_memory.hpp"
 #include "net/served_counter.hpp"
 
-namespace oratorio {
+namespace oratorio::test::descriptor_test {
 namespace {
 
 bool are_standard_ones_closed() {
@@ -67,4 +67,4 @@ TEST(Descriptor, KeepsTheErrorOfTheCallThatFailed) {
 }
 
 }  // namespace
-}  // namespace oratorio
+}  // namespace oratorio::test::descriptor_test

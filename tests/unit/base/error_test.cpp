@@ -7,7 +7,7 @@
 
 #include "base/result.hpp"
 
-namespace oratorio {
+namespace oratorio::test::error_test {
 namespace {
 
 TEST(KindOfErrno, the_mpi_classes_have_their_errnos) {
@@ -99,4 +99,4 @@ TEST(Result, holds_a_value_or_an_error) {
 }
 
 }  // namespace
-}  // namespace oratorio
+}  // namespace oratorio::test::error_test

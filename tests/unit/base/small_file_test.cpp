@@ -13,7 +13,7 @@
 #include "base/descriptor.hpp"
 #include "support/temporary_folder.hpp"
 
-namespace oratorio::test {
+namespace oratorio::test::small_file_test {
 namespace {
 
 int errno_of(const Result<void>& result) {
@@ -95,4 +95,4 @@ TEST(SmallFile, a_vanished_reader_does_not_end_the_process) {
 }
 
 }  // namespace
-}  // namespace oratorio::test
+}  // namespace oratorio::test::small_file_test

@@ -17,7 +17,7 @@
 #include "base/small_file.hpp"
 #include "support/temporary_folder.hpp"
 
-namespace oratorio {
+namespace oratorio::test::standard_error_test {
 namespace {
 
 // Environment variable with the path of the file that replaces standard error in the program below.
@@ -117,4 +117,4 @@ TEST(StandardError, LeavesASignalThatTheProgramHasBlockedAndNotYetTaken) {
 }
 
 }  // namespace
-}  // namespace oratorio
+}  // namespace oratorio::test::standard_error_test

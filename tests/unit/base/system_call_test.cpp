@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace oratorio {
+namespace oratorio::test::system_call_test {
 namespace {
 
 TEST(SystemCall, ErrnoIsTakenOnlyWhereTheCallHasSetIt) {
@@ -64,4 +64,4 @@ TEST(SystemCall, AnInvalidResultIsReportedAsSuch) {
 }
 
 }  // namespace
-}  // namespace oratorio
+}  // namespace oratorio::test::system_call_test

@@ -8,7 +8,7 @@
 
 #include "support/sim_transport.hpp"
 
-namespace oratorio {
+namespace oratorio::test::agreed_test {
 namespace {
 
 using test::run_ranks;
@@ -138,4 +138,4 @@ TEST(AgreeOnEqual, one_rank_with_another_value_is_an_error_of_all) {
 }
 
 }  // namespace
-}  // namespace oratorio
+}  // namespace oratorio::test::agreed_test

@@ -9,7 +9,7 @@
 
 #include "support/sim_transport.hpp"
 
-namespace oratorio::test {
+namespace oratorio::test::node_gather_test {
 namespace {
 
 Result<void> finish(NodeGather& gather, Transport& transport) {
@@ -90,4 +90,4 @@ TEST(NodeGather, AMessageThatFailsIsTheTransportsError) {
 }
 
 }  // namespace
-}  // namespace oratorio::test
+}  // namespace oratorio::test::node_gather_test

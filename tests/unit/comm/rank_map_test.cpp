@@ -8,7 +8,7 @@
 
 #include "support/random.hpp"
 
-namespace oratorio::test {
+namespace oratorio::test::rank_map_test {
 namespace {
 
 /// Compares everything that a rank map reports with a plain walk of the list.
@@ -95,4 +95,4 @@ TEST(RankMap, NodesOfUnequalSizeTakeASweepForEachChange) {
 }
 
 }  // namespace
-}  // namespace oratorio::test
+}  // namespace oratorio::test::rank_map_test

@@ -13,7 +13,7 @@
 #include "support/pretended_nodes.hpp"
 #include "support/random.hpp"
 
-namespace oratorio::test {
+namespace oratorio::test::rank_order_test {
 namespace {
 
 using Block = std::array<std::uint32_t, 3>;
@@ -70,4 +70,4 @@ TEST(RankOrder, IsEmptyForNoRanks) {
 }
 
 }  // namespace
-}  // namespace oratorio::test
+}  // namespace oratorio::test::rank_order_test

@@ -11,7 +11,7 @@
 
 #include "support/message_pieces.hpp"
 
-namespace oratorio {
+namespace oratorio::test::sim_transport_test {
 namespace {
 
 using test::ListOf;
@@ -370,4 +370,4 @@ TEST(SimTransport, places_ranks_on_nodes) {
 }
 
 }  // namespace
-}  // namespace oratorio
+}  // namespace oratorio::test::sim_transport_test

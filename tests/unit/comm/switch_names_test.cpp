@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace oratorio {
+namespace oratorio::test::switch_names_test {
 namespace {
 
 TEST(SwitchNames, AnAddressNamesTheSwitchesAboveTheNode) {
@@ -39,4 +39,4 @@ TEST(SwitchNames, MalformedLinesNameNothing) {
 }
 
 }  // namespace
-}  // namespace oratorio
+}  // namespace oratorio::test::switch_names_test

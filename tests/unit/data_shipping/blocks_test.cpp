@@ -8,7 +8,7 @@
 
 #include "support/random.hpp"
 
-namespace oratorio::test {
+namespace oratorio::test::blocks_test {
 namespace {
 
 /// For each data byte in the order of the walk, its place in the data and in the file.
@@ -82,4 +82,4 @@ TEST(BoundRuns, RunsInsideOfABlockStayWhole) {
 }
 
 }  // namespace
-}  // namespace oratorio::test
+}  // namespace oratorio::test::blocks_test

@@ -13,7 +13,7 @@
 #include "support/memory_store.hpp"
 #include "unit/data_shipping/agent_pieces.hpp"
 
-namespace oratorio::test {
+namespace oratorio::test::host_test {
 namespace {
 
 /// Amounts of this process's resources that a system can run out of.
@@ -127,4 +127,4 @@ TEST(AgentHosts, FilesMayBeOpenedAndClosedWhileOthersAreServed) {
 }
 
 }  // namespace
-}  // namespace oratorio::test
+}  // namespace oratorio::test::host_test

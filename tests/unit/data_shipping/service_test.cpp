@@ -9,7 +9,7 @@
 #include "type/run_table.hpp"
 #include "type/shape_codec.hpp"
 
-namespace oratorio::test {
+namespace oratorio::test::service_test {
 namespace {
 
 using Buffer = std::vector<std::byte>;
@@ -176,4 +176,4 @@ TEST(Service, AStoreThatTakesSeveralGivesTheSame) {
 }
 
 }  // namespace
-}  // namespace oratorio::test
+}  // namespace oratorio::test::service_test

@@ -12,7 +12,7 @@
 #include "hints/hint_table.hpp"
 #include "plan/methods.hpp"
 
-namespace oratorio {
+namespace oratorio::test::description_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -48,4 +48,4 @@ TEST(Description, EveryMethodAndHintIsThere) {
 }
 
 }  // namespace
-}  // namespace oratorio
+}  // namespace oratorio::test::description_test

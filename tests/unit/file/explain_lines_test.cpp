@@ -9,7 +9,7 @@
 #include "file/striping_advice.hpp"
 #include "plan/methods.hpp"
 
-namespace oratorio {
+namespace oratorio::test::explain_lines_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -102,4 +102,4 @@ TEST(ExplainLines, RepetitionsAndTheEndAreNumbers) {
 }
 
 }  // namespace
-}  // namespace oratorio
+}  // namespace oratorio::test::explain_lines_test

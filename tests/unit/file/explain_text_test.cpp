@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-namespace oratorio {
+namespace oratorio::test::explain_text_test {
 namespace {
 
 constexpr Bytes kMiB = 1 << 20;
@@ -77,4 +77,4 @@ TEST(ExplainText, TheSummaryIsShort) {
 }
 
 }  // namespace
-}  // namespace oratorio
+}  // namespace oratorio::test::explain_text_test

@@ -9,7 +9,7 @@
 
 #include "support/sim_locks.hpp"
 
-namespace oratorio::test {
+namespace oratorio::test::job_locks_test {
 namespace {
 
 constexpr long kExt4 = 0xEF53;
@@ -195,4 +195,4 @@ TEST(JobLocksText, NamesTheFileSystemAndTheReason) {
 }
 
 }  // namespace
-}  // namespace oratorio::test
+}  // namespace oratorio::test::job_locks_test

@@ -6,7 +6,7 @@
 #include <array>
 #include <string>
 
-namespace oratorio {
+namespace oratorio::test::path_test {
 namespace {
 
 constexpr std::array kWays{Prefixes::kept, Prefixes::in_small_letters, Prefixes::in_any_letters};
@@ -84,4 +84,4 @@ TEST(FileSystem, HasANameInSentences) {
 }
 
 }  // namespace
-}  // namespace oratorio
+}  // namespace oratorio::test::path_test

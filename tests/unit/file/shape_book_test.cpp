@@ -7,7 +7,7 @@
 
 #include "type/shape_codec.hpp"
 
-namespace oratorio {
+namespace oratorio::test::shape_book_test {
 namespace {
 
 /// Returns `count` runs of 8 bytes with gaps that depend on the seed.
@@ -64,4 +64,4 @@ TEST(ShapeBook, EachIsDecodedAsItWas) {
 }
 
 }  // namespace
-}  // namespace oratorio
+}  // namespace oratorio::test::shape_book_test

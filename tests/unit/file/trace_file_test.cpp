@@ -16,7 +16,7 @@
 
 #include "support/temporary_folder.hpp"
 
-namespace oratorio {
+namespace oratorio::test::trace_file_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -193,4 +193,4 @@ TEST(Quoted, IsAJsonString) {
 }
 
 }  // namespace
-}  // namespace oratorio
+}  // namespace oratorio::test::trace_file_test

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace oratorio {
+namespace oratorio::test::view_test {
 namespace {
 
 struct Rule {
@@ -128,4 +128,4 @@ TEST(View, PositionsPastTheLargestOffsetDoNotExist) {
 }
 
 }  // namespace
-}  // namespace oratorio
+}  // namespace oratorio::test::view_test

@@ -8,7 +8,7 @@
 #include "hints/misspelt.hpp"
 #include "support/sim_transport.hpp"
 
-namespace oratorio {
+namespace oratorio::test::hint_sources_test {
 namespace {
 
 TEST(HintSources, TheStrongerSourceWins) {
@@ -169,4 +169,4 @@ TEST(HintSources, AStrongerSynonymBeatsTheWeakerKey) {
 }
 
 }  // namespace
-}  // namespace oratorio
+}  // namespace oratorio::test::hint_sources_test

@@ -13,7 +13,7 @@
 #include "plan/plan.hpp"
 #include "unit/plan/plan_support.hpp"
 
-namespace oratorio {
+namespace oratorio::test::hints_test {
 namespace {
 
 using test::FlatTerms;
@@ -352,4 +352,4 @@ TEST(Hints, VisibilityIsAlwaysReportedForHdf5) {
 }
 
 }  // namespace
-}  // namespace oratorio
+}  // namespace oratorio::test::hints_test

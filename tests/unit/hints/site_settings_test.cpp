@@ -10,7 +10,7 @@
 
 #include "hints/hint_table.hpp"
 
-namespace oratorio {
+namespace oratorio::test::site_settings_test {
 namespace {
 
 SiteSettings settings_of(std::initializer_list<EnvironmentVariable> variables) {
@@ -181,4 +181,4 @@ TEST(SiteSettings, AnyTextIsTaken) {
 }
 
 }  // namespace
-}  // namespace oratorio
+}  // namespace oratorio::test::site_settings_test

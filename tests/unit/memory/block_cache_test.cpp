@@ -7,7 +7,7 @@
 
 #include <vector>
 
-namespace oratorio::test {
+namespace oratorio::test::block_cache_test {
 namespace {
 
 constexpr std::size_t kMebi = std::size_t{1} << 20;
@@ -79,4 +79,4 @@ TEST(BlockCache, ABlockOutlivesItsCache) {
 }
 
 }  // namespace
-}  // namespace oratorio::test
+}  // namespace oratorio::test::block_cache_test

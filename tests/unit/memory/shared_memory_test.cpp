@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <vector>
 
-namespace oratorio::test {
+namespace oratorio::test::shared_memory_test {
 namespace {
 
 /// A shared memory object with the same name that another process has made. It lacks the bytes by
@@ -86,4 +86,4 @@ TEST(SharedMemory, a_rank_that_means_another_length_is_refused) {
 }
 
 }  // namespace
-}  // namespace oratorio::test
+}  // namespace oratorio::test::shared_memory_test

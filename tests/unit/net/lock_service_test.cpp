@@ -11,7 +11,7 @@
 #include "counter_support.hpp"
 #include "net/lock_client.hpp"
 
-namespace oratorio::test {
+namespace oratorio::test::lock_service_test {
 namespace {
 
 constexpr LockKey kFile{3, 4};
@@ -226,4 +226,4 @@ TEST(LockService, a_process_offers_one_service_until_its_last_offer_is_taken_bac
 }
 
 }  // namespace
-}  // namespace oratorio::test
+}  // namespace oratorio::test::lock_service_test

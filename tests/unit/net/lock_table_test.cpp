@@ -10,7 +10,7 @@
 
 #include "support/random.hpp"
 
-namespace oratorio::test {
+namespace oratorio::test::lock_table_test {
 namespace {
 
 using Owners = std::vector<LockTable::Owner>;
@@ -86,4 +86,4 @@ TEST(LockTable, random_requests_and_releases_keep_the_order_and_never_conflict) 
 }
 
 }  // namespace
-}  // namespace oratorio::test
+}  // namespace oratorio::test::lock_table_test

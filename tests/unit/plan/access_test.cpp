@@ -5,7 +5,7 @@
 
 #include "type/coverage.hpp"
 
-namespace oratorio::test {
+namespace oratorio::test::access_test {
 namespace {
 
 TEST(Summary, HullBytesPiecesAndCoverageOfPartOfAView) {
@@ -52,4 +52,4 @@ TEST(Summary, ARefusedAccessMovesNothing) {
 }
 
 }  // namespace
-}  // namespace oratorio::test
+}  // namespace oratorio::test::access_test

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <climits>
 
-namespace oratorio {
+namespace oratorio::test::aggregators_test {
 namespace {
 
 /// Returns `nodes` nodes of `each` ranks, named n0, n1, ...
@@ -184,4 +184,4 @@ TEST(Aggregators, SixteenThousandRanksOn256Nodes) {
 }
 
 }  // namespace
-}  // namespace oratorio
+}  // namespace oratorio::test::aggregators_test

@@ -10,7 +10,7 @@
 #include "plan/methods.hpp"
 #include "unit/plan/plan_support.hpp"
 
-namespace oratorio::test {
+namespace oratorio::test::brief_test {
 namespace {
 
 FlatTerms by_name(std::string_view method) {
@@ -85,4 +85,4 @@ TEST(Brief, AdviceIsAboutWhatThePlanShows) {
 }
 
 }  // namespace
-}  // namespace oratorio::test
+}  // namespace oratorio::test::brief_test

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace oratorio {
+namespace oratorio::test::costs_test {
 namespace {
 
 /// Returns the costs in `text`. REQUIRES: the text is valid.
@@ -127,4 +127,4 @@ TEST(Costs, ReportsEveryRefusedLine) {
 }
 
 }  // namespace
-}  // namespace oratorio
+}  // namespace oratorio::test::costs_test

@@ -6,7 +6,7 @@
 #include <random>
 #include <vector>
 
-namespace oratorio {
+namespace oratorio::test::domains_test {
 namespace {
 
 /// Returns, for each byte of the hull, how often it belongs to a region, over all aggregators and
@@ -158,4 +158,4 @@ TEST(Region, TouchesAgreesWithLookingAtEveryExtent) {
 }
 
 }  // namespace
-}  // namespace oratorio
+}  // namespace oratorio::test::domains_test

@@ -10,7 +10,7 @@
 #include "plan_support.hpp"
 #include "support/random.hpp"
 
-namespace oratorio::test {
+namespace oratorio::test::edges_test {
 namespace {
 
 /// An access in which each rank has some blocks at random places of a file, and its plan.
@@ -221,4 +221,4 @@ TEST(Edges, EndLocallyOnlyIfRequestedAndRanksSendMessages) {
 }
 
 }  // namespace
-}  // namespace oratorio::test
+}  // namespace oratorio::test::edges_test

@@ -8,7 +8,7 @@
 
 #include "support/flat_terms.hpp"
 
-namespace oratorio::test {
+namespace oratorio::test::estimate_test {
 namespace {
 
 PlanInputs situation_of(const FlatTerms& options, Direction direction) {
@@ -340,4 +340,4 @@ TEST(Estimate, EachPartOfASliceIsACall) {
 }
 
 }  // namespace
-}  // namespace oratorio::test
+}  // namespace oratorio::test::estimate_test

@@ -12,7 +12,7 @@
 #include "plan/methods.hpp"
 #include "unit/plan/plan_support.hpp"
 
-namespace oratorio::test {
+namespace oratorio::test::explain_test {
 namespace {
 
 const std::string kGolden = std::string(ORATORIO_TESTS) + "/unit/plan/explain.golden";
@@ -169,4 +169,4 @@ TEST(Explain, TwoLayersOfManyRanksOnManyNodes) {
 }
 
 }  // namespace
-}  // namespace oratorio::test
+}  // namespace oratorio::test::explain_test

@@ -9,7 +9,7 @@
 #include "support/method_names.hpp"
 #include "unit/plan/plan_support.hpp"
 
-namespace oratorio::test {
+namespace oratorio::test::for_rank_test {
 namespace {
 
 /// One region of a walk: its round, its aggregator's index, and the rank of that aggregator.
@@ -152,4 +152,4 @@ INSTANTIATE_TEST_SUITE_P(Methods, Only, testing::ValuesIn(method_names()),
                          [](const auto& tested) { return tested.param; });
 
 }  // namespace
-}  // namespace oratorio::test
+}  // namespace oratorio::test::for_rank_test

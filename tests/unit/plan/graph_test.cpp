@@ -8,7 +8,7 @@
 
 #include "support/random.hpp"
 
-namespace oratorio {
+namespace oratorio::test::graph_test {
 namespace {
 
 struct Drawn {
@@ -107,4 +107,4 @@ TEST(Graph, LooksAtFewOfManyForARegion) {
 }
 
 }  // namespace
-}  // namespace oratorio
+}  // namespace oratorio::test::graph_test

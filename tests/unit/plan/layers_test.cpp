@@ -5,7 +5,7 @@
 
 #include "unit/plan/plan_support.hpp"
 
-namespace oratorio::test {
+namespace oratorio::test::layers_test {
 namespace {
 
 /// Returns the numbers of the local aggregators among `ranks` ranks of a node.
@@ -160,4 +160,4 @@ TEST(LocalAggregators, SixteenThousandRanksOn256Nodes) {
 }
 
 }  // namespace
-}  // namespace oratorio::test
+}  // namespace oratorio::test::layers_test

@@ -11,7 +11,7 @@
 #include "plan/methods.hpp"
 #include "plan_support.hpp"
 
-namespace oratorio::test {
+namespace oratorio::test::learning_test {
 namespace {
 
 /// A machine on which arm i takes seconds[i], up to some noise.
@@ -211,4 +211,4 @@ TEST(Learning, finds_the_best_arm_on_nearly_all_machines_within_ten_accesses_at_
 }
 
 }  // namespace
-}  // namespace oratorio::test
+}  // namespace oratorio::test::learning_test

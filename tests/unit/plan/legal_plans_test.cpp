@@ -8,7 +8,7 @@
 #include "support/check_plan.hpp"
 #include "support/random.hpp"
 
-namespace oratorio::test {
+namespace oratorio::test::legal_plans_test {
 namespace {
 
 /// Returns the summaries of random accesses: dense or far apart, of all ranks or of some.
@@ -164,4 +164,4 @@ TEST(PlanInvariants, AreBrokenByIllegalCombinations) {
 }
 
 }  // namespace
-}  // namespace oratorio::test
+}  // namespace oratorio::test::legal_plans_test

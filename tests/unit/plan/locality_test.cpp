@@ -8,7 +8,7 @@
 #include "plan/methods.hpp"
 #include "unit/plan/plan_support.hpp"
 
-namespace oratorio::test {
+namespace oratorio::test::locality_test {
 namespace {
 
 constexpr int kRanks = 8;
@@ -141,4 +141,4 @@ TEST(Locality, IsThatOfThePlansDomains) {
 }
 
 }  // namespace
-}  // namespace oratorio::test
+}  // namespace oratorio::test::locality_test

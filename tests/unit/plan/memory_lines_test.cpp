@@ -6,7 +6,7 @@
 
 #include "plan/access.hpp"
 
-namespace oratorio::test {
+namespace oratorio::test::memory_lines_test {
 namespace {
 
 constexpr std::int64_t kPieces = 1 << 12;
@@ -84,4 +84,4 @@ TEST(MemoryLines, LeaveOtherFlagsAlone) {
 }
 
 }  // namespace
-}  // namespace oratorio::test
+}  // namespace oratorio::test::memory_lines_test

@@ -7,7 +7,7 @@
 
 #include <cmath>
 
-namespace oratorio::test {
+namespace oratorio::test::model_test {
 namespace {
 
 using Constant = double Costs::*;
@@ -165,4 +165,4 @@ TEST(Model, MessagesBetweenNodesOfOneMachineUseTheirCores) {
 }
 
 }  // namespace
-}  // namespace oratorio::test
+}  // namespace oratorio::test::model_test

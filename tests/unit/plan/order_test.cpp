@@ -6,7 +6,7 @@
 #include "plan/methods.hpp"
 #include "unit/plan/plan_support.hpp"
 
-namespace oratorio::test {
+namespace oratorio::test::order_test {
 namespace {
 
 constexpr Bytes kBlock = 64 << 10;
@@ -113,4 +113,4 @@ TEST(Order, ExplainTellsIt) {
 }
 
 }  // namespace
-}  // namespace oratorio::test
+}  // namespace oratorio::test::order_test

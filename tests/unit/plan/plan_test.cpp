@@ -8,7 +8,7 @@
 #include "plan/methods.hpp"
 #include "unit/plan/plan_support.hpp"
 
-namespace oratorio::test {
+namespace oratorio::test::plan_test {
 namespace {
 
 TEST(Plan, InterleavedPiecesThatTileTheHullAreCoveredAndOthersNot) {
@@ -556,4 +556,4 @@ TEST(Plan, EveryCheaperCandidateHasAReason) {
 }
 
 }  // namespace
-}  // namespace oratorio::test
+}  // namespace oratorio::test::plan_test

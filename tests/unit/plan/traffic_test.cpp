@@ -6,7 +6,7 @@
 
 #include "unit/plan/plan_support.hpp"
 
-namespace oratorio::test {
+namespace oratorio::test::traffic_test {
 namespace {
 
 constexpr int kRanks = 8;
@@ -160,4 +160,4 @@ TEST(Traffic, OneWriterHasOneEndpoint) {
 }
 
 }  // namespace
-}  // namespace oratorio::test
+}  // namespace oratorio::test::traffic_test

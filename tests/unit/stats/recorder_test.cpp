@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace oratorio {
+namespace oratorio::test::recorder_test {
 namespace {
 
 constexpr Recorder::Limits kRoom{.accesses = 100, .spans = 100, .spans_of_access = 100};
@@ -239,4 +239,4 @@ TEST(Activities, HaveNamesAndCategories) {
 }
 
 }  // namespace
-}  // namespace oratorio
+}  // namespace oratorio::test::recorder_test

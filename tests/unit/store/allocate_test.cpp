@@ -11,7 +11,7 @@
 #include "store/transfer.hpp"
 #include "support/memory_store.hpp"
 
-namespace oratorio::test {
+namespace oratorio::test::allocate_test {
 namespace {
 
 constexpr Bytes kSize = 1'000'000;
@@ -86,4 +86,4 @@ TEST(Allocate, ErrorsNameThePlace) {
 }
 
 }  // namespace
-}  // namespace oratorio::test
+}  // namespace oratorio::test::allocate_test

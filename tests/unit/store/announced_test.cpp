@@ -17,7 +17,7 @@
 #include "support/resource_limit.hpp"
 #include "support/temporary_folder.hpp"
 
-namespace oratorio {
+namespace oratorio::test::announced_test {
 namespace {
 
 constexpr Bytes kPages = 16;
@@ -151,4 +151,4 @@ TEST_F(Announced, memory_that_took_the_place_of_announced_memory_has_its_own_byt
 }
 
 }  // namespace
-}  // namespace oratorio
+}  // namespace oratorio::test::announced_test

@@ -17,7 +17,7 @@
 
 #include "base/byte_copy.hpp"
 
-namespace oratorio::test {
+namespace oratorio::test::bounce_buffer_test {
 namespace {
 
 constexpr std::size_t kPage = 4096;
@@ -128,4 +128,4 @@ TEST_F(ThroughBounceBuffer, IsForLongPiecesThatGoCloseBehindWhereTheyComeFrom) {
 }
 
 }  // namespace
-}  // namespace oratorio::test
+}  // namespace oratorio::test::bounce_buffer_test

@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-namespace oratorio {
+namespace oratorio::test::bus_error_test {
 namespace {
 
 // Mapped pages past the end of a file; touching one is a bus error.
@@ -191,4 +191,4 @@ TEST_F(BusErrorDeathTest, a_handler_installed_later_stays) {
 }
 
 }  // namespace
-}  // namespace oratorio
+}  // namespace oratorio::test::bus_error_test

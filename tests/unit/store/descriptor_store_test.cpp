@@ -19,7 +19,7 @@
 #include "support/forbidden_calls.hpp"
 #include "support/temporary_folder.hpp"
 
-namespace oratorio {
+namespace oratorio::test::descriptor_store_test {
 namespace {
 
 constexpr OpenMode kReadWrite{.read = true, .write = true, .create = true};
@@ -168,4 +168,4 @@ TEST_F(DescriptorStoreTest, uring_refuses_what_posix_refuses) {
 }
 
 }  // namespace
-}  // namespace oratorio
+}  // namespace oratorio::test::descriptor_store_test

@@ -21,7 +21,7 @@
 #include "support/forbidden_calls.hpp"
 #include "support/temporary_folder.hpp"
 
-namespace oratorio {
+namespace oratorio::test::direct_test {
 namespace {
 
 constexpr OpenMode kDirect{
@@ -204,4 +204,4 @@ TEST(Direct, uring_repeats_a_refused_request_by_the_page_cache) {
 }
 
 }  // namespace
-}  // namespace oratorio
+}  // namespace oratorio::test::direct_test

@@ -10,7 +10,7 @@
 #include "store/transfer.hpp"
 #include "support/memory_store.hpp"
 
-namespace oratorio {
+namespace oratorio::test::lazy_open_test {
 namespace {
 
 using test::MemoryDisk;
@@ -146,4 +146,4 @@ TEST_F(LazyOpen, an_error_without_an_errno_is_an_input_output_error_to_requests)
 }
 
 }  // namespace
-}  // namespace oratorio
+}  // namespace oratorio::test::lazy_open_test

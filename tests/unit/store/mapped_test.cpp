@@ -17,7 +17,7 @@
 #include "support/random.hpp"
 #include "support/temporary_folder.hpp"
 
-namespace oratorio {
+namespace oratorio::test::mapped_test {
 namespace {
 
 constexpr OpenMode kReadWrite{.read = true, .write = true, .create = true};
@@ -238,4 +238,4 @@ TEST(Mapped, processes_that_extend_one_file_at_once_lose_nothing) {
 }
 
 }  // namespace
-}  // namespace oratorio
+}  // namespace oratorio::test::mapped_test

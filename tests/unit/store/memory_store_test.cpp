@@ -12,7 +12,7 @@
 #include "store/transfer.hpp"
 #include "support/sim_transport.hpp"
 
-namespace oratorio {
+namespace oratorio::test::memory_store_test {
 namespace {
 
 using test::MemoryDisk;
@@ -218,4 +218,4 @@ TEST(MemoryStore, bad_ranges_are_met_by_mappings_too_and_only_where_they_are_tou
 }
 
 }  // namespace
-}  // namespace oratorio
+}  // namespace oratorio::test::memory_store_test

@@ -11,7 +11,7 @@
 #include "support/random.hpp"
 #include "support/temporary_folder.hpp"
 
-namespace oratorio {
+namespace oratorio::test::sandbox_test {
 namespace {
 
 using test::random_bytes;
@@ -112,4 +112,4 @@ TEST(Sandbox, AllocatesByWritingIfFallocateIsForbidden) {
 }
 
 }  // namespace
-}  // namespace oratorio
+}  // namespace oratorio::test::sandbox_test

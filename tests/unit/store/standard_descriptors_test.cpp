@@ -9,7 +9,7 @@
 #include "store/transfer.hpp"
 #include "support/temporary_folder.hpp"
 
-namespace oratorio {
+namespace oratorio::test::standard_descriptors_test {
 namespace {
 
 constexpr OpenMode kReadWrite{.read = true, .write = true, .create = true};
@@ -44,4 +44,4 @@ TEST(StandardDescriptorsDeathTest, StayClosedForEveryStore) {
 }
 
 }  // namespace
-}  // namespace oratorio
+}  // namespace oratorio::test::standard_descriptors_test

@@ -16,7 +16,7 @@
 #include "support/same_bytes.hpp"
 #include "support/temporary_folder.hpp"
 
-namespace oratorio {
+namespace oratorio::test::store_test {
 namespace {
 
 using test::MemoryDisk;
@@ -395,4 +395,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& one) { return name_of(one.param); });
 
 }  // namespace
-}  // namespace oratorio
+}  // namespace oratorio::test::store_test

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <vector>
 
-namespace oratorio {
+namespace oratorio::test::target_rule_test {
 namespace {
 
 constexpr Bytes kMiB = 1 << 20;
@@ -89,4 +89,4 @@ TEST(TargetRule, LimitsTheBytesOfTheBusiestTarget) {
 }
 
 }  // namespace
-}  // namespace oratorio
+}  // namespace oratorio::test::target_rule_test

@@ -13,7 +13,7 @@
 #include "store/direct.hpp"
 #include "support/memory_store.hpp"
 
-namespace oratorio {
+namespace oratorio::test::transfer_test {
 namespace {
 
 using test::MemoryDisk;
@@ -401,4 +401,4 @@ TEST(Transfer, what_it_says_was_moved_was_moved_under_faults_of_all_kinds) {
 }
 
 }  // namespace
-}  // namespace oratorio
+}  // namespace oratorio::test::transfer_test

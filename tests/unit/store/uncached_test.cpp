@@ -14,7 +14,7 @@
 #include "support/random.hpp"
 #include "support/temporary_folder.hpp"
 
-namespace oratorio {
+namespace oratorio::test::uncached_test {
 namespace {
 
 using test::random_bytes;
@@ -113,4 +113,4 @@ TEST_F(UncachedTest, can_not_be_mapped) {
 }
 
 }  // namespace
-}  // namespace oratorio
+}  // namespace oratorio::test::uncached_test

@@ -10,7 +10,7 @@
 #include "support/typemap_oracle.hpp"
 #include "type/copy.hpp"
 
-namespace oratorio {
+namespace oratorio::test::copy_between_test {
 namespace {
 
 using test::LaidOutMap;
@@ -168,4 +168,4 @@ TEST(CopyBetween, NothingMovesNoCursor) {
 }
 
 }  // namespace
-}  // namespace oratorio
+}  // namespace oratorio::test::copy_between_test

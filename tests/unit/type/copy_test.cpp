@@ -8,7 +8,7 @@
 
 #include "support/typemap_oracle.hpp"
 
-namespace oratorio {
+namespace oratorio::test::copy_test {
 namespace {
 
 using test::random_bytes;
@@ -70,4 +70,4 @@ TEST(GatherScatter, AbsoluteAddressesNeedNoBase) {
 }
 
 }  // namespace
-}  // namespace oratorio
+}  // namespace oratorio::test::copy_test

@@ -8,7 +8,7 @@
 
 #include "support/typemap_oracle.hpp"
 
-namespace oratorio {
+namespace oratorio::test::coverage_test {
 namespace {
 
 using test::TypemapGenerator;
@@ -94,4 +94,4 @@ TEST(Mix, NearbyOffsetsHaveUnrelatedValues) {
 }
 
 }  // namespace
-}  // namespace oratorio
+}  // namespace oratorio::test::coverage_test

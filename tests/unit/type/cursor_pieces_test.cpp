@@ -5,7 +5,7 @@
 
 #include "type/cursor.hpp"
 
-namespace oratorio {
+namespace oratorio::test::cursor_pieces_test {
 namespace {
 
 using Runs = std::vector<StridedRun>;
@@ -150,4 +150,4 @@ TEST(CursorUnbounded, EmptyTypeIsAtItsEnd) {
 }
 
 }  // namespace
-}  // namespace oratorio
+}  // namespace oratorio::test::cursor_pieces_test

@@ -8,7 +8,7 @@
 
 #include "support/typemap_oracle.hpp"
 
-namespace oratorio {
+namespace oratorio::test::cursor_test {
 namespace {
 
 using test::Typemap;
@@ -166,4 +166,4 @@ TEST(Cursor, SeeksPastTheEndStopThere) {
 }
 
 }  // namespace
-}  // namespace oratorio
+}  // namespace oratorio::test::cursor_test

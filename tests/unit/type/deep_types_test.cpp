@@ -12,7 +12,7 @@
 #include "type/shape_codec.hpp"
 #include "type/signature.hpp"
 
-namespace oratorio {
+namespace oratorio::test::deep_types_test {
 namespace {
 
 constexpr int kLevels = 100'000;
@@ -233,4 +233,4 @@ TEST(DeepTypes, LayoutsKnowWhetherTheirTilesFit) {
 }
 
 }  // namespace
-}  // namespace oratorio
+}  // namespace oratorio::test::deep_types_test

@@ -8,7 +8,7 @@
 
 #include "support/typemap_oracle.hpp"
 
-namespace oratorio {
+namespace oratorio::test::flatten_test {
 namespace {
 
 using test::LaidOutMap;
@@ -107,4 +107,4 @@ TEST(ListCursor, AnEmptyListIsAtItsEnd) {
 }
 
 }  // namespace
-}  // namespace oratorio
+}  // namespace oratorio::test::flatten_test

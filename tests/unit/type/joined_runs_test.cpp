@@ -7,7 +7,7 @@
 
 #include "support/random.hpp"
 
-namespace oratorio::test {
+namespace oratorio::test::joined_runs_test {
 namespace {
 
 /// Returns the runs that are not empty. Each run that continues the one before it is joined to that
@@ -88,4 +88,4 @@ TEST(JoinedRuns, FewRunsOfManyGiveTheirMemoryBack) {
 }
 
 }  // namespace
-}  // namespace oratorio::test
+}  // namespace oratorio::test::joined_runs_test

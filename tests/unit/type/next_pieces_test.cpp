@@ -8,7 +8,7 @@
 #include "support/typemap_oracle.hpp"
 #include "type/cursor.hpp"
 
-namespace oratorio {
+namespace oratorio::test::next_pieces_test {
 namespace {
 
 using test::LaidOutMap;
@@ -117,4 +117,4 @@ TEST(PiecesWithin, IsTheMostThatFitsFromAnyPiece) {
 }
 
 }  // namespace
-}  // namespace oratorio
+}  // namespace oratorio::test::next_pieces_test

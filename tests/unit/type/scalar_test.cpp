@@ -10,7 +10,7 @@
 #include <random>
 #include <vector>
 
-namespace oratorio {
+namespace oratorio::test::scalar_test {
 namespace {
 
 using Bytes8 = std::vector<unsigned char>;
@@ -237,4 +237,4 @@ TEST(Scalar, random_long_doubles_are_what_the_compiler_makes_of_them) {
 #endif
 
 }  // namespace
-}  // namespace oratorio
+}  // namespace oratorio::test::scalar_test

@@ -5,7 +5,7 @@
 
 #include "support/typemap_oracle.hpp"
 
-namespace oratorio {
+namespace oratorio::test::shape_test {
 namespace {
 
 using test::TypemapGenerator;
@@ -184,4 +184,4 @@ TEST(Layout, UnboundedHasNoSizeButKnowsItsOrder) {
 }
 
 }  // namespace
-}  // namespace oratorio
+}  // namespace oratorio::test::shape_test

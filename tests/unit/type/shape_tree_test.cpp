@@ -6,7 +6,7 @@
 #include "support/typemap_oracle.hpp"
 #include "type/shape_codec.hpp"
 
-namespace oratorio {
+namespace oratorio::test::shape_tree_test {
 namespace {
 
 using test::TypemapGenerator;
@@ -64,4 +64,4 @@ TEST(ShapeTree, NumbersAreCountedAsFarAsOneWantsToKnow) {
 }
 
 }  // namespace
-}  // namespace oratorio
+}  // namespace oratorio::test::shape_tree_test

@@ -6,7 +6,7 @@
 #include <random>
 #include <string>
 
-namespace oratorio {
+namespace oratorio::test::signature_test {
 namespace {
 
 const Element kInt{ScalarKind::word4, 1, 4, 4, 1};
@@ -114,4 +114,4 @@ TEST(Signature, amounts_that_do_not_fit_are_the_largest) {
 }
 
 }  // namespace
-}  // namespace oratorio
+}  // namespace oratorio::test::signature_test

@@ -12,7 +12,7 @@
 #include "support/random.hpp"
 #include "type/copy.hpp"
 
-namespace oratorio {
+namespace oratorio::test::streamed_test {
 namespace {
 
 using test::random_bytes;
@@ -153,4 +153,4 @@ TEST(WorthStreaming, ListedPiecesCountByTheirMean) {
 }
 
 }  // namespace
-}  // namespace oratorio
+}  // namespace oratorio::test::streamed_test
