@@ -216,6 +216,16 @@ void add_estimate(std::vector<PlanFact>& facts, const Plan& plan) {
                                      milliseconds(kNano * terms.storage)});
 }
 
+/// Says why the plan's method was chosen although `candidate` is cheaper.
+std::string_view why_not(const Candidate& candidate, const Plan& plan) {
+    if (!candidate.reason.empty()) return candidate.reason;
+    if (plan.asked != nullptr && plan.asked->name == plan.method->name)
+        return "another method was requested by name";
+    if (plan.trial != nullptr && !plan.trial->text.empty())
+        return "times of earlier accesses decided";
+    return "about as cheap, but ranks wait less for each other in the chosen method";
+}
+
 /// Names the cheapest method that applies, if it is cheaper than the plan's, and why it wasn't
 /// chosen.
 void add_cheaper(std::vector<PlanFact>& facts, const Plan& plan) {
@@ -224,10 +234,8 @@ void add_cheaper(std::vector<PlanFact>& facts, const Plan& plan) {
         if (one.applies && (least == nullptr || one.seconds < least->seconds)) least = &one;
     }
     if (least == nullptr || least->seconds >= plan.seconds()) return;
-    const std::string_view why =
-        least->reason.empty() ? "another method was requested by name" : least->reason;
     facts.push_back({"cheaper is", std::string(least->name) + ", " + milliseconds(least->seconds) +
-                                       ": " + std::string(why)});
+                                       ": " + std::string(why_not(*least, plan))});
 }
 
 std::string candidates_text(const Plan& plan) {

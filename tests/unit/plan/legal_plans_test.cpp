@@ -117,6 +117,7 @@ bool expect_least_waiting(const Plan& plan) {
             EXPECT_GE(find_method(one.name)->waiting(), plan.method->waiting()) << explain(plan);
         }
     }
+    EXPECT_EQ(explain(plan).find("requested by name"), std::string::npos) << explain(plan);
     return plan.seconds() > least;
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "plan/learning.hpp"
 #include "plan/methods.hpp"
 #include "unit/plan/plan_support.hpp"
 
@@ -526,6 +527,37 @@ TEST(Plan, ExplainSaysWhyACheaperMethodIsLeftOut) {
     const std::string shared = explain(plan_of(interleaved(8, 8, 1 << 20), all_allowed()));
     EXPECT_NE(shared.find("left out: the ranks share memory"), std::string::npos) << shared;
     EXPECT_NE(shared.find("by name only"), std::string::npos) << shared;
+}
+
+/// Returns what `explain` says about a method that is a little cheaper than the plan's, and that
+/// `auto` may choose.
+std::string told_of_cheaper(Plan plan) {
+    plan.candidates = {{plan.method->name, true, 1.05, ""}, {"naive", true, 1, ""}};
+    const std::string text = explain(plan);
+    constexpr std::string_view kCheaper = "  cheaper is   naive, 1000.000 ms: ";
+    const std::size_t at = text.find(kCheaper);
+    if (at == std::string::npos) return text;
+    const std::size_t begin = at + kCheaper.size();
+    return text.substr(begin, text.find('\n', begin) - begin);
+}
+
+TEST(Plan, ExplainSaysHowTheChoicePassedOverACheaperMethod) {
+    FlatTerms options = all_allowed();
+    Plan plan = plan_of(interleaved(8, 8, 1 << 18), options);
+    EXPECT_EQ(told_of_cheaper(plan),
+              "about as cheap, but ranks wait less for each other in the chosen method");
+    options.method = find_method("mmap");
+    options.mappable = false;
+    const Plan other = plan_of(interleaved(8, 8, 1 << 18), options);
+    ASSERT_NE(other.method, options.method) << "which must not apply";
+    EXPECT_EQ(told_of_cheaper(other), told_of_cheaper(plan));
+    options.method = plan.method;
+    EXPECT_EQ(told_of_cheaper(plan_of(interleaved(8, 8, 1 << 18), options)),
+              "another method was requested by name");
+    plan.trial = std::make_shared<const Trial>();
+    EXPECT_EQ(told_of_cheaper(plan), told_of_cheaper(other)) << "nothing is measured yet";
+    plan.trial = std::make_shared<const Trial>(Trial{{}, {}, 0, "shared_buffer 2 ms"});
+    EXPECT_EQ(told_of_cheaper(plan), "times of earlier accesses decided");
 }
 
 TEST(Plan, PlansThatDifferOnlyInOffsetHaveTheSameFingerprint) {
