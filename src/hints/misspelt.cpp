@@ -49,10 +49,11 @@ std::string_view meant(std::string_view word, std::span<const std::string_view> 
     constexpr std::size_t kLongest = 64;  // no known word is longer
     constexpr std::size_t kShort = 6;     // a shorter word may have one wrong letter, others two
     if (word.size() > kLongest) return {};
-    std::size_t least = word.size() < kShort ? 2 : 3;
+    const std::string given = lower(word);
+    std::size_t least = given.size() < kShort ? 2 : 3;
     std::string_view nearest;
     for (const std::string_view one : known) {
-        const std::size_t far = distance(lower(word), one);
+        const std::size_t far = distance(given, lower(one));
         if (far >= least) continue;
         least = far;
         nearest = one;

@@ -12,8 +12,8 @@
 
 namespace oratorio {
 
-/// Returns the known word that was probably meant by `word`; "" if no known word is close. Converts
-/// `word` to lower case, but not the known words.
+/// Returns the known word that was probably meant by `word`; "" if no known word is close. Ignores
+/// differences of case.
 [[nodiscard]] std::string_view meant(std::string_view word,
                                      std::span<const std::string_view> known);
 

@@ -3,10 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cctype>
 #include <cstdlib>
 #include <filesystem>
 #include <set>
 
+#include "base/string_util.hpp"
 #include "hints/hint_table.hpp"
 #include "hints/misspelt.hpp"
 #include "plan/methods.hpp"
@@ -292,11 +295,37 @@ TEST(Hints, UnknownKeysAreIgnoredInSilence) {
     EXPECT_EQ(report_hints(parse({{"my_own_hint", "x"}, {"cb", "x"}})), report_hints({}));
 }
 
+/// Returns all keys that the library knows.
+std::vector<std::string> known_keys() {
+    std::vector<std::string> keys(accepted_hints().begin(), accepted_hints().end());
+    for (const HintRow& row : hint_rows()) keys.emplace_back(row.key);
+    for (const HintMeaning& meaning : hint_meanings()) keys.emplace_back(meaning.key);
+    return keys;
+}
+
+TEST(Hints, EveryKeyIsSuggestedForItselfInAnyCase) {
+    const auto in_capitals = [](std::string key) {
+        std::ranges::transform(key, key.begin(), [](char c) { return std::toupper(c); });
+        return key;
+    };
+    for (const std::string& key : known_keys()) {
+        for (const std::string& word : {lower(key), in_capitals(key)}) {
+            if (word == key) continue;
+            const auto warnings = misspelt_hints({{word, ""}});
+            ASSERT_EQ(warnings.size(), 1U) << word;
+            EXPECT_EQ(warnings.front().sentence,
+                      "hint " + word + ": unknown and ignored; did you mean " + key + "?");
+        }
+    }
+}
+
 TEST(Hints, KeysThatAreNearlyKnownAreIgnoredWithAQuestion) {
     EXPECT_EQ(warning_of({{"romio_cb_wirte", "enable"}}),
               "hint romio_cb_wirte: unknown and ignored; did you mean romio_cb_write?");
     EXPECT_EQ(warning_of({{"CB_NODES", "3"}}),
               "hint CB_NODES: unknown and ignored; did you mean cb_nodes?");
+    EXPECT_EQ(warning_of({{"IBM_sparse_acess", "true"}}),
+              "hint IBM_sparse_acess: unknown and ignored; did you mean IBM_sparse_access?");
     EXPECT_EQ(warning_of({{"oratorio_method", "two_fase"}}),
               "hint oratorio_method: 'two_fase' is not understood (did you mean two_phase?); auto "
               "is used");
