@@ -59,16 +59,36 @@ double mean_of(Bytes bytes, std::int64_t pieces) {
     return static_cast<double>(bytes) / static_cast<double>(std::max<std::int64_t>(1, pieces));
 }
 
+/// Returns a hash of all options but the method (which is null if an access is measured) and those
+/// that AccessKind::facts has.
 std::uint64_t hash_of(const PlanOptions& options) {
     std::uint64_t hash = 0;
-    for (const std::int64_t value :
-         {options.cb_buffer_size, static_cast<Bytes>(options.buffer_per_slot),
-          static_cast<Bytes>(options.cb_nodes), options.striping_unit, options.cyclic_block,
-          static_cast<Bytes>(options.domains), static_cast<Bytes>(options.striping_factor),
-          static_cast<Bytes>(options.slots), options.message_bytes,
-          static_cast<Bytes>(options.messages_in_flight), options.sub_buffer,
-          static_cast<Bytes>(options.cb_read), static_cast<Bytes>(options.cb_write),
-          static_cast<Bytes>(options.ds_read), static_cast<Bytes>(options.ds_write)})
+    for (const std::int64_t value : {options.cb_buffer_size,
+                                     static_cast<Bytes>(options.buffer_per_slot),
+                                     static_cast<Bytes>(options.cb_nodes),
+                                     static_cast<Bytes>(options.cb_read),
+                                     static_cast<Bytes>(options.cb_write),
+                                     static_cast<Bytes>(options.ds_read),
+                                     static_cast<Bytes>(options.ds_write),
+                                     options.ind_rd_buffer_size,
+                                     options.ind_wr_buffer_size,
+                                     options.striping_unit,
+                                     options.cyclic_block,
+                                     static_cast<Bytes>(options.domains),
+                                     static_cast<Bytes>(options.striping_factor),
+                                     static_cast<Bytes>(options.slots),
+                                     options.message_bytes,
+                                     static_cast<Bytes>(options.messages_in_flight),
+                                     static_cast<Bytes>(options.local_aggregators),
+                                     static_cast<Bytes>(options.local_aggregators_per_node),
+                                     options.sub_buffer,
+                                     static_cast<Bytes>(options.group),
+                                     static_cast<Bytes>(options.group_pieces),
+                                     static_cast<Bytes>(options.max_acc),
+                                     static_cast<Bytes>(options.agent_count),
+                                     static_cast<Bytes>(options.agent_threads),
+                                     options.ship_block,
+                                     static_cast<Bytes>(options.sparse)})
         hash = mix(static_cast<Offset>(hash ^ static_cast<std::uint64_t>(value)));
     for (const char c : options.cb_config_list)
         hash = mix(static_cast<Offset>(hash ^ static_cast<unsigned char>(c)));

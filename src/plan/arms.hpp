@@ -56,7 +56,7 @@ struct AccessKind {
     int overlap = 0;  ///< logarithm of how many ranks have data at a file offset, on average
     int facts = 0;    ///< bits: no holes, aligned to pages, direct I/O, variables interleave,
     ///< asynchronous store, atomic mode
-    std::uint64_t options = 0;  ///< hash of hints that change what an arm does
+    std::uint64_t options = 0;  ///< hash of the options that `facts` lacks
 
     bool operator==(const AccessKind&) const = default;
 };

@@ -5,8 +5,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <random>
+#include <tuple>
+#include <type_traits>
+#include <utility>
 
 #include "plan/methods.hpp"
 #include "plan_support.hpp"
@@ -131,6 +135,62 @@ TEST(Learning, direct_writes_never_try_a_method_that_reports_errors_later) {
             });
         EXPECT_EQ(has_pieces, !direct);
     }
+}
+
+/// Returns references to all options but `method` (no access with a method's name is measured).
+/// Doesn't compile until a new option is added here.
+auto members(PlanOptions& options) {
+    auto& [method, cb_buffer_size, buffer_per_slot, cb_nodes, cb_config_list, aggregators, cb_read,
+           cb_write, ds_read, ds_write, ind_rd_buffer_size, ind_wr_buffer_size, striping_unit,
+           cyclic_block, domains, striping_factor, slots, message_bytes, messages_in_flight,
+           local_aggregators, local_aggregators_per_node, atomic, sub_buffer, group, group_pieces,
+           max_acc, direct_read, direct_write, agent_count, agent_threads, ship_block, sparse] =
+        options;
+    return std::tie(cb_buffer_size, buffer_per_slot, cb_nodes, cb_config_list, aggregators, cb_read,
+                    cb_write, ds_read, ds_write, ind_rd_buffer_size, ind_wr_buffer_size,
+                    striping_unit, cyclic_block, domains, striping_factor, slots, message_bytes,
+                    messages_in_flight, local_aggregators, local_aggregators_per_node, atomic,
+                    sub_buffer, group, group_pieces, max_acc, direct_read, direct_write,
+                    agent_count, agent_threads, ship_block, sparse);
+}
+
+template <class Value>
+Value other_than(const Value& value) {
+    if constexpr (std::is_same_v<Value, std::string>) {
+        return value + "*:2";
+    } else if constexpr (std::is_same_v<Value, SharedList<Rank>>) {
+        return {1};
+    } else {
+        return static_cast<Value>(static_cast<Bytes>(value) == 0 ? 1 : 0);
+    }
+}
+
+/// Returns the kinds of a read and of a write with these options.
+std::array<AccessKind, 2> kinds_with(const PlanOptions& options) {
+    const PlanFacts facts;
+    PlanInputs inputs;
+    inputs.options = &options;
+    inputs.facts = &facts;
+    std::array<AccessKind, 2> kinds;
+    for (const Direction direction : {Direction::read, Direction::write}) {
+        inputs.direction = direction;
+        kinds[static_cast<std::size_t>(direction)] = kind_of(inputs);
+    }
+    return kinds;
+}
+
+TEST(Learning, accesses_that_differ_in_any_option_are_of_different_kinds) {
+    const auto usual = kinds_with({});
+    EXPECT_TRUE(kinds_with({}) == usual);
+    PlanOptions options;
+    int number = 1;  // the method is member 0
+    const auto change = [&](auto& member) {
+        const auto before = std::exchange(member, other_than(member));
+        EXPECT_FALSE(kinds_with(options) == usual) << "member " << number << " of PlanOptions";
+        member = before;
+        ++number;
+    };
+    std::apply([&](auto&... member) { (change(member), ...); }, members(options));
 }
 
 /// A made-up machine and a kind of access there: each constant of the cost model is off by a factor
