@@ -6,6 +6,7 @@
 // (docs/internals/decisions/network-file-systems.md).
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <sys/random.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -25,10 +26,23 @@ namespace {
 /// The maximum size of a request. Scattered memory is gathered into one buffer, because each piece
 /// would otherwise be a message to the server.
 constexpr Bytes kGatheredMax = 4 << 20;
-/// The byte that this store locks, beyond all data and apart from this library's other locks. An
-/// NFS client that holds a lock on a file sends the bytes that were written, not the pages that
+/// The byte that readable stores lock, beyond all data and apart from this library's other locks.
+/// An NFS client that holds a lock on a file sends the bytes that were written, not the pages that
 /// contain them.
 constexpr Extent kPresence{kOffsetLimit + 64, kOffsetLimit + 65};
+
+/// Returns the byte that a store of this kind locks while it uses the page cache. The system allows
+/// only exclusive locks on a write-only descriptor, so that locks a random byte, for which no other
+/// store waits. Returns an empty range if such a lock would hold the whole file.
+Extent byte_to_lock(const OpenMode& mode, const FileKind& kind) {
+    constexpr std::uint64_t kBytes = std::uint64_t{1} << 60;
+    if (mode.read) return kPresence;
+    std::uint64_t random = 0;
+    const bool found = ::getrandom(&random, sizeof random, GRND_NONBLOCK) == sizeof random;
+    if (kind.whole_file_locks || !found) return {};
+    const Offset at = kPresence.end + static_cast<Offset>(random % kBytes);
+    return {at, at + 1};
+}
 
 /// Clears the flags that request a second descriptor for direct I/O: this store has only one.
 OpenMode plain(OpenMode mode) {
@@ -40,7 +54,8 @@ class UncachedStore final : public DescriptorStore {
   public:
     UncachedStore(OpenedDescriptor file, const OpenMode& mode, bool direct)
         : DescriptorStore(std::move(file), plain(mode), {.bytes_max = kGatheredMax}),
-          sends_at_once_(kind().file_system == NFS_SUPER_MAGIC) {
+          sends_at_once_(kind().file_system == NFS_SUPER_MAGIC),
+          locked_(byte_to_lock(mode, kind())) {
         leave_page_cache();
         if (!direct) use_cache();
     }
@@ -215,13 +230,13 @@ class UncachedStore final : public DescriptorStore {
             "this file system's clients have their own caches, and it refuses direct I/O of "
             "unaligned bytes; each write is flushed, and pages are read again each time");
         // On a mount without locks, taking the lock fails, and flushing must suffice.
-        (void)lock(kPresence, true, false);
+        (void)lock(locked_, true, false);
     }
 
     /// Discards cached pages. An NFS client does so when it takes a lock; other clients follow the
     /// advice of posix_fadvise.
     void forget_pages() {
-        (void)lock(kPresence, true, false);
+        (void)lock(locked_, true, false);
         drop_pages();
     }
 
@@ -233,6 +248,7 @@ class UncachedStore final : public DescriptorStore {
     /// True if a direct write is on the server when it returns. Clients other than NFS may have a
     /// cache of their own besides the page cache.
     const bool sends_at_once_;
+    const Extent locked_;  ///< the byte that is locked while the store uses the page cache
     bool direct_ = true;
     bool in_series_ = false;  ///< between begin_series() and end_series()
     bool unflushed_ = false;  ///< the series has writes that are to be flushed at its end

@@ -78,6 +78,61 @@ TEST_F(UncachedTest, with_pages_a_lock_behind_the_data_tells_the_client_to_send_
     if (!forbidden) GTEST_SKIP() << "this kernel has no system call filters";
 }
 
+/// Returns the lock of another handle that keeps `file` from locking `range`; its l_type is F_UNLCK
+/// if there is none.
+struct flock lock_in_the_way(int file, int type, Extent range) {
+    struct flock region {};
+    region.l_type = static_cast<short>(type);
+    region.l_start = range.begin;
+    region.l_len = range.length();
+    EXPECT_EQ(::fcntl(file, F_OFD_GETLK, &region), 0);
+    return region;
+}
+
+// The system allows only exclusive locks on a write-only descriptor. Handles with such a lock on
+// the same byte would wait for each other to close the file.
+TEST_F(UncachedTest, with_pages_write_only_handles_hold_locks_that_keep_nobody_waiting) {
+    bool forbidden = false;
+    std::thread([&] {
+        forbidden = forbid_direct();
+        if (!forbidden) return;
+        auto reader = open_uncached(path(), kReadWrite);
+        const auto file = open_descriptor(path(), kReadWrite);
+        const auto shared = lock_in_the_way(file->number(), F_WRLCK, {kOffsetLimit, INT64_MAX});
+        const Extent shared_byte{shared.l_start, shared.l_start + shared.l_len};
+        ASSERT_EQ(shared_byte.length(), 1);
+        ASSERT_TRUE((*reader)->close().ok());
+        auto store = open_uncached(path(), {.write = true});
+        ASSERT_TRUE(store.ok());
+        ASSERT_EQ(lock_in_the_way(file->number(), F_WRLCK, shared_byte).l_type, F_UNLCK);
+        const auto own = lock_in_the_way(file->number(), F_WRLCK, {kOffsetLimit, INT64_MAX});
+        EXPECT_EQ(own.l_type, F_WRLCK) << "a client sends bytes only while there is a lock";
+        EXPECT_EQ(own.l_len, 1);
+        auto other = open_uncached(path(), {.write = true});
+        auto again = (*store)->duplicate();
+        EXPECT_TRUE(other.ok() && again.ok());
+    }).join();
+    if (!forbidden) GTEST_SKIP() << "this kernel has no system call filters";
+}
+
+// A lock of a write-only handle would keep all other handles from locking any byte.
+TEST_F(UncachedTest, a_write_only_handle_locks_nothing_where_locks_hold_whole_files) {
+    bool forbidden = false;
+    std::thread([&] {
+        forbidden = forbid_direct();
+        if (!forbidden) return;
+        const auto file = open_descriptor(path(), kReadWrite);
+        for (const bool whole : {false, true}) {
+            auto store = open_uncached(
+                path(), {.write = true, .known = FileKind{.whole_file_locks = whole}});
+            ASSERT_TRUE(store.ok());
+            const auto found = lock_in_the_way(file->number(), F_WRLCK, {kOffsetLimit, INT64_MAX});
+            EXPECT_EQ(found.l_type, whole ? F_UNLCK : F_WRLCK);
+        }
+    }).join();
+    if (!forbidden) GTEST_SKIP() << "this kernel has no system call filters";
+}
+
 TEST_F(UncachedTest, a_file_that_is_not_there_is_not_made_by_the_second_try) {
     EXPECT_EQ(open_uncached(path(), {.read = true, .write = true}).error().kind,
               ErrorKind::no_such_file);
