@@ -60,6 +60,14 @@ TEST(Workspace, FilesFollowEachOtherInIt) {
     }
 }
 
+TEST(Workspace, RefusedNodeMemoryMayBeRequestedAgainForTheNextFile) {
+    Workspace workspace(nullptr);
+    workspace.node = NodeMemory(Error::make(ErrorKind::quota, "shared memory"));
+    workspace.tidy();
+    EXPECT_FALSE(workspace.node.shared_refused() || workspace.node.cross_memory_refused());
+    EXPECT_EQ(workspace.node.refusal().kind, ErrorKind::none);
+}
+
 TEST(Workspace, UnusedMemoryIsFreedDownToALimit) {
     BufferPool pool;
     {

@@ -151,6 +151,7 @@ void NodeMemory::lay_out(const Topology& topology) {
 void NodeMemory::tidy(Bytes kept_max) {
     if (capacity_ > kept_max) *this = {};
     shared_refused_ = cross_memory_refused_ = false;
+    refusal_ = {};
 }
 
 RankMailbox& NodeMemory::mailbox(Rank rank) const {
