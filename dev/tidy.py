@@ -9,7 +9,8 @@
 - src/ gives each new file descriptor to a Descriptor or a Socket, which avoid 0, 1 and 2; it opens no
   streams.
 - Messages of src/ go through base/standard_error.
-- Only the tables of parts (KIND_TABLES) ask which part a method has; other code asks for the part's facts.
+- In src/, only the tables of parts (KIND_TABLES) ask which part a method has; other code asks for the
+  part's facts.
 - Only the collective helpers in VOUCHERS vouch for agreed values.
 - No two types of the library have the same qualified name (one definition rule: the linker would use the
   members of one type for both).
