@@ -2,6 +2,7 @@
 // Parses pairs in text, for hints and for their checks.
 #pragma once
 
+#include <cstddef>
 #include <string_view>
 #include <vector>
 
@@ -9,10 +10,22 @@
 
 namespace oratorio {
 
-/// Returns the key=value parts of ORATORIO_HINTS. Commas separate the parts. If the text has a ';'
-/// or a line end, only those do, so that values may contain commas (cb_config_list).
+/// Returns the key=value parts of ORATORIO_HINTS. A ';' or a line end separates parts. In a text
+/// that has neither, a comma separates parts if a key and '=' follow it; other commas belong to a
+/// value (oratorio_aggregators=0,4,8).
 inline std::vector<std::string_view> oratorio_pairs(std::string_view text) {
-    return split(text, text.find_first_of(";\n") == std::string_view::npos ? "," : ";\n");
+    if (text.find_first_of(";\n") != std::string_view::npos) return split(text, ";\n");
+    std::vector<std::string_view> pairs;
+    for (const std::string_view part : split(text, ",")) {
+        if (pairs.empty() || part.find('=') != std::string_view::npos) {
+            pairs.push_back(part);
+        } else if (!trimmed(part).empty()) {
+            const char* const begin = pairs.back().data();
+            const char* const end = part.data() + part.size();
+            pairs.back() = {begin, static_cast<std::size_t>(end - begin)};
+        }
+    }
+    return pairs;
 }
 
 }  // namespace oratorio

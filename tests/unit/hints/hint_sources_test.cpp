@@ -153,6 +153,20 @@ TEST(HintSources, OratorioHintsTakeCommasOrSemicolons) {
               (HintMap{{"cb_config_list", "a:1,b:2"}, {"cb_nodes", "2"}}));
 }
 
+TEST(HintSources, ACommaWithoutAKeyAfterItBelongsToTheValue) {
+    HintSources sources;
+    const auto hints_of = [&sources](const char* text) {
+        sources.oratorio_hints = text;
+        return merge_hints(sources, {}, "a");
+    };
+    EXPECT_EQ(hints_of("oratorio_aggregators=0,4,8"), (HintMap{{"oratorio_aggregators", "0,4,8"}}));
+    EXPECT_EQ(
+        hints_of("cb_config_list=a:1, b:2 ,cb_nodes=2,oratorio_aggregators=0,,4,"),
+        (HintMap{
+            {"cb_config_list", "a:1, b:2"}, {"cb_nodes", "2"}, {"oratorio_aggregators", "0,,4"}}));
+    EXPECT_EQ(hints_of(",cb_nodes=2, ,"), (HintMap{{"cb_nodes", "2"}}));
+}
+
 TEST(HintSources, AStrongerSynonymBeatsTheWeakerKey) {
     HintSources sources;
     sources.oratorio_hints = "romio_cb_write=enable;romio_cb_read=enable";

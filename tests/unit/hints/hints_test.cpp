@@ -339,7 +339,9 @@ TEST(Hints, WarnsAboutTextWithoutKeyAndValueInOratorioHints) {
     EXPECT_EQ(
         misspelt_pairs("cb_nodes:2;romio_cb_write=enable"),
         (std::vector<std::string>{"ORATORIO_HINTS: 'cb_nodes:2' isn't key=value and is ignored"}));
-    EXPECT_EQ(misspelt_pairs("one,two").size(), 2U);
+    EXPECT_EQ(misspelt_pairs("one,cb_nodes=2,romio_cb_write=enable"),
+              (std::vector<std::string>{"ORATORIO_HINTS: 'one' isn't key=value and is ignored"}));
+    EXPECT_EQ(misspelt_pairs("one;two").size(), 2U);
 }
 
 TEST(Hints, ASynonymYieldsToTheKeyItStandsFor) {
