@@ -274,7 +274,7 @@ def test_the_page_is_whole():
     [
         (["--method", "sive", "true"], 2, "Did you mean sieve?"),
         (["--repeat", "0", "true"], 2, "--repeat, --timeout and --budget must be more than 0"),
-        (["--hint", "cb_nodes", "true"], 2, "a hint must be key=value, without ';', not cb_nodes"),
+        (["--hint", "cb_nodes", "true"], 2, "a hint must be key=value, without ';'"),
         (["no-such-program"], 127, "no-such-program can't be started: No such file"),
         (["false"], 1, "the program fails without Oratorio: ended with 1: no output"),
         (["sh", "-c", "exit 7"], 7, "the program fails without Oratorio: ended with 7: no output"),

@@ -385,7 +385,14 @@ def test_a_method_that_does_not_exist_is_refused_with_the_one_that_may_be_meant(
         launch.oratorio_variables("tow_phase", [], False, {})
 
 
-@pytest.mark.parametrize("hint", ["cb_nodes", "=2", "a=b;c=d"])
+def test_commas_in_the_only_hint_do_not_separate_hints():
+    told = launch.oratorio_variables(None, ["my_list=0,a=4"], False, {})
+    assert told == {"ORATORIO_HINTS": "my_list=0,a=4;"}
+    told = launch.oratorio_variables("sieve", ["my_list=0,a=4"], False, {})
+    assert told == {"ORATORIO_HINTS": "oratorio_method=sieve;my_list=0,a=4"}
+
+
+@pytest.mark.parametrize("hint", ["cb_nodes", "=2", " =2", "a=b;c=d", "a;b=c", "a=b\nc=d"])
 def test_a_malformed_hint_is_refused(hint):
     with pytest.raises(launch.LaunchError, match="key=value"):
         launch.oratorio_variables(None, [hint], False, {})

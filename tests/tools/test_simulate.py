@@ -260,6 +260,8 @@ def test_methods_become_hints():
     for arm, complaint in (("to_phase", "Did you mean two_phase"), ("two_layer:x", "must follow the colon")):
         with pytest.raises(SimulateError, match=complaint):
             command.arm_hints(arm, MACHINE, [])
+    with pytest.raises(SimulateError, match="a hint must be key=value"):
+        command.own_hints(MACHINE, ["cb_nodes=8\nstriping_unit=1"])
 
 
 def test_jobs_that_do_not_fit_the_machine_are_refused():

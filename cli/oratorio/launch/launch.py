@@ -20,7 +20,7 @@ from oratorio.launch.launchers import WRAPPERS, LaunchError, is_found, launcher_
 from oratorio.launch.preload import PreloadError, preloadable
 from oratorio.launch.programs import FLAVOUR_NAMES, Needs, flavour_of_name, is_python, needs_of
 from oratorio.launch.words import Command, own_preload, parse, with_variables
-from oratorio.library import method_table
+from oratorio.library import hint_text, method_table
 from oratorio.paths import preload_library
 
 GIO_TOLD = "files that it opens through PnetCDF use GIO, a driver of PnetCDF, and not MPI-IO"
@@ -56,14 +56,13 @@ def oratorio_variables(
         raise LaunchError(complaint)
     given = [f"oratorio_method={method}"] if method else []
     for hint in hints:
-        key, equals, value = hint.partition("=")
-        if not (key and equals) or ";" in value:
-            raise LaunchError(f"a hint must be key=value, without ';', not {hint}")
+        if complaint := hint_text.complaint(hint):
+            raise LaunchError(complaint)
         given.append(hint)
     variables = {}
     if given:
         before = environ.get("ORATORIO_HINTS", "")
-        variables["ORATORIO_HINTS"] = ";".join(([before] if before else []) + given)
+        variables["ORATORIO_HINTS"] = hint_text.joined(([before] if before else []) + given)
     if explain:
         variables["ORATORIO_EXPLAIN"] = "1"
     return variables

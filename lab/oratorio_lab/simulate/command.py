@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from oratorio.command_line import Parser, within
-from oratorio.library import method_table
+from oratorio.library import hint_text, method_table
 from oratorio_lab import progress
 from oratorio_lab.simulate import report, s4u, smpi, switched
 from oratorio_lab.simulate import search as sim_search
@@ -53,9 +53,9 @@ def own_hints(machine: Machine, hints: Sequence[str]) -> dict[str, str]:
     """
     told = {"cb_nodes": str(machine.storage.targets), "striping_unit": str(machine.storage.stripe_bytes)}
     for hint in hints:
-        key, equals, value = hint.partition("=")
-        if not (key and equals) or ";" in value:
-            raise SimulateError(f"a hint must be key=value, without ';', not {hint}")
+        if complaint := hint_text.complaint(hint):
+            raise SimulateError(complaint)
+        key, _, value = hint.partition("=")
         told[key] = value
     return told
 

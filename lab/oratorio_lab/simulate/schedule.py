@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from oratorio.library import hint_text
 from oratorio_lab import targets
 from oratorio_lab.bench import e3sm
 from oratorio_lab.bench.workloads import BenchError
@@ -129,7 +130,7 @@ def program() -> str:
 
 def hint_words(hints: Mapping[str, str]) -> str:
     """Formats hints for ORATORIO_HINTS."""
-    return ";".join(f"{key}={value}" for key, value in hints.items())
+    return hint_text.joined([f"{key}={value}" for key, value in hints.items()])
 
 
 def parse(lines: Iterable[str], arm: str, ranks: int, nodes: int) -> Schedule:
