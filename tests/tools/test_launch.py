@@ -392,6 +392,12 @@ def test_commas_in_the_only_hint_do_not_separate_hints():
     assert told == {"ORATORIO_HINTS": "oratorio_method=sieve;my_list=0,a=4"}
 
 
+def test_hints_of_the_environment_are_kept_whatever_separates_them():
+    for before in ("a=1,b=2,3", "a=1;b=2,3;", "a=1\nb=2,3\n", " a=1 , b=2,3,"):
+        told = launch.oratorio_variables(None, ["c=4"], False, {"ORATORIO_HINTS": before})
+        assert told == {"ORATORIO_HINTS": "a=1;b=2,3;c=4"}
+
+
 @pytest.mark.parametrize("hint", ["cb_nodes", "=2", " =2", "a=b;c=d", "a;b=c", "a=b\nc=d"])
 def test_a_malformed_hint_is_refused(hint):
     with pytest.raises(launch.LaunchError, match="key=value"):

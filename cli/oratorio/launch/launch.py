@@ -61,8 +61,8 @@ def oratorio_variables(
         given.append(hint)
     variables = {}
     if given:
-        before = environ.get("ORATORIO_HINTS", "")
-        variables["ORATORIO_HINTS"] = hint_text.joined(([before] if before else []) + given)
+        before = hint_text.parts_of(environ.get("ORATORIO_HINTS", ""))
+        variables["ORATORIO_HINTS"] = hint_text.joined([*before, *given])
     if explain:
         variables["ORATORIO_EXPLAIN"] = "1"
     return variables

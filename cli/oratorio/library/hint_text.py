@@ -3,10 +3,23 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 BLANKS = " \t\r\n"  # what trimmed() removes (src/base/string_util.hpp)
 SEPARATORS = ";\n"
+BEFORE_KEY = re.compile(r",(?=[^,]*=)")
+
+
+def parts_of(text: str) -> list[str]:
+    """Returns the parts of ORATORIO_HINTS without blanks around them: key=value, or text that the library
+    ignores. Splits as oratorio_pairs() does (src/hints/pairs.hpp): at commas only if there is no other
+    separator, and only where a key follows."""
+    if set(SEPARATORS) & set(text):
+        parts = [part.strip(BLANKS) for part in re.split(f"[{SEPARATORS}]", text)]
+    else:
+        parts = [part.strip(BLANKS + ",") for part in BEFORE_KEY.split(text)]
+    return [part for part in parts if part]
 
 
 def complaint(hint: str) -> str:
