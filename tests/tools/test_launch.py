@@ -374,7 +374,7 @@ def test_an_unknown_command_is_refused(library):
 def test_hints_and_method_become_one_variable_and_win_over_the_environment():
     told = launch.oratorio_variables("two_phase", ["cb_nodes=2"], True, {"ORATORIO_HINTS": "cb_nodes=1"})
     assert told == {
-        "ORATORIO_HINTS": "cb_nodes=1;oratorio_method=two_phase;cb_nodes=2",
+        "ORATORIO_HINTS": "oratorio_method=two_phase;cb_nodes=2",
         "ORATORIO_EXPLAIN": "1",
     }
     assert launch.oratorio_variables(None, [], False, os.environ) == {}
@@ -392,10 +392,29 @@ def test_commas_in_the_only_hint_do_not_separate_hints():
     assert told == {"ORATORIO_HINTS": "oratorio_method=sieve;my_list=0,a=4"}
 
 
+@pytest.mark.parametrize(
+    ("before", "hint", "expected"),
+    [
+        ("cb_nodes = 1;a=2", "cb_nodes=3", "cb_nodes=3;a=2"),
+        ("romio_cb_write=enable;a=2", "cb_write=disable", "cb_write=disable;a=2"),
+        ("cb_write=enable;romio_cb_read=enable", "collective_buffering=false", "collective_buffering=false"),
+        (
+            "collective_buffering=false",
+            "romio_cb_read=enable",
+            "romio_cb_read=enable;collective_buffering=false",
+        ),
+        ("no pair;a=2", "a=3", "a=3;no pair"),
+    ],
+)
+def test_a_hint_replaces_those_of_the_environment_that_it_sets(before, hint, expected):
+    told = launch.oratorio_variables(None, [hint], False, {"ORATORIO_HINTS": before})
+    assert told == {"ORATORIO_HINTS": expected}
+
+
 def test_hints_of_the_environment_are_kept_whatever_separates_them():
     for before in ("a=1,b=2,3", "a=1;b=2,3;", "a=1\nb=2,3\n", " a=1 , b=2,3,"):
         told = launch.oratorio_variables(None, ["c=4"], False, {"ORATORIO_HINTS": before})
-        assert told == {"ORATORIO_HINTS": "a=1;b=2,3;c=4"}
+        assert told == {"ORATORIO_HINTS": "c=4;a=1;b=2,3"}
 
 
 @pytest.mark.parametrize("hint", ["cb_nodes", "=2", " =2", "a=b;c=d", "a;b=c", "a=b\nc=d"])

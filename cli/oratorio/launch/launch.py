@@ -62,7 +62,7 @@ def oratorio_variables(
     variables = {}
     if given:
         before = hint_text.parts_of(environ.get("ORATORIO_HINTS", ""))
-        variables["ORATORIO_HINTS"] = hint_text.joined([*before, *given])
+        variables["ORATORIO_HINTS"] = hint_text.joined(hint_text.overlaid(before, given))
     if explain:
         variables["ORATORIO_EXPLAIN"] = "1"
     return variables

@@ -6,6 +6,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from oratorio.library import description
+
 BLANKS = " \t\r\n"  # what trimmed() removes (src/base/string_util.hpp)
 SEPARATORS = ";\n"
 BEFORE_KEY = re.compile(r",(?=[^,]*=)")
@@ -35,3 +37,23 @@ def joined(parts: Sequence[str]) -> str:
     commas."""
     text = ";".join(parts)
     return f"{text};" if "," in text and len(parts) == 1 else text
+
+
+def key_of(part: str) -> str:
+    """Returns the key of a part of ORATORIO_HINTS."""
+    return part.partition("=")[0].strip(BLANKS)
+
+
+def _targets_of(key: str) -> set[str]:
+    """Returns the keys that `key` sets: those that it stands for, or `key` itself if it stands for none."""
+    rows = [row for row in description.rows("hints") if row["key"] == key and "target" in row]
+    return {row["target"] for row in rows} or {key}
+
+
+def overlaid(weaker: Sequence[str], stronger: Sequence[str]) -> list[str]:
+    """Returns the stronger parts of ORATORIO_HINTS and those weaker ones that the stronger ones don't
+    replace, by the library's rule for two sources of hints (overlay() in src/hints/hint_sources.cpp). If a
+    key is given twice in one text, the library uses its first value."""
+    replaced = [_targets_of(key_of(part)) for part in stronger]
+    kept = [part for part in weaker if not any(_targets_of(key_of(part)) <= one for one in replaced)]
+    return [*stronger, *kept]
