@@ -54,6 +54,9 @@ def test_misspelt_names_get_a_suggestion(word, instead):
         ({"ORATORIO_METHOD": "host"}, "ORATORIO_METHOD=host"),
         ({"ORATORIO_METHOD": "tow_phase"}, "Did you mean two_phase?"),
         ({"ORATORIO_HINTS": "cb_nodes=2; cb_nodez=3"}, "did you mean cb_nodes?"),
+        ({"ORATORIO_HINTS": "cb_nodes=2,cb_nodez=3"}, "did you mean cb_nodes?"),
+        ({"ORATORIO_HINTS": "cb_nodes=2\ncb_nodez=3"}, "did you mean cb_nodes?"),
+        ({"ORATORIO_HINTS": "cb_nodes=2,oratorio_method=sive"}, "Did you mean sieve?"),
         ({"ORATORIO_HINTS": "cb_nodes"}, "isn't key=value"),
         ({"ORATORIO_HINTS": "oratorio_method=sive"}, "Did you mean sieve?"),
         ({"ROMIO_HINTS": "/no/such/file"}, "No such file"),
@@ -71,6 +74,7 @@ def test_invalid_variables_are_bad(environ, says):
         {},
         {"ORATORIO_DISABLE": "0", "ORATORIO_QUIET": "1", "HOME": "/x"},
         {"ORATORIO_HINTS": "cb_nodes=2;;oratorio_method=two_phase; someone_elses=4"},
+        {"ORATORIO_HINTS": "oratorio_method=two_phase,oratorio_aggregators=0,4,8"},
         {"ORATORIO_METHOD": "sieve"},
     ],
 )

@@ -19,7 +19,7 @@ from oratorio.launch import launch
 from oratorio.launch.preload import PreloadError, preloadable
 from oratorio.launch.programs import FLAVOUR_NAMES, Needs, needs_of
 from oratorio.launch.words import Command, parse
-from oratorio.library import hint_names, method_table
+from oratorio.library import hint_names, hint_text, method_table
 from oratorio.paths import LIBRARIES, preload_library
 from oratorio.quantity import counted
 from oratorio.report.facts import Run
@@ -138,10 +138,6 @@ def command(words: Sequence[str]) -> list[Finding]:
     return found
 
 
-def _pairs(text: str) -> list[str]:
-    return [pair.strip() for pair in text.split(";") if pair.strip()]
-
-
 def _hint_file(path: str) -> list[Finding]:
     try:
         lines = Path(path).read_text(errors="replace").splitlines()
@@ -175,8 +171,8 @@ def environment(environ: Mapping[str, str]) -> list[Finding]:
         found.append(Finding(BAD, "environment", f"ORATORIO_METHOD: {complaint}"))
     elif method:
         found.append(Finding(NOTE, "environment", f"ORATORIO_METHOD={method}: the automatic choice is off"))
-    for pair in _pairs(environ.get("ORATORIO_HINTS", "")):
-        key, equals, value = (part.strip() for part in pair.partition("="))
+    for pair in hint_text.parts_of(environ.get("ORATORIO_HINTS", "")):
+        key, equals, value = (part.strip(hint_text.BLANKS) for part in pair.partition("="))
         if not equals:
             found.append(Finding(BAD, "hints", f"ORATORIO_HINTS: '{pair}' isn't key=value and is ignored"))
         elif told := hint_names.misspelt_hint(key):
