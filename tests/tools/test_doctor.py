@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Tests `oratorio doctor`: each check finds what is wrong, and does not report what is right as wrong."""
 
+import os
 import re
 import resource
 from pathlib import Path
@@ -13,7 +14,7 @@ from test_report import MOUNTS, command
 from oratorio.doctor import doctor, machine
 from oratorio.doctor.doctor import BAD, NOTE, OK
 from oratorio.launch.programs import Needs
-from oratorio.library import hint_names
+from oratorio.library import hint_names, hint_text
 from oratorio.report import explained
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -59,7 +60,10 @@ def test_misspelt_names_get_a_suggestion(word, instead):
         ({"ORATORIO_HINTS": "cb_nodes=2,oratorio_method=sive"}, "Did you mean sieve?"),
         ({"ORATORIO_HINTS": "cb_nodes"}, "isn't key=value"),
         ({"ORATORIO_HINTS": "oratorio_method=sive"}, "Did you mean sieve?"),
+        ({"ORATORIO_HINTS": "oratorio_method=host"}, "all files use the MPI's own MPI-IO"),
         ({"ROMIO_HINTS": "/no/such/file"}, "No such file"),
+        ({"ROMIO_HINTS": "/dev/null"}, "it is not a regular file"),
+        ({"ROMIO_HINTS": "/"}, "Is a directory"),
     ],
 )
 def test_invalid_variables_are_bad(environ, says):
@@ -91,6 +95,52 @@ def test_a_file_of_hints_is_read(tmp_path):
     assert (one.state, "did you mean romio_cb_write?" in one.says) == (BAD, True)
     hints.write_text("cb_nodes 2\n")
     assert states(doctor.environment({"ROMIO_HINTS": str(hints)})) == [(OK, "hints"), (OK, "environment")]
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("cb_nodes=2\n", "'cb_nodes=2' isn't 'key value' and is ignored"),
+        ("cb_nodes # 2\n", "'cb_nodes # 2' isn't 'key value' and is ignored"),
+        ("cb_nodez\t2\n", "did you mean cb_nodes?"),
+        ("oratorio_method sive\n", "Did you mean sieve?"),
+    ],
+)
+def test_lines_that_the_library_ignores_are_bad(text, says, tmp_path):
+    hints = tmp_path / "hints"
+    hints.write_text(text)
+    (one,) = doctor.environment({"ROMIO_HINTS": str(hints)})
+    assert one.state == BAD and says in one.line
+
+
+def test_a_file_of_hints_is_counted_as_the_library_reads_it(tmp_path):
+    hints = tmp_path / "hints"
+    hints.write_text("cb_nodes 2 # two\r\ncb_nodes 3\nmy_own \x0b4\n  # a comment\nyour_own\t5#6\n")
+    found = doctor.environment({"ROMIO_HINTS": str(hints)})
+    assert found[0].line == f"ok    hints         {hints}: 3 hints"
+    assert hint_text.hints_of_file(hints.read_bytes().decode()) == (
+        {"cb_nodes": "2", "my_own": "\x0b4", "your_own": "5"},
+        [],
+    )
+
+
+def test_a_pipe_or_a_long_file_of_hints_is_bad(tmp_path):
+    pipe, long = tmp_path / "pipe", tmp_path / "long"
+    os.mkfifo(pipe)
+    long.write_text("#" * (1 << 20) + "\n")
+    for path, says in ((pipe, "it is not a regular file"), (long, "it is longer than 1 MiB")):
+        (one,) = doctor.environment({"ROMIO_HINTS": str(path)})
+        assert one.state == BAD and says in one.line
+
+
+def test_without_romio_hints_the_file_of_the_machine_is_read(tmp_path, monkeypatch):
+    hints = tmp_path / "romio-hints"
+    monkeypatch.setattr(doctor, "DEFAULT_HINT_FILE", hints)
+    assert states(doctor.environment({})) == [(OK, "environment")]
+    hints.write_text("cb_nodez 2\n")
+    assert [one.state for one in doctor.environment({})] == [BAD]
+    hints.write_text("cb_nodes 2\n")
+    assert doctor.environment({})[0].says == f"{hints}: 1 hint"
 
 
 def launcher(folder, text):

@@ -10,10 +10,11 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from oratorio import small_file
 from oratorio.errors import OratorioError
 from oratorio.launch import launch
 from oratorio.launch.preload import PreloadError, preloadable
@@ -29,6 +30,7 @@ from oratorio.report.run_recorder import Recorder
 OK, NOTE, BAD = "ok", "note", "bad"
 REMARKS_MOST = 8
 ALONE = "each process runs alone"
+DEFAULT_HINT_FILE = Path("/etc/romio-hints")  # if ROMIO_HINTS is not set (src/bind/process.cpp)
 
 
 @dataclass(frozen=True)
@@ -138,16 +140,33 @@ def command(words: Sequence[str]) -> list[Finding]:
     return found
 
 
+def _wrong_hints(
+    source: str, hints: Iterable[tuple[str, str]], ignored: Sequence[str], form: str
+) -> list[Finding]:
+    """Reports hints of a source that are misspelt or name no method of Oratorio, and text that the library
+    ignores because it doesn't have this form."""
+    found = [Finding(BAD, "hints", f"{source}: '{text}' isn't {form} and is ignored") for text in ignored]
+    for key, value in hints:
+        complaint = hint_names.misspelt_hint(key)
+        if (key, value) == ("oratorio_method", "host"):
+            complaint = "oratorio_method=host: all files use the MPI's own MPI-IO"
+        elif key == "oratorio_method":
+            complaint = method_table.complaint(value)
+        if complaint:
+            found.append(Finding(BAD, "hints", f"{source}: {complaint}"))
+    return found
+
+
 def _hint_file(path: str) -> list[Finding]:
     try:
-        lines = Path(path).read_text(errors="replace").splitlines()
+        text = small_file.read(Path(path))
     except OSError as error:
-        return [Finding(BAD, "hints", f"ROMIO_HINTS names {path}: {error.strerror}", "correct the path")]
-    keys = [line.split()[0] for line in lines if line.split() and not line.lstrip().startswith("#")]
-    wrong = [told for key in keys if (told := hint_names.misspelt_hint(key))]
-    if wrong:
-        return [Finding(BAD, "hints", f"{path}: {told}") for told in wrong]
-    return [Finding(OK, "hints", f"{path}: {len(keys)} hints")]
+        return [
+            Finding(BAD, "hints", f"the file of ROMIO_HINTS, {path}: {error.strerror}", "correct the path")
+        ]
+    hints, ignored = hint_text.hints_of_file(text)
+    wrong = _wrong_hints(path, hints.items(), ignored, "'key value'")
+    return wrong or [Finding(OK, "hints", f"{path}: {counted(len(hints), 'hint')}")]
 
 
 def environment(environ: Mapping[str, str]) -> list[Finding]:
@@ -171,16 +190,14 @@ def environment(environ: Mapping[str, str]) -> list[Finding]:
         found.append(Finding(BAD, "environment", f"ORATORIO_METHOD: {complaint}"))
     elif method:
         found.append(Finding(NOTE, "environment", f"ORATORIO_METHOD={method}: the automatic choice is off"))
-    for pair in hint_text.parts_of(environ.get("ORATORIO_HINTS", "")):
-        key, equals, value = (part.strip(hint_text.BLANKS) for part in pair.partition("="))
-        if not equals:
-            found.append(Finding(BAD, "hints", f"ORATORIO_HINTS: '{pair}' isn't key=value and is ignored"))
-        elif told := hint_names.misspelt_hint(key):
-            found.append(Finding(BAD, "hints", f"ORATORIO_HINTS: {told}"))
-        elif key == "oratorio_method" and (complaint := method_table.complaint(value)):
-            found.append(Finding(BAD, "hints", f"ORATORIO_HINTS: {complaint}"))
+    parts = hint_text.parts_of(environ.get("ORATORIO_HINTS", ""))
+    pairs = [hint_text.pair_of(part) for part in parts if "=" in part]
+    ignored = [part for part in parts if "=" not in part]
+    found += _wrong_hints("ORATORIO_HINTS", pairs, ignored, "key=value")
     if path := environ.get("ROMIO_HINTS", ""):
         found += _hint_file(path)
+    elif DEFAULT_HINT_FILE.exists():
+        found += _hint_file(str(DEFAULT_HINT_FILE))
     if any(one.state == BAD for one in found):
         return found
     given = [name for name in hint_names.variables() if name in environ]

@@ -39,9 +39,10 @@ def joined(parts: Sequence[str]) -> str:
     return f"{text};" if "," in text and len(parts) == 1 else text
 
 
-def key_of(part: str) -> str:
-    """Returns the key of a part of ORATORIO_HINTS."""
-    return part.partition("=")[0].strip(BLANKS)
+def pair_of(part: str) -> tuple[str, str]:
+    """Returns the key and the value of a part of ORATORIO_HINTS."""
+    key, _, value = part.partition("=")
+    return key.strip(BLANKS), value.strip(BLANKS)
 
 
 def _targets_of(key: str) -> set[str]:
@@ -54,6 +55,21 @@ def overlaid(weaker: Sequence[str], stronger: Sequence[str]) -> list[str]:
     """Returns the stronger parts of ORATORIO_HINTS and those weaker ones that the stronger ones don't
     replace, by the library's rule for two sources of hints (overlay() in src/hints/hint_sources.cpp). If a
     key is given twice in one text, the library uses its first value."""
-    replaced = [_targets_of(key_of(part)) for part in stronger]
-    kept = [part for part in weaker if not any(_targets_of(key_of(part)) <= one for one in replaced)]
+    replaced = [_targets_of(pair_of(part)[0]) for part in stronger]
+    kept = [part for part in weaker if not any(_targets_of(pair_of(part)[0]) <= one for one in replaced)]
     return [*stronger, *kept]
+
+
+def hints_of_file(text: str) -> tuple[dict[str, str], list[str]]:
+    """Returns the hints in the text of a file for ROMIO_HINTS, and the lines that the library ignores, as
+    romio_file() reads them (src/hints/hint_sources.cpp): lines of a key and a value; '#' begins a comment."""
+    hints: dict[str, str] = {}
+    ignored = []
+    for line in text.split("\n"):
+        entry = line.partition("#")[0].strip(BLANKS)
+        key, blank, value = entry.replace("\t", " ").partition(" ")
+        if "\0" in line or (entry and not blank):
+            ignored.append(line.strip(BLANKS))
+        elif entry:
+            hints.setdefault(key, value.strip(BLANKS))
+    return hints, ignored
