@@ -12,6 +12,7 @@ import pytest
 from made_runs import MIB, access, collective, file, planned, run, span
 from test_trace import two_ranks
 
+from oratorio.calibrate import calibrate
 from oratorio.library import description
 from oratorio.machine import costs, mounts
 from oratorio.report import compared, explained
@@ -138,6 +139,34 @@ def test_costs_are_looked_for_where_the_library_looks(tmp_path):
     assert costs.in_force(env, costs.names_of("here", "UFS"))[0] == "write_byte 3\n"
     (tmp_path / "here-UFS.costs").write_text("write_byte 4\n")
     assert costs.in_force(env, costs.names_of("here", "UFS"))[0] == "write_byte 4\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("wake 3", {"wake": 3}),
+        ("wake=3", {"wake": 3}),
+        ("wake= 3\nlock\t =4\n", {"wake": 3}),
+        ("# wake 4\n\n  \t\n\twake \t 3 # not 5\r\nread_call 2e3\r\n#", {"wake": 3, "read_call": 2000}),
+        ("wake 1\nwake 2\nwake 0\nwake -1\nwake 1.1e12\nwake nan\n", {"wake": 2}),
+        ("target_byte 0\nwrite_byte 0\nqueue_entry=0.0\n", {"target_byte": 0, "queue_entry": 0}),
+        ("read_call 1_000\nread_call +5\nread_call 0x5\nread_call 5 6\nread_call\nread_call inf\n", {}),
+        ("wake 3\x0bread_call 4\nlock .5\nmessage 5.\n", {"lock": 0.5, "message": 5}),
+        ("no_such_constant 5\n", {}),
+    ],
+)
+def test_costs_are_read_as_the_library_reads_them(text, values):
+    assert costs.values_of(text) == values
+
+
+def test_costs_between_nodes_are_kept_however_they_are_written(tmp_path):
+    file = tmp_path / "here-UFS.costs"
+    found = calibrate.Found({"far_byte": 1.0})
+    calibrate.keep_those_between_nodes(found, file)
+    assert found.values == {"far_byte": 1.0}
+    file.write_text("far_message=7000\nfar_byte 2\nbeside_byte nan\nbeside_message 5 # a message\nwake 3\n")
+    calibrate.keep_those_between_nodes(found, file)
+    assert found.values == {"far_byte": 1.0, "far_message": 7000, "beside_message": 5}
 
 
 MOUNTS = """\

@@ -14,7 +14,6 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -22,7 +21,7 @@ from oratorio.calibrate.messages import CHILD, Sender
 from oratorio.errors import OratorioError
 from oratorio.launch.hosts import KILLED, TIMED_OUT
 from oratorio.launch.programs import FLAVOUR_NAMES
-from oratorio.machine.costs import names_of
+from oratorio.machine.costs import names_of, values_of
 from oratorio.paths import LIBRARIES
 from oratorio.progress import Tell
 
@@ -192,13 +191,12 @@ def keep_those_between_nodes(found: Found, file: Path) -> None:
     """Adds to `found` each constant between nodes that it lacks and that an earlier calibration wrote to
     `file`, because a calibration on a single node can't measure these constants."""
     try:
-        lines = [line.partition("#")[0].split() for line in file.read_text().splitlines()]
+        known = values_of(file.read_text())
     except OSError:
         return
-    for name, value in (words for words in lines if len(words) == 2):
-        if name in BETWEEN_NODES and name not in found.values:
-            with suppress(ValueError):  # a line without a number is skipped, as in the library
-                found.values[name] = float(value)
+    for name in BETWEEN_NODES:
+        if name in known and name not in found.values:
+            found.values[name] = known[name]
 
 
 def measure_all(folder: Path, sender: Sender | None, quick: bool, told: Tell) -> Found:

@@ -3,9 +3,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
+
+from oratorio.library import description
+from oratorio.library.hint_text import BLANKS
+
+COST_MAX = 1e12  # nanoseconds
+# The number is what std::from_chars reads, and at most one '=' may stand in front of it.
+LINE = re.compile(
+    r"(?P<name>[^ \t=]*)[ \t=][ \t\r]*(?P<number>-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?)"
+)
 
 
 def costs_folder(env: Mapping[str, str]) -> Path:
@@ -38,12 +47,15 @@ def in_force(env: Mapping[str, str], names: Sequence[str]) -> tuple[str, str]:
 
 
 def values_of(text: str) -> dict[str, float]:
-    """Returns name -> nanoseconds from the text of a file of costs. Keeps only lines of a name and a number
-    that is above 0 and at most 1e12."""
+    """Returns name -> nanoseconds from the text of a file of costs, as parse_costs() reads it
+    (src/plan/costs.cpp). Leaves out lines that the library ignores."""
+    may_be_zero = {row["name"]: row["memory"] == 0 for row in description.rows("costs")}
     values = {}
-    for line in text.splitlines():
-        words = line.partition("#")[0].split()
-        if len(words) == 2:
-            with suppress(ValueError):
-                values[words[0]] = float(words[1])
-    return {name: value for name, value in values.items() if 0 < value <= 1e12}
+    for line in text.split("\n"):
+        words = LINE.fullmatch(line.partition("#")[0].strip(BLANKS))
+        if words is None or words["name"] not in may_be_zero:
+            continue
+        value = float(words["number"])
+        if 0 < value <= COST_MAX or (value == 0 and may_be_zero[words["name"]]):
+            values[words["name"]] = value
+    return values
