@@ -13,6 +13,7 @@ from made_runs import MIB, access, collective, file, planned, run, span
 from test_trace import two_ranks
 
 from oratorio.calibrate import calibrate
+from oratorio.calibrate import command as calibrate_command
 from oratorio.library import description
 from oratorio.machine import costs, mounts
 from oratorio.report import compared, explained
@@ -134,11 +135,30 @@ def test_costs_are_looked_for_where_the_library_looks(tmp_path):
     assert costs.costs_folder({"ORATORIO_COSTS": "/a", "XDG_CACHE_HOME": "/b"}) == Path("/a")
     assert costs.costs_folder({"XDG_CACHE_HOME": "/b", "HOME": "/c"}) == Path("/b/oratorio")
     assert costs.costs_folder({"HOME": "/c"}) == Path("/c/.cache/oratorio")
+    assert costs.costs_folder({"ORATORIO_COSTS": "a"}) == Path.cwd() / "a"
     env = {"ORATORIO_COSTS": str(tmp_path)}
     (tmp_path / "UFS.costs").write_text("write_byte 3\n")
     assert costs.in_force(env, costs.names_of("here", "UFS"))[0] == "write_byte 3\n"
     (tmp_path / "here-UFS.costs").write_text("write_byte 4\n")
     assert costs.in_force(env, costs.names_of("here", "UFS"))[0] == "write_byte 4\n"
+
+
+def test_without_a_home_there_is_no_folder_of_costs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".cache/oratorio").mkdir(parents=True)
+    (tmp_path / ".cache/oratorio/UFS.costs").write_text("write_byte 3\n")
+    for env in ({}, {"HOME": "", "XDG_CACHE_HOME": "", "ORATORIO_COSTS": ""}):
+        assert costs.costs_folder(env) is None
+        assert costs.in_force(env, ["UFS.costs"]) == ("", "")
+
+
+def test_calibrate_without_a_folder_for_its_costs_measures_nothing(tmp_path, monkeypatch):
+    for name in ("HOME", "XDG_CACHE_HOME", "ORATORIO_COSTS"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(calibrate.CalibrateError, match="set ORATORIO_COSTS, XDG_CACHE_HOME or HOME"):
+        calibrate_command.measure(tmp_path, None, True)
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(

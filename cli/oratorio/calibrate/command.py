@@ -84,6 +84,10 @@ def measure(folder: Path, sender: Sender | None, quick: bool) -> None:
     folder = folder.resolve()
     calibrate.check_writable(folder)
     costs = costs_folder(os.environ)
+    if costs is None:
+        raise calibrate.CalibrateError(
+            "there is no folder for the costs; set ORATORIO_COSTS, XDG_CACHE_HOME or HOME"
+        )
     calibrate.make_folder(costs)
     place = calibrate.place_of(folder)
     built_in, _ = calibrate.read_costs(place.file_system, "")

@@ -17,14 +17,15 @@ LINE = re.compile(
 )
 
 
-def costs_folder(env: Mapping[str, str]) -> Path:
+def costs_folder(env: Mapping[str, str]) -> Path | None:
     """Returns the folder in which the library looks for files of costs, by the same rule as
-    src/bind/process.cpp."""
+    src/bind/process.cpp; None if the environment names none."""
     if given := env.get("ORATORIO_COSTS"):
-        return Path(given)
+        return Path(given).absolute()
     if cache := env.get("XDG_CACHE_HOME"):
-        return Path(cache) / "oratorio"
-    return Path(env.get("HOME", "")) / ".cache/oratorio"
+        return Path(cache).absolute() / "oratorio"
+    home = env.get("HOME")
+    return Path(home).absolute() / ".cache/oratorio" if home else None
 
 
 def names_of(machine: str, file_system: str) -> tuple[str, str]:
@@ -34,9 +35,10 @@ def names_of(machine: str, file_system: str) -> tuple[str, str]:
 
 def in_force(env: Mapping[str, str], names: Sequence[str]) -> tuple[str, str]:
     """Returns (text, path) of the first of these files of costs that is not empty; two empty strings if all
-    are empty or missing."""
-    for name in names:
-        file = costs_folder(env) / name
+    are empty or missing, or the environment names no folder."""
+    folder = costs_folder(env)
+    for name in names if folder else ():
+        file = folder / name
         try:
             text = file.read_text()
         except OSError:
