@@ -2,6 +2,7 @@
 """Tests `oratorio report`: sums, limits and the page."""
 
 import json
+import os
 import subprocess
 import sys
 from html.parser import HTMLParser
@@ -141,6 +142,17 @@ def test_costs_are_looked_for_where_the_library_looks(tmp_path):
     assert costs.in_force(env, costs.names_of("here", "UFS"))[0] == "write_byte 3\n"
     (tmp_path / "here-UFS.costs").write_text("write_byte 4\n")
     assert costs.in_force(env, costs.names_of("here", "UFS"))[0] == "write_byte 4\n"
+
+
+def test_costs_that_the_library_ignores_are_not_in_force(tmp_path):
+    env, names = {"ORATORIO_COSTS": str(tmp_path)}, costs.names_of("here", "UFS")
+    (tmp_path / "UFS.costs").write_bytes(b"write_byte 3 # \xff\n")
+    for make in (Path.mkdir, os.mkfifo, lambda path: path.write_text("#" * (1 << 20) + "\n")):
+        make(tmp_path / names[0])
+        text, source = costs.in_force(env, names)
+        assert (costs.values_of(text), source) == ({"write_byte": 3}, str(tmp_path / "UFS.costs"))
+        calibrate.keep_those_between_nodes(calibrate.Found(), tmp_path / names[0])
+        (tmp_path / names[0]).rename(tmp_path / f"ignored {make.__name__}")
 
 
 def test_without_a_home_there_is_no_folder_of_costs(tmp_path, monkeypatch):

@@ -17,6 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from oratorio import small_file
 from oratorio.calibrate.messages import CHILD, Sender
 from oratorio.errors import OratorioError
 from oratorio.launch.hosts import KILLED, TIMED_OUT
@@ -191,7 +192,7 @@ def keep_those_between_nodes(found: Found, file: Path) -> None:
     """Adds to `found` each constant between nodes that it lacks and that an earlier calibration wrote to
     `file`, because a calibration on a single node can't measure these constants."""
     try:
-        known = values_of(file.read_text())
+        known = values_of(small_file.read(file))
     except OSError:
         return
     for name in BETWEEN_NODES:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from oratorio import small_file
 from oratorio.library import description
 from oratorio.library.hint_text import BLANKS
 
@@ -34,13 +35,13 @@ def names_of(machine: str, file_system: str) -> tuple[str, str]:
 
 
 def in_force(env: Mapping[str, str], names: Sequence[str]) -> tuple[str, str]:
-    """Returns (text, path) of the first of these files of costs that is not empty; two empty strings if all
-    are empty or missing, or the environment names no folder."""
+    """Returns (text, path) of the first of these files of costs that can be read and is not empty; two empty
+    strings if there is none, or if the environment names no folder."""
     folder = costs_folder(env)
     for name in names if folder else ():
         file = folder / name
         try:
-            text = file.read_text()
+            text = small_file.read(file)
         except OSError:
             continue
         if text:
