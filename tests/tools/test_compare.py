@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Tests `oratorio compare`: the order of runs, the text of a row, and the treatment of runs that fail."""
 
+import time
+
 import pytest
 from made_runs import access, collective, file, planned, run
 from test_report import command, read_page
@@ -128,14 +130,33 @@ def test_a_method_runs_until_its_interval_separates():
     assert line.startswith("No difference between auto (") and line.endswith("in 6 runs.")
 
 
-def test_no_turn_begins_after_the_budget():
-    recorder, said = Pretended(), []
-    compare.compare(
-        compare.arms_of("sieve", False), ["app"], recorder, Rules(9, 60, budget=1e-9), {}, said.append
-    )
-    assert recorder.order == ["host", "auto", "sieve"] and said[3:] == [
-        "no more turns: the 1e-09 s of --budget have passed"
-    ]
+def compared_within_a_budget(runs, monkeypatch):
+    """Returns the arms, their order and the progress of a comparison whose budget of 60 s ends after so many
+    runs."""
+    recorder, said, arms = Pretended(), [], compare.arms_of("sieve", False)
+    begun = time.monotonic()
+    monkeypatch.setattr(compare.time, "monotonic", lambda: begun + 61 * (len(recorder.order) >= runs))
+    compare.compare(arms, ["app"], recorder, Rules(9, 60, budget=60), {}, said.append)
+    return arms, recorder.order, said
+
+
+def test_no_run_begins_after_the_budget(monkeypatch):
+    arms, order, said = compared_within_a_budget(0, monkeypatch)
+    assert order == ["host"], "the first run is always made"
+    assert said[1:] == ["no more runs: the 60 s of --budget have passed"]
+    assert [arm.problem for arm in arms] == ["", *["not run: the 60 s of --budget have passed"] * 2]
+    assert compare_report.cells_of(arms[1], arms)[-1] == arms[1].problem
+    assert compare.exit_code_of(arms, Outputs(())) == 0
+
+
+def test_the_budget_may_end_within_a_turn(monkeypatch):
+    arms, order, said = compared_within_a_budget(8, monkeypatch)
+    assert order == ["host", "auto", "sieve", "auto", "sieve", "host", "sieve", "host"]
+    assert said[8:] == ["no more runs: the 60 s of --budget have passed"]
+    assert [arm.problem for arm in arms] == ["", "", ""]
+    no_difference, too_few = compare_report.differences_of(arms)
+    assert no_difference.startswith("No difference between sieve")
+    assert too_few == "Too few runs for confidence intervals of auto: at least 3 are needed."
 
 
 def test_the_host_has_the_rate_of_the_recorded_bytes():

@@ -42,7 +42,7 @@ class Arm:
     used: dict[str, int] = field(default_factory=dict)  # method -> number of accesses
     moved: int | None = None  # bytes that all ranks moved in a run; None if the recording is incomplete
     differing: dict[str, str] = field(default_factory=dict)  # output file -> how it differs from the host's
-    problem: str = ""  # why no further runs are made: a run failed, or the method served no access
+    problem: str = ""  # why no further runs are made: a run failed, the method served no access, or --budget
     exit_code: int = 0  # of the first run that failed, TIMED_OUT if it took too long
 
     @property
@@ -214,7 +214,7 @@ def _prepare(before: str | None) -> None:
 @dataclass(frozen=True)
 class Rules:
     """The largest number of runs of each arm, the time limit of a run, a shell command to run before each
-    run, the hints of the runs with Oratorio, the time after which no turn is begun, and patterns of output
+    run, the hints of the runs with Oratorio, the time after which no run is started, and patterns of output
     files."""
 
     repeat: int
@@ -246,6 +246,19 @@ class _Comparison:
             if arm is not host and not arm.problem and difference(arm, host) in (None, "none")
         ]
         return [host, *others] if others else []
+
+    def is_over(self) -> bool:
+        """Returns whether the time of --budget has passed. The first run is always made."""
+        budget = self.rules.budget
+        return self.runs > 0 and budget is not None and time.monotonic() - self.begun >= budget
+
+    def leave_rest(self) -> str:
+        """Gives the arms that did not run their reason, and returns it."""
+        why = f"the {self.rules.budget:g} s of --budget have passed"
+        for arm in self.arms:
+            if not arm.walls and not arm.problem:
+                arm.problem = f"not run: {why}"
+        return why
 
     def progress(self, turn: int, arm: Arm) -> str:
         """Returns a line about the next run, with an estimate of the remaining time."""
@@ -297,12 +310,13 @@ def compare(
     }
     state = _Comparison(arms, recorder, rules, Outputs(rules.outputs))
     for turn in range(rules.repeat):
-        if turn and rules.budget is not None and time.monotonic() - state.begun >= rules.budget:
-            tell(f"no more turns: the {rules.budget:g} s of --budget have passed")
-            break
         taking_part = state.still_open()
         for arm in order_of(arms, turn):
-            if arm in taking_part:
-                tell(state.progress(turn, arm))
-                state.run(arm, words, variables.get(arm.name))
+            if arm not in taking_part:
+                continue
+            if state.is_over():
+                tell(f"no more runs: {state.leave_rest()}")
+                return state.outputs
+            tell(state.progress(turn, arm))
+            state.run(arm, words, variables.get(arm.name))
     return state.outputs

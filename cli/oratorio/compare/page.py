@@ -61,17 +61,19 @@ def cells_of(arm: Arm, arms: Sequence[Arm]) -> list[str]:
 
 
 def differences_of(arms: Sequence[Arm]) -> list[str]:
-    """Returns a sentence, with both intervals, for each arm that shows no difference from the host; after too
-    few runs, returns a single sentence that says so."""
+    """Returns a sentence, with both intervals, for each arm that shows no difference from the host, and one
+    that names the arms with too few runs for an interval; if these include the host, only the latter."""
     host = host_of(arms)
     if len(host.walls) < RUNS_LEAST:
         return [f"Too few runs for confidence intervals: each method needs at least {RUNS_LEAST}."]
+    few = [arm.name for arm in arms if not arm.problem and len(arm.walls) < RUNS_LEAST]
+    too_few = f"Too few runs for confidence intervals of {', '.join(few)}: at least {RUNS_LEAST} are needed."
     return [
         f"No difference between {arm.name} ({_interval_text(arm)}) and the host ({_interval_text(host)}) "
         f"in {counted(len(arm.walls), 'run')}."
         for arm in arms
         if difference(arm, host) == "none"
-    ]
+    ] + ([too_few] if few else [])
 
 
 def files_of(arms: Sequence[Arm], outputs: Outputs) -> list[str]:
