@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /* 14.2.1 to 14.2.3: open, close, delete. */
-#include <string.h>
+#include <stdio.h>
 
 #include "conformance.h"
 
@@ -76,11 +76,10 @@ static void opens_on_self(Test* t) {
     char name[kPathBytes + 16];
     MPI_File file = MPI_FILE_NULL;
     int found = -1;
-    /* Each rank replaces the last letter of t->path by a letter of its own. The frame would not
-     * remove a file of such a name, so the file is deleted on close. */
+    /* The name of each rank's file ends with its rank. The frame would not remove a file of such a
+     * name, so the file is deleted on close. */
     const int mode = kNewFile | MPI_MODE_DELETE_ON_CLOSE;
-    memcpy(name, t->path, strlen(t->path) + 1);
-    name[strlen(name) - 1] = (char)('a' + t->rank % 26);
+    snprintf(name, sizeof name, "%s.%d", t->path, t->rank);
     OK(t, MPI_File_open(MPI_COMM_SELF, name, mode, MPI_INFO_NULL, &file));
     OK(t, MPI_File_write_at_all(file, 0, &t->rank, 1, MPI_INT, MPI_STATUS_IGNORE));
     OK(t, MPI_File_read_at_all(file, 0, &found, 1, MPI_INT, MPI_STATUS_IGNORE));
