@@ -145,6 +145,25 @@ def test_a_pnetcdf_with_its_own_driver_is_reported_with_the_hint_for_mpi_io(libr
 
 
 @pytest.mark.parametrize(
+    ("hints", "bypasses"),
+    [
+        ("", True),
+        ("nc_driver=mpiio", False),
+        (" cb_nodes=2 ; nc_driver=MPIIO ;", False),
+        ("nc_driver=gio;nc_driver=mpiio", False),
+        ("nc_driver=mpiio;nc_driver=gio", True),
+        ("nc_driver=mpiio2", True),
+        ("my_nc_driver=mpiio", True),
+        ("nc_driver = mpiio", True),
+        ("NC_DRIVER=mpiio", True),
+    ],
+)
+def test_the_driver_is_the_one_that_pnetcdf_reads(hints, bypasses):
+    needs = programs.Needs("mpich", "", has_gio=True)
+    assert launch.bypasses_by_gio(needs, {"PNETCDF_HINTS": hints}) == bypasses
+
+
+@pytest.mark.parametrize(
     ("name", "flavour"),
     [
         ("libmpi.so.12", "mpich"), ("libmpich.so.12", "mpich"), ("libmpi_gnu_123.so.12", "mpich"),

@@ -85,7 +85,11 @@ def preload_value(environ: Mapping[str, str], profilers: Sequence[Path] = ()) ->
 
 def bypasses_by_gio(needs: Needs, environ: Mapping[str, str]) -> bool:
     """Returns whether PnetCDF will bypass MPI-IO, as far as is known before the program starts."""
-    return needs.has_gio and "nc_driver=mpiio" not in environ.get("PNETCDF_HINTS", "")
+    # PnetCDF reads the first word of each part, and if a key is given twice, its last value.
+    words = [part.split() for part in environ.get("PNETCDF_HINTS", "").split(";")]
+    pairs = [first.partition("=") for first, *_ in filter(None, words)]
+    drivers = [value.lower() for key, _, value in pairs if key == "nc_driver"]
+    return needs.has_gio and drivers[-1:] != ["mpiio"]
 
 
 def two_mpis(needs: Needs) -> str:
