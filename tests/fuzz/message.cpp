@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages between ranks that have no fixed form: data and requests of the two-phase exchange, as
-// an aggregator receives them, and the hints of rank 0. The first bytes of the input describe the
-// aggregator's round and are not part of the message.
+// Messages without a fixed form: data and requests of the two-phase exchange, as an aggregator
+// receives them, and the hints of rank 0. The first byte of the input selects the kind. For the
+// exchange the next five bytes describe the aggregator's round; the rest is the message.
 #include <algorithm>
 #include <string_view>
 #include <vector>

@@ -35,7 +35,7 @@ int bad_seek(MPI_File file) {
     return class_of(MPI_File_seek(file, -1, MPI_SEEK_SET));
 }
 
-/// Returns true if exactly one error happened on this file since the last query.
+/// Returns true if tell_handler() ran exactly once since the last query, for this file and class.
 bool told_of(MPI_File file, int error_class) {
     const bool right = told.calls == 1 && told.file == file && told.error_class == error_class;
     told = {};

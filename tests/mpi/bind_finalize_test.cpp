@@ -73,8 +73,8 @@ void open_it() {
 
 int called = 0;
 
-/// Uses a file that was opened before, and one that is opened here. Each close completes an access
-/// whose request was freed.
+/// Uses the program's file (with "first" it is opened here), then opens it again and uses it. Each
+/// close completes an access whose request was freed.
 int use_files(MPI_Comm, int, void*, void*) {
     ++called;
     if (file == MPI_FILE_NULL) open_it();

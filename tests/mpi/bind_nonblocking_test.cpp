@@ -209,8 +209,8 @@ void failures_reach_the_files_handler_when_they_are_completed() {
     MPI_Request requests[3] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL, MPI_REQUEST_NULL};
     CHECK(class_of(MPI_File_iread_at(file, 0, &value, 1, MPI_INT, &requests[0])) == MPI_ERR_ACCESS);
     CHECK(requests[0] == MPI_REQUEST_NULL && handled == 1);
-    // This access is collective, and the other ranks rely on this one. Therefore the error is
-    // reported only when the access is completed.
+    // A collective access starts even if it must fail, because the other ranks wait for this rank.
+    // Its error is reported when it is completed.
     CHECK(MPI_File_iread_at_all(file, 0, &value, 1, MPI_INT, &requests[0]) == MPI_SUCCESS);
     CHECK(class_of(MPI_Wait(&requests[0], MPI_STATUS_IGNORE)) == MPI_ERR_ACCESS && handled == 2);
     MPI_File_iwrite_at_all(file, 0, &value, 1, MPI_INT, &requests[0]);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The call that makes or completes an access with a refused argument (the call itself, the end of a
 // split access, or MPI_Wait) ends the access. It returns the error class that MPI names, on all
-// ranks if the access is collective, and the file can be used again. The test tries every blocking,
-// nonblocking and split access with every argument that may be refused, on one rank and on all.
+// ranks if the access is collective, and the file can be used again. In a collective read, ranks
+// with good arguments may get the error in their next collective access instead. The test tries
+// every blocking, nonblocking and split access with every argument that may be refused, on one rank
+// and on all.
 #include <string>
 #include <vector>
 
@@ -116,8 +118,8 @@ void can_be_used(MPI_File file) {
     CHECK(MPI_File_read_at_all_end(file, ints, &status) == MPI_SUCCESS);
 }
 
-/// Collective. Makes the next access after a failure that only some ranks have reported, in which
-/// the others report it. It moves no data.
+/// Collective. Makes the next access after a failure that only some ranks have reported. All ranks
+/// report it now, and no data is moved. Returns the error code.
 int next_access(MPI_File file) {
     MPI_Status status;
     const int code = MPI_File_read_at_all(file, 0, ints, 1, MPI_INT, &status);

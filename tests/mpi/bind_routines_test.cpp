@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every implemented routine does its work, in the int and in the large-count form, on every host.
+// The blocking accesses with explicit offsets and individual file pointers do their work on every
+// host, in the int and in the large-count form; so do the routines for sizes, pointers, hints and
+// deletion.
 #include <cstring>
 #include <numeric>
 #include <vector>

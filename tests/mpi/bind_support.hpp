@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Helpers for programs that test the entry points: a file name that all ranks share, error classes,
-// and names that some mpi.h lack.
+// rank and size of MPI_COMM_WORLD, and a file for one test.
 #pragma once
 
 #include <mpi.h>

@@ -152,8 +152,8 @@ void a_short_file_gives_its_whole_elements() {
 }
 
 // A user-defined representation. In the file an int is text of eight digits, and any other item is
-// one byte longer than in memory, for a mark before it. The state counts calls and holds the code
-// that the functions return.
+// one byte longer than in memory. The state has the codes that the functions return, and records
+// position and count of each conversion.
 
 struct State {
     int result = MPI_SUCCESS;
@@ -289,8 +289,7 @@ int memory_extent(MPI_Datatype type, MPI_Aint* extent, void*) {
 }
 
 void without_functions_data_is_native() {
-    // MPI_CONVERSION_FN_NULL is a macro for a null pointer in C, and a symbol of the host in
-    // Fortran.
+    // A null pointer is what the macro MPI_CONVERSION_FN_NULL stands for in C.
     MPI_Datarep_conversion_function* none = nullptr;
     CHECK(MPI_Register_datarep("plain", none, none, memory_extent, nullptr) == MPI_SUCCESS);
     CHECK(MPI_Register_datarep("other sizes", none, none, text_extent, &state) == MPI_SUCCESS);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A decoded datatype walks the user's buffer in exactly the byte order in which the host's MPI_Pack
-// reads it, and a long list takes little memory. usage: decode_test [first seed [seeds]]
+// A decoded datatype visits the bytes of the user's buffer in the order in which the host's
+// MPI_Pack reads them, and a long list takes little memory. usage: decode_test [first seed [seeds]]
 #include "mpi/decode.hpp"
 
 #include <malloc.h>
@@ -70,7 +70,7 @@ struct Bounds {
         return size == 0 ||
                (true_lower <= shape.span().begin && shape.span().end <= true_lower + true_extent);
     }
-    /// Returns the bytes that `count` elements touch.
+    /// Returns the range from the first to the last byte of `count` elements.
     [[nodiscard]] Extent touched(int count) const {
         const MPI_Count last = (count - 1) * extent;
         return {true_lower + std::min<MPI_Count>(last, 0),
@@ -333,7 +333,7 @@ void deep_types_need_little_stack(Decoder& decoder) {
     pthread_attr_destroy(&attributes);
 }
 
-/// Makes datatypes with blocks so far apart that adding their offsets overflows.
+/// Makes a datatype that reaches further than 2^62 bytes.
 void types_that_reach_too_far_are_refused(Decoder& decoder) {
     constexpr MPI_Aint kFar = MPI_Aint{1} << 62;
     int lengths[] = {1, 1};

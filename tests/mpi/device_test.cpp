@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A program that passes device memory, which the program cannot touch itself, to all routines that
-// move data. It loads a stand-in for the device's driver while the file is already open. The
-// argument is the path of the stand-in.
+// A program that passes device memory, which the program cannot touch itself, to blocking,
+// nonblocking, split and ordered routines that move data. It loads a stand-in for the device's
+// driver while the file is already open. The argument is the path of the stand-in.
 #include <array>
 #include <cstring>
 #include <vector>
@@ -262,7 +262,7 @@ int main(int argc, char** argv) {
     MPI_File file = open_scratch();
     {
         const StandInDevice device(argv[1]);
-        // Each part uses other places in the file.
+        // The parts use overlapping places of the file, so all ranks finish one before the next.
         for (const auto part : {a_driver_is_found_when_it_is_loaded_later, all_routines, addresses,
                                 converted, refused}) {
             part(file, device);

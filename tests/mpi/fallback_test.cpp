@@ -28,8 +28,8 @@ Call real(const char* name) {
     return reinterpret_cast<Call>(dlsym(RTLD_NEXT, name));
 }
 
-/// A communicator with the ranks in reverse order. No other communicator has that order, so that
-/// files on this one find no cached memory.
+/// A new communicator with the ranks in reverse order. Files on it find no cached memory, unlike
+/// files on a duplicate of MPI_COMM_WORLD.
 class Fresh {
   public:
     Fresh() { MPI_Comm_split(MPI_COMM_WORLD, 0, -rank_of_world(), &comm_); }
@@ -98,7 +98,7 @@ void refusal_is_told(const char* method, const Refused& what, int of_rank, const
 void no_shared_memory_at_all() {
     const ScratchFile scratch;
     const Fresh comm;
-    // Cross-memory attach is refused only here, because the host MPI needs it itself.
+    // Cross-memory attach isn't refused here, because the host's messages may need it.
     refused = {.create = true, .attach = true};
     MPI_File file = open_file(scratch.name(), MPI_MODE_CREATE | MPI_MODE_RDWR, {}, comm);
     write_and_read(file, scratch.name(), "no shared memory at all");

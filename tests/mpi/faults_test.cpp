@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Storage that fails on one rank or on all, and a file that is missing on one rank. Every rank gets
-// the same error class, no rank hangs, the counts are true, and the file works again afterwards.
-// Short and interrupted system calls are not visible to the program.
+// Storage that fails on one rank or on all, and a file that is missing on one rank. In a collective
+// call every rank gets the same error class, some only in the next access if each rank reads for
+// itself. No rank hangs, the counts are true, and the file works again afterwards. Short and
+// interrupted system calls are not visible to the program.
 #include "mpi/file_support.hpp"
 #include "mpi/io_faults.hpp"
 
@@ -156,8 +157,8 @@ void storage_fails() {
         // like this.
         if (method == "mmap" || method == "auto") continue;
         for (const Case& one : cases) {
-            // A round holds either the data of seven ranks or all data. There are either as many
-            // aggregators as ranks or fewer.
+            // The collective buffer is either smaller than the data of one rank or holds all data.
+            // There are either two aggregators or as many as ranks.
             const Hints hints{{"oratorio_method", method},
                               {"oratorio_store", "posix"},
                               {"cb_buffer_size", turn % 2 == 0 ? "9000" : "16777216"},

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Storage that fails during an access that the program completes later, or during an ordered one.
 // Accesses are nonblocking, split and ordered. The call that completes the access returns the right
-// class (on all ranks if the access is collective) and a true count, the file's error handler runs
-// once, no rank hangs, and the file works again afterwards.
+// class and a true count, the file's error handler runs once, no rank hangs, and the file works
+// again afterwards. If the access is collective, all ranks get the error; with some methods the
+// others get it in their next collective access or sync.
 //
 // With the argument "thread" MPI is initialised with MPI_THREAD_MULTIPLE.
 #include <algorithm>
@@ -90,8 +91,8 @@ constexpr Form kForms[] = {
 };
 
 /// Returns the place in the file of byte i of a rank's data. Each rank has one block, or pieces in
-/// turn with the other ranks. For unordered accesses with the shared file pointer the place lies in
-/// any of the blocks, not always in the rank's own.
+/// turn with the other ranks. An unordered access with the shared file pointer may meet the block
+/// of another rank instead.
 long long place(const Form& form, int rank, long long i) {
     if (form.shared) return rank * static_cast<long long>(kBytes) + i;
     return (i / kPiece * size_of_world() + rank) * kPiece + i % kPiece;
@@ -149,7 +150,7 @@ constexpr int kEndings = 8;
 /// Completes the access and returns its error code. A routine that completes several requests must
 /// report the code in the access's status.
 int complete(Ending ending, MPI_Request& request, MPI_Status& status) {
-    // Request 2 is the access. The other two requests are a null one and one that succeeds.
+    // Request 2 is the access. The other two are null, or messages that succeed (waitall, testall).
     MPI_Request requests[3] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL, request};
     MPI_Status statuses[3];
     int flag = 0, index = -1, indices[3], done = 0, code = MPI_SUCCESS;
@@ -268,7 +269,7 @@ void access_meets(const Form& form, const IoFault& fault, Ending ending, const H
     MPI_Status status;
     handled = {};
     set_io_fault(fault);
-    // With data shipping an agent on another rank meets the fault.
+    // With data shipping an agent meets the fault, perhaps on another rank.
     const Method* const method = find_method(hints.front().second);
     const bool shipped = method != nullptr && method->storage_part().shipped;
     if (shipped) MPI_Barrier(MPI_COMM_WORLD);
@@ -391,8 +392,8 @@ int main(int argc, char** argv) {
     } else {
         MPI_Init(&argc, &argv);
     }
-    // The methods that copy to a mapping are left out, as no system call of theirs could fail; auto
-    // may choose one of them.
+    // mmap is left out, as it copies to a mapping without a system call that could fail; auto may
+    // choose it.
     std::vector<std::string> methods = kMethods;
     std::erase(methods, "mmap");
     std::erase(methods, "auto");

@@ -88,7 +88,7 @@ void use(MPI_File file, int rank, int ranks) {
     (void)MPI_File_write_shared(file, mine.data(), 40, MPI_BYTE, MPI_STATUS_IGNORE);
 }
 
-/// Opens and uses a file while only rank `who`, or all ranks if `who` is -1, may open `more`
+/// Opens and uses a file while rank `who`, or every rank if `who` is -1, may open only `more`
 /// further descriptors.
 void with_few(const std::string& name, MPI_Comm comm, int who, int more) {
     const int rank = rank_of_world();

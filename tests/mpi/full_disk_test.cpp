@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A file system that really gets full (support/with_small_disk.sh), with every method and both
-// stores: every rank gets MPI_ERR_NO_SPACE, no rank hangs, the counts match the file's content, and
-// data that fits afterwards is written.
+// A file system that really gets full (support/with_small_disk.sh), with every method and the
+// stores posix and uring: in a collective write every rank gets MPI_ERR_NO_SPACE, no rank hangs,
+// the counts match the file's content, and data that fits afterwards is written.
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -31,7 +31,7 @@ const Bytes& whole_pattern() {
     return made;
 }
 
-/// Blocks that belong to the ranks in turn.
+/// This rank's blocks. The blocks of the file belong to the ranks in turn.
 struct Blocks {
     explicit Blocks(long long whole) : count(static_cast<int>(whole / kBlock / size_of_world())) {
         for (int block = 0; block < count; ++block) {
@@ -58,7 +58,7 @@ MPI_File open_in_turn(const std::string& name, const Hints& hints) {
     return file;
 }
 
-/// Returns how many bytes from the start of the file are right.
+/// Returns how many of these bytes, which a file has from its start, are right.
 long long right_bytes(const Bytes& bytes) {
     constexpr std::size_t kAtOnce = 4096;
     const Bytes& wanted = whole_pattern();

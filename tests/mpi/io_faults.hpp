@@ -31,7 +31,7 @@ struct IoFault {
 
 /// Sets the fault of this process from now on.
 void set_io_fault(const IoFault& fault);
-/// Returns the number of calls that failed, and of bytes that vanished, since the fault was set.
+/// Returns the number of calls that met the fault, and of bytes that vanished, since it was set.
 long io_faults_met();
 long long bytes_vanished();
 

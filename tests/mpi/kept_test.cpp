@@ -75,7 +75,7 @@ void a_second_file_makes_no_shared_segment(MPI_Comm comm, const std::string& nam
     CHECK(segments_so_far() == before);
 }
 
-/// Uses files of all methods one after the other. Keys, doorbells and messages of one file mean
+/// Uses files of several methods one after the other. Keys, doorbells and messages of one file mean
 /// nothing to the next.
 void files_of_all_methods_follow_each_other(MPI_Comm comm, const std::string& name) {
     for (int turn = 0; turn < 3; ++turn)
@@ -179,8 +179,7 @@ namespace {
 
 void run_all(const std::string& name) {
     const std::string mine = name + "." + std::to_string(rank_of_world());
-    // Segments over several nodes are cached for the ranks of MPI_COMM_WORLD only, and cost more to
-    // create.
+    // On several nodes it costs more to create what is cached, so less is done there.
     const bool one_node = std::getenv("ORATORIO_RANKS_PER_NODE") == nullptr;
     MPI_Comm comm = turned_round();
     for (const MPI_Comm each : {MPI_COMM_WORLD, comm}) {

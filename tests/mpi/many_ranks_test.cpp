@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// More ranks on a node than a host has cells in shared memory. All methods move tiny data. The
-// aggregators are late, so that all other ranks have sent by then and many acknowledgements are
-// due at once. The test is a plain MPI program. Arguments: methods to use instead of all.
+// More ranks on a node than a host has cells in shared memory. All methods move tiny data. With
+// some methods that send messages the aggregators are late, so that all other ranks have sent by
+// then and many acknowledgements are due at once. The test is a plain MPI program. Arguments:
+// methods to use instead of all.
 #include <algorithm>
 #include <thread>
 
@@ -17,8 +18,8 @@ constexpr int kPiece = 1000;
 
 const std::vector<std::string> kOfMessages = {"two_phase", "double_buffer", "cb_cyclic"};
 
-/// Sleeps on every (n/8)-th of n ranks. That delays the aggregators, which are spread evenly,
-/// whatever their number.
+/// Sleeps on every (n/8)-th of n ranks. That delays the aggregators, which are spread evenly, if
+/// their number divides 8.
 void come_late_if_an_aggregator() {
     if (rank_of_world() % (size_of_world() / 8) == 0) std::this_thread::sleep_for(100ms);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Gathers of all ranks' data whose result each node stores only once, over a real MPI with
-// simulated nodes. Every rank reads the right list, and no gather takes a collective operation of
-// all ranks.
+// simulated nodes. Every rank reads the right list, and unless each node has one rank, no gather
+// takes a collective operation of all ranks.
 #include <array>
 #include <cstdlib>
 #include <memory>

@@ -51,12 +51,12 @@ const Step& step_of(const Program& program, int id) {
     return *std::ranges::find(program.steps, id, &Step::id);
 }
 
-/// Returns true if the call moves data; rank 0 is then sent the data that it read.
+/// Returns true if the call moves data; rank 0 is then sent the buffer of the call.
 bool has_data(const Program& program, const Told& told) {
     return told.part >= 0 && step_of(program, told.step).kind != Kind::get_size;
 }
 
-/// Packs what a rank sends to rank 0: the results of its calls, and the data read.
+/// Packs what a rank sends to rank 0: the results of its calls, and the buffers of data accesses.
 Words packed(const Program& program, Outcomes& outcomes, const std::vector<Told>& all) {
     Words words;
     for (const Told& told : all) {
@@ -150,7 +150,7 @@ std::optional<std::vector<char>> contents_of(const std::string& path) {
     return std::vector<char>{std::istreambuf_iterator<char>(file), {}};
 }
 
-/// Compares the file in the folder `third` with `contents`. Returns "" if the bytes are the same.
+/// Compares the file `third` with `contents`. Returns the first difference; "" if there is none.
 std::string compare_with(const std::string& third, const std::vector<char>& contents) {
     const auto seen = contents_of(third);
     if (!seen) return "third: can't be opened: " + third;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory depends on the size of the collective buffer, not on the access: 8 M pieces of 8 bytes,
-// alternating between the ranks, are written and read collectively, and no rank grows by more than
-// three collective buffers.
+// Memory depends on the size of the buffers, not on the access: 8 M pieces of 8 bytes, alternating
+// between the ranks, are written and read collectively. No rank grows by more than three collective
+// buffers (two_phase), the node's buffers (shared_buffer) or one mapping (mmap).
 #include <sys/mman.h>
 
 #include <cstring>

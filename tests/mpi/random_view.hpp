@@ -28,8 +28,7 @@ struct RandomViews {
     std::string kind;
     std::unique_ptr<MappedType> etype;
     std::vector<FileView> of_rank;
-    /// The views of several ranks overlap each other, or a view overlaps itself. Such views are
-    /// only for reading.
+    /// The views of several ranks may overlap each other. Such views are only for reading.
     bool overlapping = false;
     bool interleaving = false;  ///< a tile begins before the previous one has ended
     int etypes = 0;             ///< accesses must stay within this many etypes of the view

@@ -35,8 +35,8 @@ Bytes data(int salt) {
     return bytes;
 }
 
-/// Makes all collective calls on a file, and some independent ones, on a communicator for which
-/// nothing is cached.
+/// Makes collective calls of all kinds on a file, and some independent ones, on a communicator for
+/// which nothing is cached.
 class Calls {
   public:
     Calls(std::string name, Hints hints, std::string context)

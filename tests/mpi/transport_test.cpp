@@ -151,7 +151,7 @@ void broadcast_reaches_all(Transport& transport) {
         }
 }
 
-/// Starts several collectives and messages, and completes them in another order.
+/// Starts several reductions, and completes them in the reverse order.
 void operations_overlap(Transport& transport) {
     const Topology& topology = transport.topology();
     std::vector<std::uint64_t> values(20, 1);
@@ -218,8 +218,8 @@ void attributes_of_the_program_stay_behind() {
     MPI_Comm_free_keyval(&keyval);
 }
 
-/// Destroys a transport while operations of a failed collective are still pending. Neither the
-/// destructor nor the job may hang.
+/// Destroys a transport while a receive, and on rank 0 a send, are still pending, as after a failed
+/// access. Neither the destructor nor the job may hang.
 void destruction_in_flight_ends(Rank rank) {
     std::byte in{}, out{};
     auto transport = open_messages();
@@ -238,7 +238,7 @@ void nodes_are_found() {
           !real->node_names.front().empty());  // mpiexec started the ranks on one host
     const auto pretended = discover(*comm, Agreed<int>::vouch(3));
     CHECK(pretended.ok() && std::ssize(pretended->node_names) == (comm->size() + 2) / 3);
-    // Simulated nodes are counted as one.
+    // Simulated nodes count as one node of their machine.
     CHECK(real->nodes_of_machine == 1 && pretended->nodes_of_machine == 1);
     for (Rank rank = 0; rank < comm->size(); ++rank)
         CHECK(pretended->node_of[static_cast<std::size_t>(rank)] == rank / 3);

@@ -48,8 +48,8 @@ int size_of(MPI_Comm comm) {
     return size;
 }
 
-/// Returns a communicator with the ranks in reverse order. With more than one rank no other
-/// communicator has that order.
+/// Returns a communicator with the ranks in reverse order. With more than one rank it has a cache
+/// slot of its own, unlike a duplicate of MPI_COMM_WORLD.
 MPI_Comm turned_round() {
     int rank = 0;
     MPI_Comm comm = MPI_COMM_NULL;

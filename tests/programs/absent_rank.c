@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Opens a file on all ranks, some of which may run without Oratorio. Each rank prints the result.
- * Then one half of the ranks opens a file of its own. Usage: absent_rank FOLDER [late]; late: rank
- * 0 comes two seconds after the others. */
+ * Opens a file on each half of four ranks, then one on all ranks, some of which may run without
+ * Oratorio. Each rank prints the results. Usage: absent_rank FOLDER [late]; late: rank 0 comes to
+ * the last open two seconds after the others. */
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>

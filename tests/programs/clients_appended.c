@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /* Reads past the size that this client knows, after the other client has extended the file.
  *
- * usage: appended FOLDER   prints a line "read at OFFSET: W wrong of N" per offset;
- * exits with 1 if anything is wrong. The last rank, on the other client, writes an int after
- * the end of a file of 4 bytes; after sync, barrier and sync the first rank reads it. */
+ * usage: appended FOLDER   prints a line "read at OFFSET: W wrong of 1" per offset;
+ * rank 0 exits with the number of wrong reads. The last rank, on the other client, writes an int
+ * after the end of a file of 4 bytes; after sync, barrier and sync the first rank reads it. */
 #include <mpi.h>
 #include <stdio.h>
 

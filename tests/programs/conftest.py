@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Provides what the tests of real programs share: the MPIs, and running a program twice.
 
-Every program here is unchanged: it knows nothing of Oratorio. It runs with the MPI's own MPI-IO and with
-Oratorio preloaded, and must leave the same bytes behind.
+Most programs here know nothing of Oratorio. run_both_ways() runs such a program with the MPI's own MPI-IO
+and with Oratorio preloaded; it must leave the same bytes behind.
 """
 
 import os

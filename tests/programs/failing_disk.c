@@ -3,7 +3,8 @@
  *
  * usage: failing_disk FOLDER SWITCH [CASE...]   "SWITCH FOLDER STATE" makes the disk of the
  * folder good or bad (failing_disk.sh). Prints what is wrong; then exits with 1. Every case has
- * a file of its own, and writes ints that encode their place and their round. */
+ * a file of its own, and writes ints that encode their round and, except for kAnywhere, their
+ * place. */
 #include <mpi.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -13,11 +14,11 @@
 #define DIRECT "direct_read=true;direct_write=true"
 
 enum { kInts = 65536, kBlock = 250, kCasesMax = 32, kTextMax = 4096 };
-/* Rounds of a case: kBefore is the content before the program, the others are the ranks' writes. */
+/* Rounds of a case: kBefore is the initial content (fill()), the others are the ranks' writes. */
 enum { kBefore, kGood, kFailed, kAgain, kLost };
 
 /* The places of a rank's ints: blocks in turn (kTurns), the same with every fifth block owned by no
- * rank (kHoles), a quarter of the file (kParts), or wherever the shared file pointer puts them
+ * rank (kHoles), one part of the file (kParts), or wherever the shared file pointer puts them
  * (kAnywhere). */
 typedef enum { kTurns, kHoles, kParts, kAnywhere } Places;
 
@@ -138,7 +139,7 @@ static const char* path_of(const Case* one) {
     return path;
 }
 
-/* Collective. Writes the initial content of the file, so that its blocks are allocated. */
+/* Writes the initial content of the file on rank 0, so that its blocks are allocated. */
 static void fill(const Case* one) {
     int* all = malloc(sizeof(int) * kInts);
     for (int i = 0; i < kInts; ++i) all[i] = value(one, i, kBefore);

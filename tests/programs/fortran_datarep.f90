@@ -1,6 +1,7 @@
 ! SPDX-License-Identifier: BSD-3-Clause
-! Data representations whose functions are Fortran's. Integers have eight bytes in the file, the most significant first;
-! and as in memory, with MPI_CONVERSION_FN_NULL. usage: fortran_datarep FOLDER
+! Data representations whose functions are Fortran's. wide: integers have eight bytes in the file, the most
+! significant first. plain: as in memory, with MPI_CONVERSION_FN_NULL. broken: reading fails.
+! usage: fortran_datarep FOLDER
 module wide
 #ifdef USE_F08
     use mpi_f08
@@ -93,7 +94,7 @@ contains
 #ifdef USE_MPI
         external MPI_CONVERSION_FN_NULL  ! not every mpi module knows it
 #endif
-        ! Gone by the time it is used: its value was taken.
+        ! MPI must take its value: the variable is gone when the functions are called.
         integer(MPI_ADDRESS_KIND) :: extra
         integer :: code
         extra = kept

@@ -1,5 +1,6 @@
 ! SPDX-License-Identifier: BSD-3-Clause
-! Every procedure of the MPI I/O chapter, called from Fortran. usage: fortran_routines FOLDER
+! Every procedure of the MPI I/O chapter but MPI_Register_datarep (fortran_datarep.f90), called from Fortran.
+! usage: fortran_routines FOLDER
 ! By mpif.h; with -DUSE_MPI through the module mpi, with -DUSE_F08 through mpi_f08. Each rank has its
 ! own part of the file, so that what comes back is known.
 #ifdef USE_F08
@@ -123,7 +124,7 @@ contains
         call MPI_File_set_view(file, displacement, MPI_INTEGER, MPI_INTEGER, 'native', MPI_INFO_NULL, ierr)
     end subroutine
 
-    !> What another rank has written for this one can be read: a host may end a collective call before.
+    !> Syncs, so that a rank can read its data that another rank writes: a host may end a collective write before.
     subroutine settle()
         call MPI_File_sync(file, ierr)
         call MPI_Barrier(MPI_COMM_WORLD, ierr)
@@ -202,7 +203,7 @@ contains
         integer, asynchronous :: seven, mine, back
         HANDLE(Request) :: request
 
-        seven = 7 ! of all ranks, as they come in any order
+        seven = 7 ! the same on all ranks, as their records come in any order
         mine = rank
         base = 9 * ranks
         call MPI_File_seek_shared(file, base, MPI_SEEK_SET, ierr)
@@ -216,7 +217,7 @@ contains
         call MPI_Barrier(MPI_COMM_WORLD, ierr)
         call MPI_File_get_position_shared(file, at, ierr)
         call require(at == base + 4 * ranks, 'get_position_shared')
-        call settle() ! and nobody moves the pointer before everybody has asked
+        call settle() ! its barrier also lets all ranks ask before one moves the pointer
         call MPI_File_seek_shared(file, base, MPI_SEEK_SET, ierr)
         call MPI_File_read_shared(file, back, 1, MPI_INTEGER, status, ierr)
         call require(back == 7, 'read_shared')

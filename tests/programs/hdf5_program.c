@@ -53,7 +53,7 @@ static hid_t make(hid_t file, const char* name, int chunked, hsize_t rows) {
     return made;
 }
 
-/* Writes the columns of this rank in every row: PART columns in turn with the other ranks'. */
+/* Writes the columns of this rank in `count` rows: PART columns in turn with the other ranks'. */
 static void write_rows(hid_t set, int first, int count, int collective) {
     int data[ROWS * COLUMNS], used = 0;
     const hid_t space = REQUIRE(H5Dget_space(set));

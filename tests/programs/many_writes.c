@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Writes a file repeatedly while its network is cut. usage: many_writes FOLDER COUNT [alone]
+/* Writes a file repeatedly, so that a test can cut a network in between.
+ *
+ * usage: many_writes FOLDER COUNT [alone]
  *
  * All ranks write rows of ROW bytes in turn, collectively or (alone) independently, COUNT times.
  * Before each write rank 0 stores its number in FOLDER/written. A rank prints the class of its

@@ -16,7 +16,7 @@ MODULES = ("test_io", "test_file")
 TEST_SECONDS = 60  # time limit of a test; a test that hangs ends the job
 
 sys.path.insert(0, sys.argv[1])
-# mpi4py's own main.py does the same.
+# mpi4py's own main.py hides these modules, too.
 sys.modules["cupy"] = None
 sys.modules["numba"] = None
 

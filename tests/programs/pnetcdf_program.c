@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Several PnetCDF variables, written every way the library has. usage: pnetcdf_program FOLDER
+/* Several PnetCDF variables, written in several ways. usage: pnetcdf_program FOLDER
  *
  * Fixed and record variables; collective, independent and strided access; iput and varn requests
  * that wait_all joins into few large accesses. Each rank reads its neighbour's part back.

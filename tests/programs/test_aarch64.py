@@ -21,7 +21,7 @@ PROGRAMS += ["type_run_table", "type_shape_codec"]
 TESTS = 57  # number of tests in all these programs; none is skipped
 LIBRARIES = ("oratorio", "oratorio-mpich")
 COMPILERS = f"{aarch64.PLACE}/usr/bin/aarch64-linux-gnu-{{}}-12"
-RANKS, ROW, ROWS = 2, 1000, 400  # the same values as in many_writes.c
+RANKS, ROW, ROWS = 2, 1000, 400  # ROW and ROWS have the values of many_writes.c
 # QEMU does not know process_vm_readv, which MPICH uses for long messages without a check.
 WITHOUT_READV = {"MPIR_CVAR_CH4_CMA_ENABLE": "0"}
 

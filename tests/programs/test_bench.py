@@ -39,7 +39,7 @@ def measured(folder, *words, arms="host,auto,raw") -> dict:
 
 
 def refusal(folder, *words) -> str:
-    """Returns the one line that a refused command prints; requires that nothing has run."""
+    """Returns the one line that a refused command prints."""
     done = bench(folder, *words)
     assert done.returncode == 2, done.stdout + done.stderr
     lines = done.stderr.strip().splitlines()

@@ -20,7 +20,7 @@ BINDING_NAMES = ["mpif", "use_mpi", "f08"]
 
 
 def compile_plain(host, source, flags):
-    """Compiles a program for all three bindings; `flags` choose one of them."""
+    """Compiles a program for one of the three bindings, which `flags` choose."""
     if host.mpifort is None:
         pytest.skip(f"{host.name} has no Fortran compiler")
     name = "-".join([source.removesuffix(".f90"), host.name, *(flag.removeprefix("-D") for flag in flags)])

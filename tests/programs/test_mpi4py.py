@@ -32,7 +32,8 @@ def test_folder() -> Path:
 
 
 def run_tests(host: Host, ranks: int, tests: Path, folder: Path, preload: bool) -> dict[str, tuple[str, str]]:
-    """Returns the outcome of each test. A test in which the job crashed or hung has the outcome `began`."""
+    """Returns the outcome of each test. Fails if the job crashed or hung, and then names the tests under
+    way."""
     folder.mkdir()
     program = [host.python, HERE / "mpi4py_runner.py", tests, folder]
     # The test files are in memory, because the tests sync thousands of times.

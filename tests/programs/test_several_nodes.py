@@ -235,7 +235,6 @@ def test_the_shared_pointer_and_atomic_mode_work_between_nodes_with_mpich_4(node
 
 @pytest.mark.parametrize("ranks_per_node", [1, 2])
 def test_every_rule_holds_where_rank_0_serves_the_shared_pointer(ranks_per_node, nodes, tmp_path):
-    # Rank 0 serves the shared pointer, because Debian's Open MPI 4 has no one-sided communication between
-    # nodes.
+    # Between nodes rank 0 serves the shared pointer, whatever the MPI.
     job = nodes.host(host_or_skip("openmpi4"), ranks_per_node)
     assert broken_rules(job, 2 * ranks_per_node, tmp_path) == []

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Stands in for Oratorio in the tests of the benchmark: the host's MPI-IO, except that one byte of
-// the buffer, number WRONG_BYTE, is wrong in every write and read.
+// the buffer, number WRONG_BYTE, is wrong in every MPI_File_write_at_all and MPI_File_read_at_all.
 #include <mpi.h>
 #include <stdlib.h>
 

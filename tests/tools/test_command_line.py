@@ -194,7 +194,7 @@ def test_every_command_that_the_overview_says_a_checkout_has_is_there():
 
 
 def aliases_of_types(source):
-    """Yields the lines that Python evaluates and that join types by |, which Python 3.9 can't."""
+    """Yields the assignments that join a type and None by |, which Python 3.9 can't."""
     for node in ast.walk(ast.parse(source)):
         value = getattr(node, "value", None)
         if isinstance(node, ast.Assign) and isinstance(value, ast.BinOp) and isinstance(value.op, ast.BitOr):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tests the completion of the command line: the answers, and the scripts in bash, zsh and fish. The shells
+"""Tests the completion of the command line: the answers, and the scripts in bash, zsh and fish. Bash and zsh
 run in a terminal of their own, and a test types there."""
 
 import os

@@ -39,7 +39,7 @@ def is_file(name: str) -> bool:
 
 
 def is_name(name: str) -> bool:
-    """Returns true if src/ has the name. For `A::b`, one file must have both, or be in the folder `a`."""
+    """Returns true if src/ has the name. For `A::b`, one file must have both."""
     scope, _, last = name.rpartition("::")
     if not scope:
         return last in WORDS

@@ -24,7 +24,7 @@ def executable(file: Path, text: str) -> str:
 
 @pytest.fixture
 def library(tmp_path, monkeypatch) -> str:
-    """Returns a build of Oratorio with empty libraries."""
+    """Makes a build of Oratorio with empty libraries; returns the path of the one that is preloaded."""
     folder = tmp_path / "lib"
     folder.mkdir()
     for name in ("", "-mpich", "-ompi"):

@@ -194,7 +194,7 @@ def after_modules(modules: Path, root: Path, *commands: str, **options) -> dict[
     """Returns the environment of a shell after some commands of Lmod. `options` are those of
     subprocess.run."""
     env = {"PATH": "/usr/bin:/bin", "MODULEPATH": str(modules), "ORATORIO_ROOT": str(root)}
-    # Without a program, so that the empty library is not loaded.
+    # `export -p` starts no program, which would load the empty library.
     script = "".join(f'eval "$({LMOD} bash {command})"; ' for command in commands)
     done = call("bash", "-c", f"{script} export -p", env=env, **options)
     return dict(re.findall(r'^declare -x (\w+)="(.*)"$', done.stdout, re.M))

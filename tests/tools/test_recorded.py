@@ -99,15 +99,15 @@ def test_the_exit_code_of_a_reported_run_is_the_job_s(call, script, code, tmp_pa
     assert "Nothing was recorded" in (tmp_path / "page.html").read_text()
 
 
-# A shell script of a job that prints a line when it is up, and ends by the signal.
+# A shell script of a job that prints a line when it is up, and exits with 5 on SIGTERM.
 UNTIL_TOLD = "trap 'echo got; exit 5' TERM; echo up; while :; do sleep 0.05; done"
 RUN_IN_OUR_PLACE = "print(recorded.attached(launch.Launch(['sh', '-c', sys.argv[1]], {}, None, None, [])))\n"
 
 
 @pytest.fixture
 def in_place():
-    """Yields a function that starts a Python script that runs a job in its place; ends the scripts and jobs
-    after the test."""
+    """Yields a function that starts a Python script, which runs a job by run_recorder and gets its signals;
+    ends the scripts and jobs after the test."""
     imports = (
         "import os, signal, subprocess, sys; from oratorio.launch import launch; from "
         "oratorio.report import run_recorder as recorded\n"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tests that `./oratorio run` waits for no other process, and that a command that has to wait says so at
-once."""
+"""Tests ./oratorio and dev/setup.sh: which commands wait for another process, checkouts that were moved, the
+stages that a command needs, and installations that fail."""
 
 import fcntl
 import os
@@ -118,7 +118,7 @@ def test_a_command_that_must_wait_says_so_at_once(locked, missing):
 
 
 def start_building(checkout: Path) -> subprocess.Popen:
-    """Starts a process that builds a program, as a command does that needs the program."""
+    """Starts a process that takes the lock of builds, as a command does that needs a program."""
     words = f"""import pathlib
 from oratorio_lab import building
 building.PRIVATE = pathlib.Path({str(checkout / ".oratorio")!r})
@@ -362,8 +362,8 @@ def test_an_application_that_is_not_to_be_had_costs_only_itself(checkout, tools,
         assert "only root can install: absent lammps" in done.stderr
 
 
-# A stand-in for pip. The wheel is ready after something else was built, or after a number of turns that a
-# parallel build never needs.
+# A stand-in for pip. It makes the wheel once ninja has been called, and fails if that takes more turns than a
+# parallel build ever needs.
 FAKE_PIP = """#!/bin/sh
 [ "$1" = wheel ] || exit 0
 for turn in $(seq 100); do grep -q '^ninja' "$CALLS" && break; sleep 0.1; done

@@ -51,8 +51,8 @@ def layout(displacement, extent, tiles, size, place):
 
 
 def write_of(rank, step, direction="write", collective=None, **more):
-    """Returns an access to BLOCKS blocks, which start at `step` and alternate with the blocks of the other
-    ranks."""
+    """Returns an access to the BLOCKS blocks of a rank in part `step` of the file, which alternate with the
+    blocks of the other ranks."""
     asked = BLOCK * BLOCKS
     begin = step * asked * RANKS + rank * BLOCK
     args = {
@@ -285,7 +285,7 @@ def test_like_accesses_are_planned_once_and_counted_as_often_as_they_are(written
 
 @dataclass(frozen=True)
 class Answered:
-    """Returns made-up seconds by method, from the closed form and from SimGrid."""
+    """Made-up seconds by method, from the closed form and from SimGrid."""
 
     predictions: tuple
     replayed: tuple = ()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-//! Files by rsmpi, which has the routines of MPI-IO as the C ones. usage: rust_blocks FOLDER
+//! MPI-IO by rsmpi, which has its routines only in `ffi`, as in C. usage: rust_blocks FOLDER
 //!
 //! Each rank writes a block and reads its neighbour's.
 use mpi::ffi;
