@@ -207,7 +207,7 @@ int main(int argc, char** argv) {
     for (const std::string& method : kMethods) {
         const Hints hints{{"oratorio_method", method}};
         offsets_near_a_tebibyte(hints, method);
-        // The methods not named here also read the gaps between the pieces.
+        // The methods not named here may also read the gaps between the pieces.
         const bool pieces_only = method == "auto" || method == "list_io" || method == "naive" ||
                                  method == "grouping" || method == "prefetch";
         displacement_beyond_4_gib(pieces_only ? 3 * kGiB : 3 << 20, hints, method);

@@ -309,8 +309,7 @@ static void growth(const char* folder) {
     tell("growth", "", wrong, (3 * kSteps + 2) * ranks, MPI_Wtime() - begin);
 }
 
-/* Checks that in atomic mode a rank sees without a sync what another rank wrote before a barrier.
- */
+/* Checks that in atomic mode a rank sees what another wrote before a barrier, without a sync. */
 static void atomic_turns(const char* folder) {
     enum { kTurns = 60 };
     char path[4096];

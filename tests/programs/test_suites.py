@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Tests that the MPI-IO tests of other projects have the outcomes that conformance.toml states.
 
-The quick programs of two suites run with every change. `oratorio conformance suites --write` runs all programs
-of all suites, with the host's own MPI-IO, too, and writes the outcomes that are compared with here.
+The quick programs of two suites run with every change. `oratorio conformance suites --write` runs all
+programs of all suites, with the host's own MPI-IO, too, and writes the outcomes that are compared with here.
 """
 
 import pytest
