@@ -131,7 +131,7 @@ Hints Scenario::random_hints() {
     return hints;
 }
 
-/// Creates a file in advance, shorter or longer than what will be written.
+/// Creates both files in advance, shorter or longer than what will be written.
 void Scenario::prefill() {
     const MPI_Offset length = random_.between(1, 20000);
     Bytes bytes;
@@ -386,7 +386,7 @@ int main(int argc, char** argv) {
     for (int seed = first; seed < first + seeds; ++seed) {
         oratorio::test::Scenario(static_cast<std::uint64_t>(seed), alone).run();
     }
-    // If the host often differs from Oratorio, the model is wrong.
+    // If the host often disagrees, the model is wrong.
     CHECK(oratorio::test::host_disagreed * 20 <= oratorio::test::host_compared);
     const int code = oratorio::test::verdict("differential_test");
     MPI_Finalize();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Sparse data with the hint IBM_sparse_access. Before each access every rank learns which ranks
 // have data, and where. Only ranks with data exchange messages and receive the outcome. The test
-// reads the costs from the output of ORATORIO_EXPLAIN.
+// reads the counters in the output of ORATORIO_EXPLAIN.
 #include <unistd.h>
 
 #include <cstdlib>

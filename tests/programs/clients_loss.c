@@ -5,8 +5,8 @@
  * usage: loss FOLDER SERVER [CASE...]   the same folder as each rank's client sees it and as the
  * server has it; - if rank 0 can't see the server's. Prints a line "CASE: W wrong of N" per
  * case; exits with 1 if anything is wrong. Every case writes ints that encode their
- * place and their round. They are checked by every rank after sync, barrier and sync, so by the
- * other client too, and by rank 0 on the server after the close. */
+ * place and their round. Every rank checks them after each round, in cases without atomic mode
+ * after sync, barrier and sync; rank 0 checks them on the server after the close. */
 #include <fcntl.h>
 #include <mpi.h>
 #include <stdio.h>
