@@ -8,7 +8,7 @@
 
 namespace oratorio::test {
 
-/// Returns the broken invariant about which rank handles which part of the file, or "".
+/// Returns the broken invariant about aggregators, rounds and slots, or "".
 inline std::string_view broken_rounds(const Plan& plan) {
     const auto aggregators = std::ssize(plan.aggregators);
     if ((plan.bytes > 0) != (aggregators > 0) || (plan.bytes > 0) != (plan.rounds > 0))

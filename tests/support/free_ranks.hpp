@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// free_ranks: N ranks in one process, one thread each, that run concurrently on all cores. They
-// show faults that sim_transport cannot, where ranks take turns, such as a race of two ranks in
-// shared memory.
+// free_ranks: N ranks in one process, one thread each, that run concurrently on all cores.
+// Where ranks take turns, as in sim_transport, faults such as a race of two ranks in shared memory
+// cannot occur.
 //
-// The transport has one lock for each pair of ranks, as messages synchronise only their sender and
-// receiver. So a thread sanitizer considers no other accesses of two ranks ordered.
+// Messages take one lock for each pair of a sender and a receiver, because a message synchronises
+// only these two. So to a thread sanitizer, a message orders no accesses of other ranks.
 #pragma once
 
 #include <functional>

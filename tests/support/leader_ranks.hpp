@@ -93,7 +93,7 @@ class LeaderRanks final : public Transport {
     Result<Ticket> start(std::span<const std::byte> mine,
                          std::function<void(const std::vector<std::vector<std::byte>>&)> end) {
         const std::int64_t id = next_++;
-        constexpr Tag kTags = 1 << 23;  // the library's own tags are below this number
+        constexpr Tag kTags = 1 << 23;  // tags of an access reach this number only in round 2^19
         const Tag tag = kTags + static_cast<Tag>(id);
         auto operation = std::make_unique<Operation>();
         operation->end = std::move(end);
@@ -104,7 +104,7 @@ class LeaderRanks final : public Transport {
             if (static_cast<Rank>(node) == topology_.rank) continue;
             const auto received = all_.receive(leaders_[node], tag, ReceiveMemory(std::span(told)));
             // Each message has a copy of the data of its own, because a receiver may take it after
-            // the sender's collective has ended.
+            // the sender has given the collective up (FailingLeader).
             sent_.push_back(std::make_unique<std::vector<std::byte>>(mine.begin(), mine.end()));
             const auto sent = all_.send(leaders_[node], tag,
                                         SendMemory(std::span<const std::byte>(*sent_.back())));

@@ -36,8 +36,8 @@ struct DiskCounters {
 /// large.
 class MemoryDisk {
   public:
-    /// Makes an empty file that holds at most `capacity` bytes. A write beyond stores the bytes
-    /// that fit, then fails with ENOSPC.
+    /// Makes an empty file that holds at most `capacity` bytes. A write across that end is short; a
+    /// write that begins there or beyond fails with ENOSPC.
     explicit MemoryDisk(Bytes capacity = std::numeric_limits<Bytes>::max()) : capacity_(capacity) {}
 
     [[nodiscard]] Bytes size() const {
@@ -85,9 +85,10 @@ struct MemoryStoreOptions {
     int again_percent = 0;        ///< chance that a request fails with EAGAIN
     /// Requests transfer their bytes in a later reap, in any order.
     bool asynchronous = false;
-    /// Each request first calls `while_locked`, so that other ranks may run.
+    /// If not asynchronous, each request first calls `while_locked`, so that other ranks may run.
     bool yields = false;
-    /// If asynchronous, the chance that a reap without waiting returns no further completion.
+    /// If asynchronous, the chance at each completion that a reap returns without it and the later
+    /// ones. A reap that waits always returns one.
     int late_percent = 50;
     int queue_depth = 8;  ///< a store that is not asynchronous has 1
     int iovecs_max = 1024;
@@ -97,7 +98,8 @@ struct MemoryStoreOptions {
     Prefetch* prefetch = nullptr;  ///< owned by the caller
     int node = 0;                  ///< the node of the caller; locks of other nodes are ignored
     FileNumber number = {};
-    /// A lock forbids transfers of other owners (EACCES), as on an SMB server.
+    /// An exclusive lock forbids all transfers of other owners, a shared lock all writes (EACCES),
+    /// as on an SMB server.
     bool mandatory_locks = false;
     int resize_errno = 0;  ///< errno with which resize() fails; 0: it succeeds
     int sync_errno = 0;

@@ -18,8 +18,8 @@ struct RankFileOptions {
 };
 
 struct RankFile {
-    /// REQUIRES: all arguments but `terms` outlive the file. Inline agents serve the file if
-    /// `terms` has any.
+    /// Inline agents serve the file if `terms` has any. REQUIRES: the transport, the store, the
+    /// stats and the observer outlive the file.
     RankFile(Transport& transport, Store& store, const FlatTerms& terms, Stats& stats,
              const RankFileOptions& options = {})
         : config(terms_of(terms)),

@@ -54,7 +54,8 @@ struct SimReport {
 };
 
 /// Thrown if a run goes wrong: by a deadlock, a mismatch, misuse, or an exception of a rank. what()
-/// holds the seed and the operations that each rank waits for.
+/// holds the seed and the reason; after a deadlock, and if operations stay unfinished, also the
+/// operations of each rank.
 struct SimFailure : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
