@@ -177,9 +177,9 @@ TEST(AtOncePointer, each_record_has_a_place_of_its_own) {
     }
 }
 
-/// The ranks run more collectives at once than a node has boards, and finish them in another order
-/// than they started them. They also add to a shared number, and each value must be returned only
-/// once.
+/// The ranks run more collectives at once than a node has boards, and rank 1 finishes them in
+/// another order than it started them. They also add to a shared number, and each value must be
+/// returned only once.
 TEST(AtOnceNode, collectives_overlap_and_each_number_is_used_once) {
     constexpr std::size_t kMany = 30;
     std::array<std::vector<std::int64_t>, kRanks> numbers;

@@ -31,8 +31,8 @@ class TwoFolders {
     std::filesystem::path before_;
 };
 
-/// Opens "data" on all ranks of a node, which share the process's working directory. While all
-/// ranks have the file open, rank 0 calls `leave` to change the directory. Then each rank calls
+/// Opens "data" on all ranks of a node, which share the process's working directory. After the
+/// open, rank 0 calls `leave`, which changes the directory or its files. Then each rank calls
 /// `use`.
 template <class Leave, class Use>
 void on_data(int ranks, const OpenCall& call, Leave leave, Use use) {

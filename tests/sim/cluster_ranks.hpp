@@ -85,7 +85,7 @@ class Alone final : public Lent {
     MemoryCounter counter_{number_};
 };
 
-/// Counts the collectives and messages of a rank.
+/// Counts the reductions, broadcasts and messages of a rank.
 class Counting final : public Lent {
   public:
     Counting(Transport& owner, int& collectives, int& messages)
@@ -133,7 +133,7 @@ class Process {
         return File::open(std::make_shared<Workspace>(std::move(transport)), call);
     }
 
-    /// Number of collectives in the files that all ranks have opened together.
+    /// Number of reductions and broadcasts in the files that all ranks have opened together.
     int collectives = 0;
     int messages = 0;
     bool covers_job = true;  ///< the ranks of the test are all processes of the job

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Data shipping in collective accesses (Prost et al. 2001): each agent combines the requests of all
-// ranks for its file blocks (section 2.1), prefetches for them (2.3), and communicates only with
-// ranks that have data there (2.4.1). No other rank makes a storage call or takes a lock.
+// ranks for its file blocks (section 2.1), prefetches for them (2.3) and, with the sparse hint,
+// communicates only with ranks that have data there (2.4.1). No other rank makes a storage call or
+// takes a lock.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -85,7 +86,8 @@ std::byte written_by(Rank rank) {
     return static_cast<std::byte>(0x80 | rank);
 }
 
-/// Runs the access, and checks that every piece holds its rank's bytes and every hole old ones.
+/// Runs the access. After a write without an error, checks that every piece holds its rank's bytes
+/// and every hole old ones.
 std::vector<Done> run(const Setting& setting, MemoryDisk& disk) {
     const bool reads = setting.direction == Direction::read;
     const Bytes tile = setting.ranks_in_turn * kPiece;
@@ -182,7 +184,8 @@ TEST(Combining, HolesKeepTheirBytesAndOnlyAgentsTakeLocks) {
     EXPECT_EQ(disk.counters().locks, kBlocks) << "each block is locked once, by its agent";
 }
 
-/// Where locks are expensive, an agent joins the pieces of all ranks that touch.
+/// Where reads and locks are expensive, an agent joins touching pieces of different ranks into one
+/// call.
 TEST(Combining, PiecesOfSeveralRanksThatTouchAreOneCall) {
     MemoryDisk disk;
     Setting setting{.ranks_in_turn = kRanks + 4, .terms = combining()};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Exact counts of the two-phase exchange for three access patterns: messages, their bytes, storage
-// calls and bytes copied.
+// Exact counts for several access patterns and methods: messages, their bytes, storage calls and
+// bytes copied.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -81,9 +81,8 @@ Layout regions_with_gaps(Rank rank) {
 constexpr Bytes kRegionsEach =
     488 * 176;  // 176 regions of each rank: 523 776 bytes of file, less the last gap
 
-// A message holds 16 KiB: a head of 24 bytes, the run table, and at most 16 320 bytes of data, less
-// the room that one run may take. So the 32 KiB that a rank has in a round take 3 messages. The
-// aggregator's own data takes none.
+// A message holds 16 KiB: a head, the run table and the data. So the 32 KiB that a rank has in a
+// round do not fit into two messages, and take 3. The aggregator's own data takes none.
 constexpr std::uint64_t kMessagesOf32KiB = 3;
 
 TEST(Counts, InterleavedDoublesWritten) {
@@ -97,8 +96,8 @@ TEST(Counts, InterleavedDoublesWritten) {
     EXPECT_EQ(stats.bytes_packed, 3U * kInterleavedEach);
     EXPECT_EQ(stats.bytes_placed, 3U * kInterleavedEach);
     EXPECT_EQ(stats.bytes_shared, 1U * kInterleavedEach) << "the aggregator's own, once";
-    // A message has a head of 24 bytes and a table of one strided run, whatever the number of
-    // pieces.
+    // Beside its data, a message has a head of 32 bytes and a table of one strided run, which takes
+    // fewer than 12 bytes here whatever the number of pieces.
     EXPECT_LT(stats.message_bytes - 3U * kInterleavedEach, stats.messages_sent * (24 + 20));
 }
 

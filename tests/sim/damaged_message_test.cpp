@@ -22,7 +22,7 @@ struct Aim {
     Rank rank = 0;  ///< the sender
     /// If true, messages between a rank and its local aggregator are damaged.
     bool local = false;
-    /// The method of the access; null: two_phase and two_layer in turn.
+    /// The method of the access; null: two_layer if `local`, else two_phase and two_layer in turn.
     const char* method = nullptr;
 
     [[nodiscard]] bool hits(Tag tag) const {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lazy open: files that only the aggregators open at first (hint romio_no_indep_rw). The tests
-// check which ranks open the file, when they do, and which calls work on ranks that have not opened
-// it.
+// Lazy open: files that only rank 0 and the aggregators open at first (hint romio_no_indep_rw). The
+// tests check which ranks open the file, when they do, and which calls work on ranks that have not
+// opened it.
 #include <sys/resource.h>
 
 #include <cerrno>
@@ -213,7 +213,7 @@ TEST(DeferredOpen, ARankThatOpensLateAnnouncesThatItMayWrite) {
                 if (rank != 3) return;
                 auto data = bytes_of(rank, 10);
                 EXPECT_EQ(access(file, Direction::write, data, false), ErrorKind::none);
-                // The other ranks close the file before this rank continues.
+                // The other ranks call close() before this rank continues.
                 for (int i = 0; i < 1000; ++i) file.transport().idle();
                 EXPECT_TRUE(is_shown(path));
             });

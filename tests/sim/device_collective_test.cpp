@@ -169,7 +169,7 @@ TEST_P(OnDevice, RanksWithAndWithoutADeviceWorkTogether) {
     EXPECT_EQ(content.substr(2 * kBytes), std::string(kBytes, '\2'));
 }
 
-/// The second operation begins once the first has reached its last piece on all ranks.
+/// The second operation begins once the first is done.
 TEST_P(OnDevice, NonblockingOnesOfAllRanksDontMixTheirPieces) {
     constexpr Bytes kBytes = 2 * kPiece;
     const std::vector<std::byte*> out = {filled(kBytes, 1), filled(kBytes, 2)};

@@ -40,7 +40,7 @@ bool is_on_several_nodes(const Setting& setting, std::uint64_t seed) {
     return of_node ? seed % 4 == 3 : seed % 2 == 1;
 }
 
-/// Runs one collective access of all ranks, each with a store of its own on the disk.
+/// Runs one access of all ranks, collective or not, each with a store of its own on the disk.
 Outcomes run_case(Case& made, Direction direction, MemoryDisk& disk, const Setting& setting,
                   bool collective = true) {
     Outcomes outcomes{std::vector<Outcome>(made.parts.size()),
@@ -82,7 +82,8 @@ void fill_disk(MemoryDisk& disk, Offset from, Offset to) {
 }
 
 /// Expects that the hull of all data, and a margin around it, holds the bytes that were written,
-/// and old bytes everywhere else.
+/// and old bytes everywhere else. Unless `all_written`, each byte that was to be written may be old
+/// too.
 void expect_file(const Case& made, const MemoryDisk& disk, Extent old, bool all_written) {
     const Extent data = hull_of(made);
     const Extent look = hull({std::max<Offset>(0, data.begin - 100), data.end + 100}, data);

@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kRanks = 3;
 
-/// One access of each rank and its result.
+/// One rank's access and its result.
 struct Part {
     Layout file;
     Bytes from = 0;

@@ -52,7 +52,7 @@ struct Setting {
     std::uint64_t seed = 1;
     Direction direction = Direction::write;
     MemoryStoreOptions store = {};
-    Rank broken = -1;  ///< the rank with a store that accepts no request
+    Rank broken = -1;  ///< the rank whose store fails all writes; -1: none
     const char* method = "grouping";
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which ranks must learn of a failure: all ranks, except in a sparse graph.
+// Which ranks must learn of a failure: all ranks, except in a sparse graph and in reads without
+// aggregators.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +17,8 @@ namespace oratorio::test {
 inline bool everybody_hears(const FlatTerms& options, Direction direction) {
     const bool combines = options.method != nullptr && options.method->combined != nullptr;
     const Method* const method = combines ? options.method->combined : options.method;
-    // A method that needs shared memory may not apply.
+    // True if each rank may make its own storage calls: `auto` may choose such a method, and one
+    // may replace a method that needs shared memory.
     const bool own =
         method == nullptr || (!method->exchange_part().sends_messages &&
                               !method->storage_part().shipped && !method->schedule.in_turns);
@@ -33,8 +35,9 @@ inline FlatTerms options_for(const std::string& method, std::uint64_t seed) {
     return options;
 }
 
-/// Expects that some rank reports the failure, and that all others report it too. In a sparse
-/// graph, ranks that moved all of their data may report success instead.
+/// Expects that some rank reports the failure, and that all others report it too. Where
+/// everybody_hears() is false, ranks may report success instead, in a write only if they moved all
+/// of their data.
 inline void expect_heard(const Case& made, const FlatTerms& options, Direction direction,
                          const std::vector<Outcome>& outcomes, ErrorKind kind) {
     bool anybody = false;

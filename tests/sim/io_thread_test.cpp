@@ -28,7 +28,8 @@ struct Callers {
     int by_another = 0;
 };
 
-/// A store that counts who makes its requests. Its duplicate counts for the same rank.
+/// A store that counts the requests of the rank and of other threads. Its duplicate counts for the
+/// same rank.
 class CountingStore final : public MemoryStore {
   public:
     CountingStore(MemoryDisk& disk, Callers& callers, std::thread::id rank)

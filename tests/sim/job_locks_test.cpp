@@ -73,8 +73,9 @@ TEST_P(SecondHandle, LosesNothingDuringACollectiveWriteWithHoles) {
         });
         EXPECT_EQ(text_of(cluster.disk), expected_pieces());
         EXPECT_EQ(holes_read > 0, !earlier);
-        EXPECT_EQ(job.locks > 0, !earlier || !self);  // only one of the two handles may fill holes
-                                                      // by data sieving
+        // Only the handle that was opened first may fill holes. It takes the job's locks if it is a
+        // handle of all ranks.
+        EXPECT_EQ(job.locks > 0, !earlier || !self);
     }
 }
 
@@ -297,8 +298,8 @@ TEST(JobLocks, AnOpenSendsTheSameMessagesForAllKindsOfLocks) {
     }
 }
 
-// A 9p server locks the whole file for any range: an exclusive lock would wait for each handle that
-// shows its presence by a shared one, and waits for ever.
+// A 9p server locks the whole file for any range: an exclusive lock would wait forever for each
+// handle that shows its presence by a shared one.
 TEST(JobLocks, WhereALockHoldsTheWholeFileNoHandleTakesAnExclusiveOne) {
     constexpr long k9p = 0x01021997;
     for (const int per_node : {1, 2, kRanks}) {

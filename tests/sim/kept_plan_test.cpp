@@ -37,7 +37,7 @@ Layout file_of(Rank rank, bool holes) {
 
 struct Report {
     std::vector<Stats> stats{kRanks};
-    /// For each rank, the number of edges of its cached graph.
+    /// For each rank, the number of participants in its cached graph.
     std::vector<std::size_t> known = std::vector<std::size_t>(kRanks);
     /// For each rank, the estimated seconds of its cached plan.
     std::vector<double> seconds = std::vector<double>(kRanks);
@@ -50,7 +50,7 @@ FlatTerms options_of(const std::string& method) {
     options.cb_buffer_size = 8192;
     options.agents = few_agents(100);
     options.mappable = options.coherent = true;
-    // The steps of the tests below are whole turns of stripes of that size.
+    // In the tests of all methods, a step is whole turns of stripes of that size.
     if (method == "cb_file_layout") options.striping_unit = kStripe;
     if (method == "auto") {  // `auto` sends messages if there are many pieces
         options.mappable = false;
@@ -152,7 +152,7 @@ TEST_P(KeptPlan, ASecondAccessOfTheSameShapeSendsOnlyItsData) {
             for (std::size_t rank = 0; rank < kRanks; ++rank) {
                 EXPECT_EQ(report.stats[rank].plans, keeps ? 1U : static_cast<unsigned>(count));
                 if (before.empty()) continue;
-                // One reduction ends every collective access. The method mmap takes two more, to
+                // One reduction ends a collective access. The method mmap takes two more, to
                 // agree on the length that the file must have before it is written through
                 // mappings. Without a cached plan the summaries are gathered and the order is
                 // broadcast; in a sparse graph the summaries and the edges are gathered, and no
@@ -283,7 +283,7 @@ TEST(KeptPlanMemory, ARankKeepsOnlyThePartnersOfItsRole) {
 
 TEST(KeptPlanOfStripes, IsMovedOnlyIfEachStripeKeepsItsOwner) {
     constexpr int kSteps = 3;
-    constexpr Bytes kTurn = 2 * kStripe;  // two aggregators deal the stripes
+    constexpr Bytes kTurn = 2 * kStripe;  // the stripes are dealt to two aggregators
     for (const Bytes distance : {kStripe, kTurn}) {
         const Steps steps = equal_steps(kSteps, distance / kRanks);
         MemoryDisk disk;

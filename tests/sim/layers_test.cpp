@@ -42,13 +42,13 @@ struct Pattern {
 Layout in_turn(Rank rank) {
     return {Shape::run(kPiece), kPiece * kRanks, rank * kPiece, Layout::unbounded};
 }
-/// Deals pieces of 16 KiB, so that a few of them fill a message.
 constexpr Bytes kLongPiece = 16 << 10;
+/// Deals pieces of 16 KiB, of which a message holds fewer than 16.
 Layout long_in_turn(Rank rank) {
     return {Shape::run(kLongPiece), kLongPiece * kRanks, rank * kLongPiece, Layout::unbounded};
 }
-/// Deals pieces to 512 ranks in turn.
 constexpr int kMany = 512;
+/// Deals pieces to 512 ranks in turn.
 Layout in_turn_of_many(Rank rank) {
     return {Shape::run(kPiece), kPiece * kMany, rank * kPiece, Layout::unbounded};
 }
@@ -126,8 +126,8 @@ std::uint64_t to_aggregator(const Stats& stats) {
     return stats.messages_sent - stats.local_messages;
 }
 
-// The aggregator is rank 0, which is also a local aggregator. Neither rank 0 nor the other ranks of
-// its node send it messages over the network.
+// The aggregator is rank 0, which is also a local aggregator, so that the data of its own group
+// takes no message to an aggregator.
 TEST(Layers, TheAggregatorGetsMessagesOfLocalAggregatorsOnly) {
     const Stats one = run_pattern(Direction::write, {"two_phase", 0, in_turn});
     EXPECT_EQ(to_aggregator(one), kRanks - 1U) << "every rank, in one layer";
@@ -146,8 +146,8 @@ TEST(Layers, TheAggregatorGetsMessagesOfLocalAggregatorsOnly) {
 TEST(Layers, PiecesThatTouchAreForwardedAsOne) {
     for (const Direction direction : {Direction::write, Direction::read}) {
         const Stats stats = run_pattern(direction, {"two_layer", 1, in_turn});
-        // Only the three other nodes count: on the aggregator's own node, data is placed without
-        // being merged first.
+        // Only the groups of other local aggregators count: the data of the aggregator's own group
+        // is placed without being merged first.
         EXPECT_EQ(stats.pieces_gathered, 3U * kOfNode * kPieces);
         EXPECT_EQ(stats.pieces_forwarded, 3U * kPieces);
         const Stats halves = run_pattern(direction, {"two_layer", 2, in_turn});
@@ -157,7 +157,8 @@ TEST(Layers, PiecesThatTouchAreForwardedAsOne) {
 }
 
 TEST(Layers, PiecesAreNotSplitAtTheEndsOfMessages) {
-    constexpr std::uint64_t kLongPieces = 20;  // more than a message of a rank, and five of a node
+    // These are more than one message of a rank, and more than five of a node.
+    constexpr std::uint64_t kLongPieces = 20;
     for (const Direction direction : {Direction::write, Direction::read}) {
         Pattern pattern{"two_layer", 1, long_in_turn};
         pattern.each = kLongPieces * kLongPiece;

@@ -103,7 +103,7 @@ TEST(LearningFile, all_ranks_learn_the_same_from_each_access) {
     EXPECT_GT(most, 2U);
 }
 
-/// Counts what a rank starts.
+/// Counts the messages and collectives that a rank starts.
 class CountedTransport final : public Lent {
   public:
     CountedTransport(Transport& owner, int& started) : Lent(owner), started_(started) {}

@@ -54,8 +54,8 @@ struct Setting {
     const char* store = "posix";
 };
 
-/// Makes all calls of a File on one rank, with the fault enabled. Each call must have the same
-/// result as without the fault.
+/// Makes collective calls of all kinds on one rank, with the fault enabled. Each call must have the
+/// same result as without the fault.
 class Calls {
   public:
     Calls(File& file, Rank rank) : file_(file), rank_(rank) {}

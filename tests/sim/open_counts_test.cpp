@@ -159,7 +159,7 @@ TEST_P(OpenCounts, CollectivesPerRankDoNotDependOnTheNumberOfRanks) {
     const bool shown_for_others = job.ranks > 1 && job.ranks_per_node != 1;
     for (const RankCounts& one : counted.ranks) {
         // The three reductions compare the modes, compare the hints, and combine the results. The
-        // two broadcasts carry rank 0's hints and results.
+        // two broadcasts carry the lengths of rank 0's hints, and its results.
         EXPECT_EQ(one.opening, (Collectives{.reductions = 3, .broadcasts = 2}));
         EXPECT_EQ(one.closing, (Collectives{.reductions = shown_for_others ? 2 : 1}));
     }

@@ -86,8 +86,8 @@ TEST(Operations, AHelperSkipsWorkForTheProgramsThread) {
     });
 }
 
-/// Fails the test if a helper sends, receives or starts a collective, because a helper may not call
-/// the host MPI.
+/// Fails the test if a helper sends, receives or tests an operation of the transport beneath,
+/// because a helper may not call the host MPI.
 class NotForHelpers : public Lent {
   public:
     NotForHelpers(Transport& owner, const bool& helping) : Lent(owner), helping_(helping) {}
@@ -224,8 +224,8 @@ TEST(SplitCollectives, RejectedCallsInBetweenLoseNothing) {
     EXPECT_EQ(folder.read("data").substr(0, 16), std::string(16, 'x'));
 }
 
-/// Only the last rank ends the access by another routine than it began it with. All ranks' data is
-/// written nevertheless, and the file can be used again.
+/// Only the last rank ends the access by another routine, or with another buffer, than it began it
+/// with. All ranks' data is written nevertheless, and the file can be used again.
 TEST(SplitCollectives, AnEndThatDoesNotMatchEndsTheAccess) {
     struct End {
         Direction direction;

@@ -175,8 +175,7 @@ TEST(Sent, ALocalAggregatorAsksAgainWhereItsRanksWantTooManyPieces) {
     expect_as_scheduled(job, plan);
 }
 
-/// An exchange written by hand sends one message for each pair of ranks, and none from a rank to
-/// itself.
+/// An exchange written by hand sends one message from each rank to each other rank.
 TEST(Sent, ByHandSendsOneMessagePerPairInARow) {
     constexpr count::Transposed transposed{.piece = 10, .pieces = kRanks};
     const count::Job job{

@@ -58,7 +58,7 @@ Told write_and_read(const HintMap& hints, int ranks, bool collective) {
         std::vector<std::byte> back(mine.size());
         EXPECT_EQ(file.access(call_for(Direction::read, back, collective, kAt)).bytes, kMine);
         EXPECT_EQ(back, mine);
-        // The second half of this read is past the end of the file.
+        // The end of this read is past the end of the file.
         if (rank == ranks - 1) {
             const auto half =
                 file.access(call_for(Direction::read, back, false, kAt, kMine / 2 + 50));
@@ -97,8 +97,8 @@ TEST(Shipping, EveryAccessIsShippedToTheAgentsOfItsBlocks) {
     }
 }
 
-/// Agents are threads and combine collective requests in the calls of their ranks. Either way each
-/// access sees what the other has written.
+/// Agents serve independent requests in threads of their own, and combine collective requests in
+/// their ranks' calls. Each kind of access sees what the other has written.
 TEST(Shipping, CombinedAndIndependentAccessesOfAgentsAreOneFile) {
     for (const int ranks : {1, 2, 5}) {
         const Told told = write_and_read(shipped("data_shipping"), ranks, true);
@@ -123,8 +123,8 @@ TEST(Shipping, CombinedAndIndependentAccessesOfAgentsAreOneFile) {
     }
 }
 
-/// Requests to agents on other nodes are sent. A rank shares memory only with the agents of its own
-/// node.
+/// Requests to agents on other nodes are sent as messages. A rank shares memory only with the
+/// agents of its own node.
 TEST(Shipping, DataForOtherNodesIsSentAsMessages) {
     for (const std::string method : kMethods) {
         const Folder folder;
@@ -232,7 +232,7 @@ class FewDescriptors {
 };
 
 /// The agent threads of one rank cannot get their descriptors. Then no rank ships accesses, and
-/// each still reads and writes the right bytes.
+/// each still writes its bytes by another method.
 TEST(Shipping, WithoutAgentsUsesAnotherMethodAndWarns) {
     const FewDescriptors few(60);
     const Folder folder;

@@ -21,8 +21,8 @@ constexpr int kRanks = 6;
 constexpr Bytes kPart = 64 << 10;
 constexpr Bytes kPiece = 1000;
 
-/// Returns the offsets of a rank's pieces. Ranks 0 and 1 have one in the first part, ranks 3 and 4
-/// in the second, rank 2 in both, and rank 5 in neither.
+/// Returns the offsets of a rank's pieces. Ranks 0 and 1 have pieces in the first part only, ranks
+/// 3 and 4 in the second only, rank 2 in both, and rank 5 in neither.
 std::vector<Offset> pieces_of(Rank rank) {
     switch (rank) {
         case 0:
@@ -156,7 +156,7 @@ TEST(SparseEnd, IsAMessageForEachPairThatSharesAnEdgeAndNoReduction) {
             EXPECT_EQ(counted, messages(ended));
             // In a round, the data of a pair is one message, and rank 4 writes in two rounds. A
             // read takes three messages: the contents of the round, the request, and the reply.
-            // Zero-copy data takes one more message, which announces it.
+            // A zero-copy write takes two, of which the first announces the data.
             const bool reads = direction == Direction::read;
             const bool straight = std::string(method) == "cb_gather";
             const std::uint64_t of_data = reads ? 3 * kPairs : (straight ? 2 : 1) * (kPairs + 1);

@@ -60,7 +60,7 @@ std::vector<std::byte> plain(std::uint32_t magic, std::uint32_t size, std::uint1
 }
 
 /// Returns a composite Lustre layout (lov_comp_md_v1) of `parts` components. The last one is
-/// `last`; each of the others is 1 MiB on one target.
+/// `last`; each of the others has stripes of 1 MiB on one target.
 std::vector<std::byte> composite(std::uint16_t parts, const std::vector<std::byte>& last) {
     std::vector<std::byte> bytes(32 + 48 * std::size_t{parts});
     std::memcpy(bytes.data(), &kComposite, 4);
@@ -240,7 +240,7 @@ TEST_F(StripedFiles, AStripingThatBeegfsRefusesIsAWarningAndTheFileIsMade) {
 
 const HintMap kAuto{{"oratorio_striping", "auto"}};
 
-/// Returns end and number of targets of each part of a layout.
+/// Returns the end and the number of targets of each part of a layout.
 std::vector<LayoutPart> parts_of(const std::vector<std::byte>& layout) {
     EXPECT_EQ(at<std::uint32_t>(layout, 0), kComposite);
     EXPECT_EQ(at<std::uint32_t>(layout, 4), layout.size());
@@ -331,7 +331,8 @@ TEST_F(StripedFiles, ALayoutThatIsRefusedIsAWarningAndTheFileIsMade) {
     EXPECT_EQ(said.size(), 2U);
 }
 
-/// Creates a file, makes it that long, closes it and returns the messages about striping.
+/// Opens a file, by default creating it, makes it `bytes` long, closes it and returns the messages
+/// about striping.
 std::string told_of(const std::string& path, Bytes bytes, const HintMap& hints,
                     AccessMode mode = kCreate) {
     std::string told;
@@ -462,7 +463,8 @@ extern "C" int fsetxattr(int descriptor, const char* name, const void* value, si
     return 0;
 }
 
-/// Simulates the requests of BeeGFS: for a file's stripes, and for a new file in a folder.
+/// Simulates the requests of Lustre, for the number of targets, and of BeeGFS, for a file's stripes
+/// and for a new file in a folder.
 extern "C" int ioctl(int descriptor, unsigned long request, ...) noexcept {
     using oratorio::test::file_system;
     struct Stripes {

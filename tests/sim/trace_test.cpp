@@ -20,7 +20,7 @@ Times times_of(const Json& event) {
             event.at("ts").get<double>() + event.at("dur").get<double>()};
 }
 
-/// Tolerance in comparisons, because times are reported in thousandths.
+/// Tolerance in comparisons of times, in microseconds: a trace rounds them to thousandths.
 constexpr double kRounding = 0.0015;
 
 bool holds(const Times& outer, const Times& inner) {
@@ -300,8 +300,8 @@ std::vector<std::string> calls_of(const Json& trace, Rank rank) {
     return names;
 }
 
-/// Returns the time in the calls and accesses of one rank, and the time from the begin of the first
-/// to the end of the last, in microseconds.
+/// Returns the time in the calls and accesses of one rank, and the time from the beginning of the
+/// first to the end of the last, in microseconds.
 std::pair<double, double> spent_in_calls(const Json& trace, Rank rank) {
     double inside = 0;
     double first = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two handles on one file. Only a handle that was alone when it was opened fills holes by data
-// sieving; any other handle writes its data piece by piece
+// Two handles on one file. Only a handle that was opened while no other one could write fills holes
+// by data sieving; any other handle writes its data piece by piece
 // (docs/internals/decisions/holes-and-locks.md).
 #include "sim/file_ranks.hpp"
 
