@@ -12,7 +12,9 @@ namespace {
 
 constexpr Bytes kDirectUnit = 512;  // direct I/O on a client that refuses some sizes must be whole
                                     // units of this many bytes
-constexpr int kNow = 5;  // percent of calls in which the client acts unprompted (see wander)
+/// Percent of calls in which the client does one of the things of wander() unprompted; write-backs
+/// are twice as frequent.
+constexpr int kNow = 5;
 
 Bytes length_of(std::span<const iovec> memory) {
     Bytes sum = 0;
@@ -334,8 +336,8 @@ int Client::resize(Connection& by, Bytes bytes, bool allocate) {
     return 0;
 }
 
-/// Takes or releases a lock. An NFS client flushes its cache before, and drops it after it has
-/// taken a lock.
+/// Takes or releases a lock. An NFS client, or one like it, first flushes its cache; once it has
+/// taken a lock, it drops the cache.
 int Client::lock(Connection& by, Extent range, bool lock, bool exclusive) {
     const Spared spared;
     const bool coherent = !facts_.fuse && !facts_.in_step;

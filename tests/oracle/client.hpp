@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Client: the cache that one node keeps of a file on a network or cluster file system, and the
 // times at which it writes to the server. On NFS and FUSE a page is cached when it is read or
-// written in part. Cached pages may be stale until the node takes a lock (NFS) or opens the file
+// written. Cached pages may be stale until the node takes a lock (NFS) or opens the file
 // again, and they go to the server at fsync and close, on NFS also at lock and unlock. The client
 // may send whole pages, so that clients that share a page overwrite each other's bytes. Clients of
 // other kinds keep their caches coherent, so that every call goes to the file itself, but their

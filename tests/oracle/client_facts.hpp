@@ -26,13 +26,14 @@ enum class ClientKind {
 
 /// Properties that all clients of a kind share.
 struct ClientFacts {
-    std::string_view word;         ///< name on the command line
-    std::string_view name;         ///< name in messages
-    long file_system = 0;          ///< magic number that statfs reports
-    bool fuse = false;             ///< a daemon behind the system has a cache of its own
-    bool in_step = false;          ///< the caches of all nodes agree
-    bool locks_of_node = false;    ///< a lock is visible on its own node only
-    bool mandatory_locks = false;  ///< a lock makes the transfers of other owners fail
+    std::string_view word;       ///< name on the command line
+    std::string_view name;       ///< name in messages
+    long file_system = 0;        ///< magic number that statfs reports
+    bool fuse = false;           ///< a daemon behind the system has a cache of its own
+    bool in_step = false;        ///< the caches of all nodes agree
+    bool locks_of_node = false;  ///< a lock is visible on its own node only
+    /// An exclusive lock makes the transfers of other owners fail, a shared one all writes.
+    bool mandatory_locks = false;
     /// After other nodes shrink the file, this node sees the old size until it changes the size
     /// itself.
     bool size_stays = false;

@@ -83,7 +83,7 @@ void Fibers::enter(unsigned high, unsigned low) {
 }
 
 /// Switches from one fiber to another; returns when a fiber switches back to `from`. swapcontext()
-/// makes two system calls each time to keep the signal mask, so fibers switch by longjmp once they
+/// makes a system call each time to keep the signal mask, so fibers switch by longjmp once they
 /// run, and only enter their stack by setcontext(). Sanitizers follow nothing but swapcontext().
 void Fibers::change(Place& from, Place& to) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)

@@ -20,8 +20,7 @@ namespace oratorio::oracle {
 /// How the next fiber is chosen.
 enum class Pace {
     even,  ///< all fibers have the same chance
-    /// Some fibers are up to a hundred times slower than others, and the slow ones change over
-    /// time.
+    /// Some fibers are up to 128 times slower than others, and the slow ones change over time.
     uneven,
     bursts,  ///< one fiber usually runs until it has to wait
 };
@@ -53,7 +52,7 @@ class Fibers {
     /// Runs all fibers to their end. Returns an explanation of a failure, or "".
     std::string run();
 
-    // Functions that only fibers call.
+    // Functions that only fibers call: maybe() to fail().
 
     /// Lets another fiber run, by chance.
     void maybe();

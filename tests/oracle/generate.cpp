@@ -11,7 +11,7 @@ namespace oratorio::oracle {
 
 namespace {
 
-/// Returns the access cut off so that it ends before kDataEnd.
+/// Returns the access cut off so that it ends at kDataEnd at the latest.
 Part clamped(Part part, const Tiles& view) {
     const auto end = [&] {
         const auto pieces = view.range(part.from, std::max<Bytes>(part.bytes, 1));
@@ -35,7 +35,8 @@ Tiles Generator::view_of(std::size_t owner) {
     if (chance(is_atomic() ? 20 : 4))
         // Such a view overlaps those of other ranks.
         return {random_.between(0, 3000), 1, {{0, 1}}};
-    // An atomic write in pieces of several owners takes several storage calls.
+    // Ranks with the view of the same owner write the same bytes, in pieces, so that an atomic
+    // write takes several storage calls.
     if (is_atomic() && chance(60)) owner = random_.below(owned_.size());
     return owned_[owner];
 }

@@ -45,8 +45,9 @@ void Generator::setting() {
     lock_faults();
 }
 
-/// Makes one of a rank's locks fail, or the rank die while it holds one, where the job's locks are
-/// in use. Drawn from a seed of its own, so that the rest of the program stays the same.
+/// Where the job's locks are in use, makes a rank's locks fail from the n-th on, or a rank die
+/// while it holds one. Draws from a seed of its own, so that the rest of the program stays the
+/// same.
 void Generator::lock_faults() {
     Setting& s = program_.setting;
     const bool job =

@@ -6,7 +6,8 @@
 
 namespace oratorio::oracle {
 
-inline constexpr Offset kDataEnd = 40 << 10;  ///< accesses end before this offset
+/// Accesses end here at the latest, except those with the shared file pointer.
+inline constexpr Offset kDataEnd = 40 << 10;
 
 class Generator {
   public:

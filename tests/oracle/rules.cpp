@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The rules of MPI-4.1, 14.6.1 "File Consistency", in one page:
 //
-// - Accesses conflict if they have a byte in common and one writes. Anything else is never undone,
-//   delayed or overwritten by any access, through any handle.
+// - Accesses conflict if they have a byte in common and one of them writes. No access, through any
+//   handle, undoes, delays or overwrites one with which it does not conflict.
 // - Of two conflicting accesses one comes after the other for certain only in the three cases (a),
-// (b) and (c) of is_before(). Collective accesses don't synchronise; only barriers and messages do.
+//   (b) and (c) of is_before(). Collective accesses don't synchronise; only barriers and messages
+//   do.
 // - A read may return what any write stored there, except a write that is certain to have been
 //   overwritten before the read began or that is certain to begin after the read ended.
 // - Two concurrent atomic accesses through one open happen one after the other as a whole: of two
-// writes, the same one is on top in all bytes that both write.
-// - At its end, when all ranks have closed the file, it holds what any write stored there that
-//   isn't certain to have been overwritten.
+//   writes, the same one is on top in all bytes that both write.
+// - At the end, when all ranks have closed the file, each of its bytes is what some write stored
+//   there that isn't certain to have been overwritten.
 // - A write that failed may have happened in part, and overwrites nothing for certain.
 #include "oracle/rules.hpp"
 

@@ -85,7 +85,8 @@ class Rules {
     void fail_resize(int step);
     /// Returns true if no other access writes that offset.
     [[nodiscard]] bool is_alone(int access, Offset at) const;
-    /// Returns the end of the range of offsets that the program's accesses write.
+    /// Returns the end of the range of offsets that the program's accesses touch, except those with
+    /// the shared file pointer.
     [[nodiscard]] Offset data_end() const { return static_cast<Offset>(first_.size()) - 1; }
 
     // The rules themselves (rules.cpp).

@@ -123,7 +123,7 @@ class Shrinker {
         return better;
     }
 
-    /// Removes data from accesses, and ranks' shares from steps.
+    /// Reduces the data of ranks' shares of accesses, to nothing if possible.
     bool drop_parts() {
         bool better = false;
         for (std::size_t s = 0; s < best_.program.steps.size(); ++s) {

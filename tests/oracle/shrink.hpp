@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Shrink: finds the shortest program that still fails in the same way.
+// Shrink: shortens a program as long as it still fails in the same way.
 #pragma once
 
 #include "oracle/execute.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Storage: the stores of a simulated file, one for each rank and open. Every call lets other ranks
+// Storage: the stores of a simulated file, one for each rank and open. Calls let other ranks
 // run, range locks wait as those of the operating system do, and chosen requests fail.
 #pragma once
 
