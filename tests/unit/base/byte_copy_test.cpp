@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tests of byte copies: each way to copy moves the same bytes, and the library switches between the
-// ways at the right lengths.
+// Tests of byte copies: each way to copy moves the same bytes, and targets that lie close behind
+// their source are recognised.
 #include "base/byte_copy.hpp"
 
 #include <gtest/gtest.h>

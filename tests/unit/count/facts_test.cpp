@@ -34,8 +34,8 @@ void expect_all_hold(const Facts& facts) {
 TEST(Facts, PiecesOfS3dOn16384Ranks) {
     const Facts facts = count_s3d(16384);
     EXPECT_EQ(counted(facts, "pieces"), 327'680'000);
-    // A node has 64 consecutive ranks, which have two whole rows of blocks. So each of their 25
-    // rows of the mesh is one piece.
+    // A node has 64 consecutive ranks, which have two whole rows of blocks. These are 50 whole
+    // rows of the mesh, which are one piece in each of the 50 planes of a block.
     EXPECT_EQ(counted(facts, "joined on nodes"), 16 * 50 * 16 * 16);
     expect_all_hold(facts);
 }

@@ -228,8 +228,8 @@ TEST_F(OfRunFile, RanksHaveTheirProcessesPiecesInTheOrderOfTheFile) {
             pieces.push_back({begin, begin + run.length});
         }
     }
-    // Process 0 has elements 0, 1, 3 and 6 of three variables of 32 bytes, and elements 2 and 3 of
-    // the one variable of the second map.
+    // Rank 0 has the elements of processes 0 and 1: elements 0, 1, 3 and 6 of three variables of 32
+    // bytes, and elements 2 and 3 of the one variable of the second map.
     const std::vector<Extent> own{{0, 8},   {12, 16}, {24, 28}, {32, 40}, {44, 48},
                                   {56, 60}, {64, 72}, {76, 80}, {88, 92}, {112, 128}};
     EXPECT_EQ(pieces, own);

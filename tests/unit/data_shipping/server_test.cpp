@@ -68,8 +68,8 @@ TEST(AgentServer, ManyRanksWriteAndReadAtOnceThroughFewBuffers) {
                     pieces.emplace_back(direction, static_cast<int>(at / kBlock % 2), at, kBlock,
                                         value);
                 }
-                // All pieces are shipped at once, which is more than the socket buffers hold in
-                // either direction.
+                // All pieces are shipped before the first reply is taken, many more than the agents
+                // have buffers.
                 for (std::size_t i = 0; i < pieces.size(); ++i) agents->ship(pieces[i].numbered(i));
                 std::array<ReplyHead, 7> replies;
                 std::size_t done = 0;

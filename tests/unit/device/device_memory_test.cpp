@@ -101,7 +101,7 @@ TEST_P(Copies, SmallPiecesFarApartAreOneStridedCopy) {
 }
 
 TEST_P(Copies, SmallPiecesCloseTogetherAreCopiedWithTheirGaps) {
-    // Each driver copy is as long as a window.
+    // A driver copy is at most as long as a window.
     const Layout layout{Shape::strided(Shape::run(8), 200'000, 16), 0, 0, 1};
     expect_gathered(layout, 4, 0);
     expect_scattered(layout, 1, 1);

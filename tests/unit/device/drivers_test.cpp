@@ -157,8 +157,8 @@ TEST(Devices, HipKeepsTheProgramsLastError) {
     std::array<std::byte, 8> mine{};
     EXPECT_EQ(devices.owner_of(mine.data(), one_run(8)), nullptr);
     EXPECT_EQ(peek(), 0);
-    // The program makes an invalid call itself, a copy without a kind. The library must not clear
-    // the error that this call leaves.
+    // The program makes an invalid call itself, a copy of the wrong kind. The library must not
+    // clear the error that this call leaves.
     std::byte* const memory = device.allocate(64);
     auto queue = devices.owner_of(memory, one_run(64))->open(memory);
     ASSERT_TRUE(queue.ok());

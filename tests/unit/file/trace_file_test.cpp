@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The file of a trace. It is valid at all times, whoever appends to it, and a file that is not a
+// The file of a trace. It is valid after each section, whoever adds it, and a file that is not a
 // trace is left alone.
 #include "file/trace_file.hpp"
 

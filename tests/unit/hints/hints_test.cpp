@@ -36,7 +36,8 @@ std::string warning_of(const HintMap& given) {
                                 : std::to_string(warnings.size()) + " warnings";
 }
 
-/// Returns a valid value of the row's kind that differs from the default.
+/// Returns a value of the row's kind that differs from the default. A number may be below the row's
+/// lowest (see changed_value).
 std::string other_value(const HintRow& row) {
     switch (row.kind.syntax) {
         case HintSyntax::number:

@@ -12,8 +12,8 @@
 namespace oratorio::test::shared_memory_test {
 namespace {
 
-/// A shared memory object with the same name that another process has made. It lacks the bytes by
-/// which ranks recognise their own.
+/// A shared memory object that another process has made with the name of one of the library's. It
+/// lacks the bytes by which ranks recognise their own.
 class Foreign {
   public:
     Foreign(std::string name, Bytes bytes) : name_(std::move(name)) {

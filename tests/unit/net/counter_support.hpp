@@ -127,7 +127,7 @@ class NoDescriptors {
     std::vector<Descriptor> taken_;
 };
 
-/// Runs a server that admits clients with `answer` and never replies to a request.
+/// Runs a server that admits one client with `answer` and never replies to its requests.
 inline void let_in(const Socket& listener, std::uint64_t answer) {
     const auto give_up = Clock::now() + kSoon;
     auto accepted = listener.accept();

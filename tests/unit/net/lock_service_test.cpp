@@ -108,7 +108,8 @@ TEST(LockService, a_waiting_client_learns_that_it_has_the_lock) {
     EXPECT_EQ(waits.hear(), 5U);
 }
 
-/// Two clients hold locks for which the other one waits, and request a second lock while they wait.
+/// While a client waits for a lock, a nested call of it waits for a second one. The holder of both
+/// can take the first again, because the client keeps no place in its queue meanwhile.
 TEST(LockService, a_nested_acquire_gives_up_the_place_in_the_queue) {
     const auto server = serving();
     static LockClient* nested = nullptr;

@@ -111,8 +111,8 @@ TEST(Aggregators, ARankWithoutTheFileIsPassedOver) {
     EXPECT_TRUE(choose_aggregators(topology, able_ranks(summaries), {}, Bytes{1} << 30).empty());
 }
 
-/// Consecutive ranks are on different nodes, and some ranks cannot aggregate. The expected ranks
-/// were determined by hand, node by node.
+/// The nodes' ranks are mixed, and some ranks cannot aggregate. The expected ranks were determined
+/// by hand, node by node.
 TEST(Aggregators, EachNodeHasItsShareSpreadOverItsAbleRanks) {
     Nodes topology;
     // Five ranks on each of two nodes, and two on the third.

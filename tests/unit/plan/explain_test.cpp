@@ -145,8 +145,8 @@ TEST(Explain, ManyRanksOnManyNodes) {
     }
 }
 
-/// In the paper's largest run, an aggregator exchanges with 256 local aggregators instead of 16 384
-/// ranks.
+/// In the largest run of Kang et al. (2019), an aggregator exchanges with 256 local aggregators
+/// instead of 16 384 ranks.
 TEST(Explain, TwoLayersOfManyRanksOnManyNodes) {
     constexpr int kRanks = 16384;
     constexpr int kNodes = 256;

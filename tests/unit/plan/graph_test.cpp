@@ -16,7 +16,8 @@ struct Drawn {
     Graph graph;
 };
 
-/// Returns hulls that are adjacent, overlap, or contain each other; every fourth rank has no data.
+/// Returns hulls that are adjacent, overlap, or contain each other; about a quarter of the ranks
+/// have no data.
 Drawn draw(test::Random& random, int ranks) {
     Drawn drawn;
     for (Rank rank = 0; rank < ranks; ++rank) {
@@ -99,7 +100,7 @@ TEST(Graph, LooksAtFewOfManyForARegion) {
     for (Rank rank = 0; rank < kRanks; ++rank)
         participants.push_back({rank, {rank * 64L, rank * 64L + 64}});
     const Graph graph(std::move(participants));
-    // Checking all participants for each of a million regions would take a day.
+    // Checking all participants for each of a million regions would be 10^12 checks.
     std::int64_t touched = 0;
     for (Rank rank = 0; rank < kRanks; ++rank)
         touched += std::ssize(touching(graph, {rank * 64L + 32, 64, 64, 1, {0, kRanks * 64L}}));

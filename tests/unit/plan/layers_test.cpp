@@ -30,7 +30,7 @@ PlanOptions per_node(int count) {
 TEST(LocalAggregators, ThePapersExamples) {
     // One of the two local aggregators serves ranks 0 to 2, the other ranks 3 and 4.
     EXPECT_EQ(places(5, 2), (std::vector<int>{0, 3}));
-    // Figure 1 of the paper shows four local aggregators of eight ranks.
+    // Figure 1 of Kang et al. (2019) shows four local aggregators of eight ranks.
     EXPECT_EQ(places(8, 4), (std::vector<int>{0, 2, 4, 6}));
     const Layers layers = layers_of(nodes_of(5), per_node(2));
     EXPECT_EQ(layers.group_of(0), (std::vector<Rank>{0, 1, 2}));
@@ -143,7 +143,7 @@ TEST(LocalAggregators, ARankOfManyGroupsKnowsItsNodeAndTheFirstOnes) {
     }
 }
 
-/// The paper's largest run has 256 local aggregators for 16 384 ranks.
+/// The largest run of Kang et al. (2019) has 256 local aggregators for 16 384 ranks.
 TEST(LocalAggregators, SixteenThousandRanksOn256Nodes) {
     constexpr int kRanks = 16384;
     constexpr int kNodes = 256;

@@ -18,8 +18,8 @@ inline Nodes nodes_of(int ranks, int nodes = 1) {
     return topology;
 }
 
-/// Returns accesses in which rank r has the r-th of every `ranks` pieces of `piece` bytes, `count`
-/// times. `gap` bytes follow the pieces of all ranks each time.
+/// Returns summaries of accesses in which rank r has the r-th of every `ranks` pieces of `piece`
+/// bytes, `count` times. `gap` bytes follow the pieces of all ranks each time.
 inline Summaries interleaved(int ranks, Bytes piece, std::int64_t count, Bytes gap = 0) {
     Summaries summaries;
     for (int rank = 0; rank < ranks; ++rank) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Special behaviour of cluster file systems' clients: sizes that a client does not know yet
-// (CephFS), locks that forbid accesses (SMB), locks for which a process must not wait (9p). The
-// linker redirects the stores' system calls to this file (--wrap); the data is in a local file.
+// (CephFS), writes that must be flushed (FUSE), locks that forbid accesses (SMB), locks for which a
+// process must not wait (9p), files that another node creates first (MooseFS). The linker redirects
+// the stores' system calls to this file (--wrap); the data is in a local file.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>

@@ -45,9 +45,9 @@ TEST(TargetRule, AGrowingLayoutFollowsTheRule) {
         EXPECT_EQ(part.targets, proposed_targets(part.end, {100'000, 100'000}));
 }
 
-/// Returns the bytes on the busiest target of a file. Stripe i of a part goes to target i modulo
-/// their number, as on Lustre and on BeeGFS. All parts begin with the same target, which is the
-/// worst case.
+/// Returns the bytes on the busiest target of a file. Stripe i of the file goes to target i modulo
+/// the number of targets of its part, as on Lustre and on BeeGFS. The first targets of all parts
+/// are the same, which is the worst case.
 Bytes busiest(Bytes size, Bytes unit, const std::vector<LayoutPart>& layout) {
     std::vector<Bytes> loads(2000);
     auto part = layout.begin();

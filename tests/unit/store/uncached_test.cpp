@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The uncached store: bytes leave the page cache at once, either by direct I/O or page by page.
+// The uncached store, by direct I/O, and with pages where direct I/O is refused.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/syscall.h>

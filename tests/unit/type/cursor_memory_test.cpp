@@ -79,7 +79,8 @@ TEST(ShapeMemory, AListOfRunsIsKeptAndNotCopied) {
     }
     const std::size_t before = allocated_bytes;
     const ShapePtr shape = Shape::runs(std::move(offsets), std::move(lengths));
-    // At most one of the two lists is moved, to make space for the total after it.
+    // The shape keeps the list of offsets. The only new list holds, for each run, the sum of the
+    // lengths before it, and then the total.
     EXPECT_LE(allocated_bytes - before, (4U * kMillion + 1) * sizeof(Bytes) + 1000);
     EXPECT_EQ(shape->count(), 4 * kMillion);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Datatypes that are nested deeply, in a thread with a small stack. Their trees stay shallow and
-// still describe the datatype.
+// Datatypes that are nested deeply, most of them in a thread with a small stack. Their trees stay
+// shallow and still describe the datatype. Also datatypes that reach too far.
 #include <gtest/gtest.h>
 #include <pthread.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Conversions of every kind of scalar to external32, compared with bytes computed by hand from
-// MPI-4.1, 14.5.2.
+// Conversions of every kind of scalar to external32 and back, compared with bytes computed by hand
+// from MPI-4.1, 14.5.2.
 #include "type/scalar.hpp"
 
 #include <gtest/gtest.h>
@@ -218,7 +218,8 @@ TEST(Scalar, random_long_doubles_are_what_the_compiler_makes_of_them) {
     for (int i = 0; i < 20000; ++i) {
         __extension__ __float128 wide;
         std::uint64_t words[2] = {random(), random()};
-        if (i % 4 == 0) words[1] &= 0xffff000000000000;  // denormals and the smallest exponents
+        // The first 48 fraction bits of every fourth value are zero. Half of these are denormal.
+        if (i % 4 == 0) words[1] &= 0xffff000000000000;
         if (i % 4 == 0 && i % 8 == 0) words[1] &= 0x8000ffffffffffff;
         std::memcpy(&wide, words, sizeof wide);
         if (wide != wide) continue;

@@ -51,8 +51,8 @@ TEST(StreamPiece, EveryLengthAtEveryAlignmentMovesExactlyItsBytes) {
     }
 }
 
-/// Returns layouts of long pieces with at least `bytes` data bytes. They are evenly spaced, rows of
-/// evenly spaced pieces, listed with one length or with any lengths, or one run.
+/// Returns a layout of long pieces with at least `bytes` data bytes: one run, evenly spaced pieces,
+/// rows of such pieces, or listed pieces of one length or of any lengths.
 Layout long_pieces(test::Random& random, Bytes bytes) {
     const Offset origin = random.between(0, 70);
     const Bytes length = random.chance(50) ? random.between(4, 40) * 64 : random.between(150, 3000);
