@@ -89,11 +89,12 @@ def _example() -> Group:
 
 
 def _programs_of(folder: Path, start: str) -> list[Group]:
-    """Returns the programs of a folder of tests, as oratorio_programs() of tests/CMakeLists.txt groups them. The
-    programs' names begin with `start`."""
-    listed = re.search(r"set\(alone\b(.*?)\)", _text(TESTS / "CMakeLists.txt"), re.DOTALL)
-    plain = re.findall(r"set\((?:plain|never_sanitized)\b(.*?)\)", _text(TESTS / "CMakeLists.txt"), re.DOTALL)
-    alone = " ".join([listed[1] if listed else "", *plain]).split()
+    """Returns the programs of a folder of tests, as oratorio_programs() of tests/CMakeLists.txt groups them.
+    The programs' names begin with `start`."""
+    lists = re.findall(
+        r"set\((?:alone|plain|never_sanitized)\b(.*?)\)", _text(TESTS / "CMakeLists.txt"), re.DOTALL
+    )
+    alone = " ".join(lists).split()
     sources = defaultdict(list)
     for file in sorted(folder.glob("*_test.cpp")):
         own = f"{start}_{file.stem}"

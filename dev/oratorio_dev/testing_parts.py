@@ -27,7 +27,8 @@ DIVIDED = ("--dist", "loadfile", "--max-worker-restart=0")
 # `thread` runs.
 THREAD = ROOT / "build-thread"
 WHERE_THREADS_MEET = (
-    r"^unit\.[a-z_]+\.(Doorbell|Reserve|ServedCounter|PendingPeers|Threaded)\.|^sim\.(methods/)?AtOnce"
+    r"^unit\.[a-z_]+\.(Doorbell|Reserve|ServedCounter|PendingPeers|Threaded|AgentServer)\."
+    r"|^sim\.(methods/)?AtOnce"
 )
 NOT_BUILT = "_NOT_BUILT$"  # the end of the name that ctest gives to the tests of a program that isn't built
 NOT_MADE_FOR_IT = rf"{NOT_BUILT}|^mpi\."

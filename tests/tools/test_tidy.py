@@ -115,7 +115,7 @@ def test_messages_go_to_the_original_standard_error(text):
     assert complaints("src/bind/a.cpp", "/// Says why on stderr.\n") == []
 
 
-def test_a_file_of_400_lines_is_fine_and_of_401_is_not():
+def test_a_file_of_600_lines_is_fine_and_of_601_is_not():
     assert complaints("src/base/a.cpp", "int a;\n" * 600) == []
     assert len(complaints("src/base/a.cpp", "int a;\n" * 601)) == 1
 

@@ -18,9 +18,9 @@ class Waking {
     /// Rings the rank's doorbell: something that it may wait for has changed. REQUIRES, if gently:
     /// call_others() follows.
     void tell(Rank rank) const;
-    /// If gently, wakes ranks that were told, at most one for each idle core. If ranks share cores
-    /// and all cores are then busy, this rank sleeps at once the next time it waits. Does nothing
-    /// if not gently. REQUIRES: called after the last tell().
+    /// If gently, wakes ranks for which tell() was called, at most one for each idle core. If ranks
+    /// share cores and all cores are then busy, this rank sleeps at once the next time it waits.
+    /// Does nothing if not gently. REQUIRES: called after the last tell().
     void call_others() const;
 
   private:

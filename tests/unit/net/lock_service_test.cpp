@@ -109,7 +109,7 @@ TEST(LockService, a_waiting_client_learns_that_it_has_the_lock) {
 }
 
 /// While a client waits for a lock, a nested call of it waits for a second one. The holder of both
-/// can take the first again, because the client keeps no place in its queue meanwhile.
+/// can take the first again, because the client gives up its place in that queue.
 TEST(LockService, a_nested_acquire_gives_up_the_place_in_the_queue) {
     const auto server = serving();
     static LockClient* nested = nullptr;

@@ -64,7 +64,7 @@ TEST(Order, EachAggregatorSortsItsBlocksByLocation) {
 
 TEST(Order, BlocksWithoutAPlaceComeLastAsInTheFile) {
     const Plan plan = plan_of_blocks();
-    // Of block 4, only the end has a known place.
+    // Only the end of block 4 has a known place.
     const DiskExtent end_of_4{{5 * kBlock - 100, 5 * kBlock}, 7};
     const RoundOrder order = by_place(plan, std::vector{end_of_4, place(12, 4096)});
     EXPECT_EQ(parts_of(order, 0, 8), (std::vector<std::int64_t>{2, 6, 0, 1, 3, 4, 5, 7}));
