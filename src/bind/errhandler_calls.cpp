@@ -40,7 +40,7 @@ int file_set_errhandler(MPI_File fh, MPI_Errhandler errhandler) {
     const auto handler = process().handlers.find(errhandler);
     const Error unknown = missing("set error handler: this is not an error handler of files");
     if (fh != MPI_FILE_NULL) {
-        return with_file(fh, Scope::one_rank, [&](OpenFile& open) {
+        return with_file(fh, Scope::handle, [&](OpenFile& open) {
             if (handler) open.handler = *handler;
             return handler ? Error{} : unknown;
         });
@@ -59,7 +59,7 @@ int file_get_errhandler(MPI_File fh, MPI_Errhandler* errhandler) {
                         "get error handler: the host MPI can't create a handle");
     };
     if (fh != MPI_FILE_NULL)
-        return with_file(fh, Scope::one_rank, [&](OpenFile& open) { return give(open.handler); });
+        return with_file(fh, Scope::handle, [&](OpenFile& open) { return give(open.handler); });
     const Error error = give(process().handlers.default_handler());
     return error.kind == ErrorKind::none ? MPI_SUCCESS : raise_default(error);
 }
@@ -67,7 +67,7 @@ int file_get_errhandler(MPI_File fh, MPI_Errhandler* errhandler) {
 int file_call_errhandler(MPI_File fh, int errorcode) {
     ErrorHandler handler = process().handlers.default_handler();
     if (fh != MPI_FILE_NULL) {
-        const int code = with_file(fh, Scope::one_rank, [&](OpenFile& open) {
+        const int code = with_file(fh, Scope::handle, [&](OpenFile& open) {
             handler = open.handler;
             return Error{};
         });

@@ -209,11 +209,42 @@ int close_by_host(MPI_File* fh) {
     return code;
 }
 
-Error close_here(OpenFile& open) {
+/// The last use of a handle: its file is closed, and the error handler of the close may run. Until
+/// this object is destroyed, also by an exception of that handler, calls on the handle find a
+/// closed file, of which they can only look up the error handler.
+class LastUse {
+  public:
+    LastUse(MPI_File handle, OpenFile& open) : handle_(handle), open_(open) {}
+    LastUse(const LastUse&) = delete;
+    LastUse& operator=(const LastUse&) = delete;
+    ~LastUse() {
+        process().files.remove(handle_);
+        const std::lock_guard lock(open_.mutex);
+        open_.handler = {};
+    }
+
+  private:
+    MPI_File handle_;
+    OpenFile& open_;
+};
+
+/// Closes the file. Other threads may still look at `closed`, which was its File, until none of
+/// them rests.
+Error close_here(OpenFile& open, std::unique_ptr<File>& closed) {
     const Error error = error_of(open.file->close());
     process().account.add(*open.file);
     open.list_memory.reset();
+    closed = std::move(open.file);
     return error;
+}
+
+/// Collective. Frees a closed file and returns its workspace.
+void free_closed(OpenFile& open, std::unique_ptr<File> closed) {
+    const std::lock_guard lock(open.mutex);
+    while (open.resting > 0) std::this_thread::yield();
+    closed.reset();
+    open.free_types();
+    process().workspaces.give_back(std::move(open.workspace));
 }
 
 }  // namespace
@@ -254,21 +285,16 @@ int file_close(MPI_File* fh) {
     if (!open)
         return raise_default(
             Error::make(ErrorKind::file_handle, "close: this is not the handle of an open file"));
-    const std::optional<PendingError> pending_error = attempt(*open, Scope::all_ranks, close_here);
-    // The file is closed. Its handle is known until the error handler has run, but serves only to
-    // look up that error handler.
-    const int code =
-        pending_error ? raise(pending_error->handler, handle, pending_error->failure) : MPI_SUCCESS;
-    process().files.remove(handle);
-    abort_on_exception([&] {
-        const std::lock_guard lock(open->mutex);
-        while (open->resting > 0) std::this_thread::yield();
-        open->file.reset();
-        open->give_back_to_host();
-        process().workspaces.give_back(std::move(open->workspace));
-    });
+    std::unique_ptr<File> closed;
+    const std::optional<PendingError> pending_error =
+        attempt(*open, Scope::all_ranks, [&](OpenFile& file) { return close_here(file, closed); });
+    if (!closed) return raise(pending_error->handler, handle, pending_error->failure);
+    // Nothing is left to do with other ranks when the error handler runs, because it may throw.
+    abort_on_exception([&] { free_closed(*open, std::move(closed)); });
     *fh = MPI_FILE_NULL;
-    return code;
+    const LastUse last(handle, *open);
+    return pending_error ? raise(pending_error->handler, handle, pending_error->failure)
+                         : MPI_SUCCESS;
 }
 
 int file_delete(const char* filename, MPI_Info info) {

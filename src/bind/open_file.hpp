@@ -81,10 +81,9 @@ class FileMutex {
 };
 
 struct OpenFile {
-    /// Frees what only the host can free, in the call that closes the file. A helper thread, which
-    /// must not call the host, may free the rest later.
-    void give_back_to_host() {
-        handler = {};
+    /// Frees the datatypes, which only the host can free, in the call that closes the file. A
+    /// helper thread, which must not call the host, may free the rest later.
+    void free_types() {
         etype = {};
         filetype = {};
     }
@@ -95,8 +94,8 @@ struct OpenFile {
     /// Number of threads that wait for a doorbell of the file without the mutex. The close waits
     /// until it is 0; the decrement comes after the thread's last access to the doorbell.
     std::atomic<int> resting{0};
-    LentWorkspace workspace;  ///< lent to this file; returned when the file is gone
-    std::unique_ptr<File> file;
+    LentWorkspace workspace;     ///< lent to this file; returned when the file is gone
+    std::unique_ptr<File> file;  ///< null before the file is open, and once it is closed
     ErrorHandler handler;
     int amode = 0;
     HeldType etype;

@@ -145,7 +145,7 @@ int on_finalize(MPI_Comm, int, void*, void*) {
         made == nullptr ? std::vector<std::shared_ptr<OpenFile>>() : process().files.open_files();
     if (files.empty() || (world_exists() && !mpi_finalized())) return;
     for (const auto& open : files)
-        if (open->workspace.rank() == 0 && open->file != nullptr && open->file->stats().written)
+        if (open->file != nullptr && open->workspace.rank() == 0 && open->file->stats().written)
             tell(open->path +
                  " was never closed: its last data may be missing; call MPI_File_close");
 }

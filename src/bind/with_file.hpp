@@ -13,6 +13,7 @@ namespace oratorio::bind {
 
 enum class Scope {
     one_rank,  ///< the call involves only this rank, which alone has its error
+    handle,    ///< as one_rank; the call needs only the handle, whose file may be closed
     started,   ///< the error is this rank's alone, but other ranks take part in the started
                ///< operation
     all_ranks  ///< all ranks return the same error
@@ -24,20 +25,25 @@ struct PendingError {
     ErrorHandler handler;
 };
 
-/// Calls `body` with the file locked, unless the file is closed. Returns the error and its handler,
-/// or nothing on success.
+/// Calls `body` with the file locked. Returns the error and its handler, or nothing on success. If
+/// the file is closed, doesn't call `body`, unless the scope is `handle`. That error runs no
+/// handler of the program: one is running already, because the close has failed, and it may be the
+/// caller.
 template <class Body>
 std::optional<PendingError> attempt(OpenFile& open, Scope scope, const Body& body) {
     const InCall inside;
     const std::lock_guard lock(open.mutex);
+    if (!open.file && scope != Scope::handle)
+        return PendingError{{Error::make(ErrorKind::file_handle, "the file is closed"), open.path},
+                            ErrorHandler{}};
     if (open.file) routine_uses(open.path, open.workspace.rank());
-    const auto call = [&] {
-        return open.file ? body(open) : Error::make(ErrorKind::file_handle, "the file is closed");
-    };
-    const Error error = scope == Scope::one_rank ? catch_to_error(call) : abort_on_exception(call);
+    const auto call = [&] { return body(open); };
+    const bool alone = scope == Scope::one_rank || scope == Scope::handle;
+    const Error error = alone ? catch_to_error(call) : abort_on_exception(call);
     if (error.kind == ErrorKind::none) return std::nullopt;
-    const Rank rank = open.file ? open.file->transport().topology().rank : 0;
-    return PendingError{{error, open.path, scope == Scope::all_ranks, rank}, open.handler};
+    const bool collective = scope == Scope::all_ranks;
+    return PendingError{{error, open.path, collective, collective ? open.workspace.rank() : 0},
+                        open.handler};
 }
 
 /// Calls `body`, which returns an Error, with the locked OpenFile, and raises the error. Returns

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Error handlers of files: which handler runs, with which arguments, and that a handler outlives
 // the handle that the program frees.
+#include <unistd.h>
+
 #include <stdexcept>
 
 #include "mpi/bind_support.hpp"
@@ -151,8 +153,124 @@ void a_handler_may_use_the_file() {
     CHECK(MPI_File_close(&file) == MPI_SUCCESS);
 }
 
+/// Collective. Opens a file whose close fails on all ranks: it has to be deleted then, and is gone.
+MPI_File open_without_name() {
+    MPI_File file = MPI_FILE_NULL;
+    const std::string name = shared_name();
+    CHECK(MPI_File_open(MPI_COMM_WORLD, name.c_str(),
+                        MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL,
+                        &file) == MPI_SUCCESS);
+    if (rank_of_world() == 0) CHECK(::unlink(name.c_str()) == 0);
+    MPI_Barrier(MPI_COMM_WORLD);
+    return file;
+}
+
+/// Makes `file` call `function` on errors.
+void set_handler(MPI_File file, MPI_File_errhandler_function* function) {
+    MPI_Errhandler handler;
+    CHECK(MPI_File_create_errhandler(function, &handler) == MPI_SUCCESS);
+    CHECK(MPI_File_set_errhandler(file, handler) == MPI_SUCCESS);
+    CHECK(MPI_Errhandler_free(&handler) == MPI_SUCCESS);
+}
+
+#define CHECK_CLOSED(call) CHECK(class_of(call) == MPI_ERR_FILE)
+
+void ask_about_closed_file(MPI_File file) {
+    MPI_Offset offset = 0;
+    MPI_Group group;
+    MPI_Info info;
+    MPI_Datatype etype, filetype;
+    MPI_Aint extent = 0;
+    int number = 0;
+    char name[MPI_MAX_DATAREP_STRING];
+    CHECK_CLOSED(MPI_File_get_size(file, &offset));
+    CHECK_CLOSED(MPI_File_get_group(file, &group));
+    CHECK_CLOSED(MPI_File_get_amode(file, &number));
+    CHECK_CLOSED(MPI_File_get_info(file, &info));
+    CHECK_CLOSED(MPI_File_get_atomicity(file, &number));
+    CHECK_CLOSED(MPI_File_get_view(file, &offset, &etype, &filetype, name));
+    CHECK_CLOSED(MPI_File_get_position(file, &offset));
+    CHECK_CLOSED(MPI_File_get_position_shared(file, &offset));
+    CHECK_CLOSED(MPI_File_get_byte_offset(file, 0, &offset));
+    CHECK_CLOSED(MPI_File_get_type_extent(file, MPI_INT, &extent));
+}
+
+void change_closed_file(MPI_File file) {
+    CHECK_CLOSED(MPI_File_set_size(file, 1));
+    CHECK_CLOSED(MPI_File_preallocate(file, 1));
+    CHECK_CLOSED(MPI_File_set_info(file, MPI_INFO_NULL));
+    CHECK_CLOSED(MPI_File_set_atomicity(file, 1));
+    CHECK_CLOSED(MPI_File_set_view(file, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL));
+    CHECK_CLOSED(MPI_File_sync(file));
+    CHECK_CLOSED(MPI_File_seek(file, 0, MPI_SEEK_END));
+    CHECK_CLOSED(MPI_File_seek_shared(file, 0, MPI_SEEK_END));
+}
+
+void access_closed_file(MPI_File file) {
+    char byte = 1;
+    MPI_Status status;
+    MPI_Request request = MPI_REQUEST_NULL;
+    CHECK_CLOSED(MPI_File_write_at(file, 0, &byte, 1, MPI_BYTE, &status));
+    CHECK_CLOSED(MPI_File_read(file, &byte, 1, MPI_BYTE, &status));
+    CHECK_CLOSED(MPI_File_write_shared(file, &byte, 1, MPI_BYTE, &status));
+    CHECK_CLOSED(MPI_File_write_all(file, &byte, 1, MPI_BYTE, &status));
+    CHECK_CLOSED(MPI_File_read_ordered(file, &byte, 1, MPI_BYTE, &status));
+    CHECK_CLOSED(MPI_File_iwrite(file, &byte, 1, MPI_BYTE, &request));
+    CHECK_CLOSED(MPI_File_iread_at_all(file, 0, &byte, 1, MPI_BYTE, &request));
+    CHECK(request == MPI_REQUEST_NULL);
+    CHECK_CLOSED(MPI_File_write_all_begin(file, &byte, 1, MPI_BYTE));
+    CHECK_CLOSED(MPI_File_write_all_end(file, &byte, &status));
+}
+
+int closes_failed = 0;
+
+extern "C" void closing_handler(MPI_File* file, int* code, ...) {
+    ++closes_failed;
+    CHECK(class_of(*code) == MPI_ERR_NO_SUCH_FILE && *file != MPI_FILE_NULL);
+    ask_about_closed_file(*file);
+    change_closed_file(*file);
+    access_closed_file(*file);
+    MPI_File again = *file;
+    CHECK_CLOSED(MPI_File_close(&again));
+    MPI_Errhandler mine;
+    CHECK(MPI_File_get_errhandler(*file, &mine) == MPI_SUCCESS && mine != MPI_ERRORS_RETURN);
+    CHECK(MPI_File_set_errhandler(*file, mine) == MPI_SUCCESS);
+    CHECK(MPI_Errhandler_free(&mine) == MPI_SUCCESS);
+}
+
+/// The calls in the handler return errors and don't run it again, which might never end.
+void a_handler_of_a_close_finds_the_file_closed() {
+    for (const bool inherited : {false, true}) {
+        if (inherited) set_handler(MPI_FILE_NULL, closing_handler);
+        MPI_File file = open_without_name();
+        if (!inherited) set_handler(file, closing_handler);
+        closes_failed = 0;
+        CHECK(class_of(MPI_File_close(&file)) == MPI_ERR_NO_SUCH_FILE);
+        CHECK(file == MPI_FILE_NULL && closes_failed == 1);
+    }
+    CHECK(MPI_File_set_errhandler(MPI_FILE_NULL, MPI_ERRORS_RETURN) == MPI_SUCCESS);
+}
+
 extern "C" void throwing_handler(MPI_File*, int*, ...) {
     throw std::runtime_error("thrown by the handler");
+}
+
+/// The other ranks don't wait for the rank whose handler throws, nor does the next file.
+void a_handler_of_a_close_may_throw_on_one_rank() {
+    MPI_File file = open_without_name();
+    const MPI_File handle = file;
+    if (rank_of_world() == 0) set_handler(file, throwing_handler);
+    bool caught = false;
+    try {
+        CHECK(class_of(MPI_File_close(&file)) == MPI_ERR_NO_SUCH_FILE);
+    } catch (const std::runtime_error&) {
+        caught = true;
+    }
+    CHECK(caught == (rank_of_world() == 0) && file == MPI_FILE_NULL);
+    MPI_Errhandler none;
+    CHECK(class_of(MPI_File_get_errhandler(handle, &none)) == MPI_ERR_FILE);
+    MPI_File next = open_scratch();
+    CHECK(MPI_File_close(&next) == MPI_SUCCESS);
 }
 
 void an_exception_of_a_handler_reaches_the_program() {
@@ -239,6 +357,8 @@ int main(int argc, char** argv) {
     a_program_may_call_the_handler_itself();
     a_handler_may_use_the_file();
     an_exception_of_a_handler_reaches_the_program();
+    a_handler_of_a_close_finds_the_file_closed();
+    a_handler_of_a_close_may_throw_on_one_rank();
     a_handler_with_state_gets_it_and_the_state_lives_as_long_as_the_file();
     a_fortran_handler_gets_the_fortran_handle();
     const int result = verdict("bind_errhandlers");
