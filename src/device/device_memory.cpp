@@ -116,11 +116,6 @@ class Gathering {
 
 }  // namespace
 
-Result<std::unique_ptr<DeviceQueue>> DeviceMemory::open() const {
-    const Offset first = layout.origin + layout.shape->first_piece().begin;
-    return driver->open(place_in(base, first));
-}
-
 Error start_rows(DeviceQueue& queue, const CopyRows& rows) {
     if (rows.count == 1 ||
         (is_pitch(rows.to_stride, rows.length) && is_pitch(rows.from_stride, rows.length)))

@@ -13,12 +13,13 @@
 namespace oratorio {
 
 struct DeviceMemory {
-    DeviceDriver* driver = nullptr;  ///< the driver that owns some of the memory
-    std::byte* base = nullptr;       ///< address of the layout's offset 0
+    DeviceDriver* driver = nullptr;    ///< the driver that owns some of the memory
+    const std::byte* owned = nullptr;  ///< a byte of the layout that the driver owns
+    std::byte* base = nullptr;         ///< address of the layout's offset 0
     Layout layout;
 
-    /// Opens a queue for copies. REQUIRES: the layout isn't empty.
-    [[nodiscard]] Result<std::unique_ptr<DeviceQueue>> open() const;
+    /// Opens a queue for copies.
+    [[nodiscard]] Result<std::unique_ptr<DeviceQueue>> open() const { return driver->open(owned); }
 };
 
 /// Starts a copy of `rows`, piece by piece if the driver can't copy with such strides.

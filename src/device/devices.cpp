@@ -49,45 +49,44 @@ struct Loaded {
     }
 };
 
-/// Finds the driver that owns memory, with few driver calls.
+/// Finds memory that a driver owns, with few driver calls.
 class Search {
   public:
     Search(std::span<const std::unique_ptr<DeviceDriver>> drivers, const std::byte* base)
         : drivers_(drivers), base_(base) {}
 
-    [[nodiscard]] DeviceDriver* owner_at(Offset offset) const {
+    [[nodiscard]] std::optional<OwnedByte> owned_at(Offset offset) const {
         const std::byte* const address = place_in(base_, offset);
         for (const auto& driver : drivers_)
-            if (driver->owns(address)) return driver.get();
-        return nullptr;
+            if (driver->owns(address)) return OwnedByte{driver.get(), address};
+        return std::nullopt;
     }
 
-    /// Returns the owner of the first part that a driver owns. Asks about every part that the shape
+    /// Returns the begin of the first part that a driver owns. Asks about every part that the shape
     /// lists, because members of a structure may be anywhere. Of equally spaced copies, asks about
     /// the first only, because all of them lie in the same memory.
-    [[nodiscard]] DeviceDriver* owner_of_part(const Shape& shape, Offset origin) {
-        if (shape.size() == 0) return nullptr;
-        if (shape.kind() == Shape::Kind::run) return owner_near(origin);
-        if (shape.kind() == Shape::Kind::strided) return owner_of_part(*shape.child(), origin);
+    [[nodiscard]] std::optional<OwnedByte> owned_part(const Shape& shape, Offset origin) {
+        if (shape.size() == 0) return std::nullopt;
+        if (shape.kind() == Shape::Kind::run) return owned_near(origin);
+        if (shape.kind() == Shape::Kind::strided) return owned_part(*shape.child(), origin);
         const bool runs = shape.kind() == Shape::Kind::runs;
         for (std::int64_t part = 0; part < shape.count(); ++part) {
             const Offset at = origin + shape.part_offset(part);
-            DeviceDriver* const found =
-                runs ? owner_near(at) : owner_of_part(*shape.child(part), at);
-            if (found != nullptr) return found;
+            const auto found = runs ? owned_near(at) : owned_part(*shape.child(part), at);
+            if (found) return found;
         }
-        return nullptr;
+        return std::nullopt;
     }
 
   private:
-    /// Asks the drivers for the owner. Returns null, without asking again, for the same 64 KiB
+    /// Asks the drivers about the byte. Returns nothing, without asking again, for the same 64 KiB
     /// block as in the last call, because device memory and host memory don't share such a block.
-    [[nodiscard]] DeviceDriver* owner_near(Offset offset) {
+    [[nodiscard]] std::optional<OwnedByte> owned_near(Offset offset) {
         constexpr std::uintptr_t kNear = 64 << 10;
         const auto near = reinterpret_cast<std::uintptr_t>(place_in(base_, offset)) / kNear;
-        if (near == last_) return nullptr;
+        if (near == last_) return std::nullopt;
         last_ = near;
-        return owner_at(offset);
+        return owned_at(offset);
     }
 
     std::span<const std::unique_ptr<DeviceDriver>> drivers_;
@@ -118,18 +117,18 @@ void Devices::look() {
     libraries_.store(loaded.ever, std::memory_order_release);
 }
 
-DeviceDriver* Devices::owner_of(const std::byte* base, const Layout& memory) const {
+std::optional<OwnedByte> Devices::owned_by_device(const std::byte* base,
+                                                  const Layout& memory) const {
     const std::size_t count = count_.load(std::memory_order_acquire);
     const Shape& shape = *memory.shape;
-    if (count == 0 || memory.count == 0 || shape.size() == 0) return nullptr;
+    if (count == 0 || memory.count == 0 || shape.size() == 0) return std::nullopt;
     const std::span all(drivers_);
     Search search(all.first(count), base);
-    if (DeviceDriver* const first = search.owner_at(memory.origin + shape.first_piece().begin))
-        return first;
+    if (const auto first = search.owned_at(memory.origin + shape.first_piece().begin)) return first;
     const Offset last =
         memory.origin + (memory.count - 1) * memory.extent + shape.last_piece().end - 1;
-    if (DeviceDriver* const found = search.owner_at(last)) return found;
-    return shape.contiguous() ? nullptr : search.owner_of_part(shape, memory.origin);
+    if (const auto found = search.owned_at(last)) return found;
+    return shape.contiguous() ? std::nullopt : search.owned_part(shape, memory.origin);
 }
 
 }  // namespace oratorio

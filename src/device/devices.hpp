@@ -7,6 +7,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <optional>
 
 #include "device/driver.hpp"
 #include "type/shape.hpp"
@@ -20,10 +21,11 @@ class Devices {
     [[nodiscard]] bool any() const { return count_.load(std::memory_order_relaxed) > 0; }
     /// Looks for drivers among the loaded libraries, if any was loaded since the last look.
     void look();
-    /// Returns the driver of the memory; null if none of it is device memory. Asks the drivers
+    /// Returns a byte of the memory that is device memory; nothing if none is. Asks the drivers
     /// about both ends of the layout and, if the layout lists parts, about each part that lies in
     /// another 64 KiB block than the part before it.
-    [[nodiscard]] DeviceDriver* owner_of(const std::byte* base, const Layout& memory) const;
+    [[nodiscard]] std::optional<OwnedByte> owned_by_device(const std::byte* base,
+                                                           const Layout& memory) const;
 
   private:
     static constexpr std::size_t kKinds = 2;
@@ -36,7 +38,7 @@ class Devices {
     /// The drivers in the order in which they were found.
     std::array<std::unique_ptr<DeviceDriver>, kKinds> drivers_;
     /// Number of drivers; none is ever removed. The release store in look() publishes the drivers
-    /// to the acquire load in owner_of(). any() is relaxed, because it touches no driver.
+    /// to the acquire load in owned_by_device(). any() is relaxed, because it touches no driver.
     std::atomic<std::size_t> count_{0};
 };
 

@@ -61,7 +61,8 @@ class DeviceDriver {
     /// touch. Returns false for memory that CPU and device share (managed memory), and for host
     /// memory that the driver knows.
     [[nodiscard]] virtual bool owns(const std::byte* address) const = 0;
-    /// Opens a queue for copies from and to memory that the driver owns, such as `address`.
+    /// Opens a queue for copies from and to memory of the device that `address` belongs to.
+    /// REQUIRES: the driver owns the byte at `address`.
     [[nodiscard]] virtual Result<std::unique_ptr<DeviceQueue>> open(
         const std::byte* address) const = 0;
     /// Returns the bounce buffers in host memory that copies go through.
@@ -69,6 +70,12 @@ class DeviceDriver {
 
   private:
     StagingBlocks blocks_;
+};
+
+/// A byte of device memory, and the driver that owns it.
+struct OwnedByte {
+    DeviceDriver* driver;
+    const std::byte* address;
 };
 
 /// Returns the error of a driver's call that failed.

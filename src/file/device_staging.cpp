@@ -24,14 +24,14 @@ bool DeviceStaging::stage_late(AccessCall& call, PlacedAccess& placed) {
 bool DeviceStaging::stage_if_of_device(AccessCall& call, PlacedAccess& placed) {
     Access& access = placed.access;
     if (access.refused.kind != ErrorKind::none) return false;
-    DeviceDriver* const driver = devices_->owner_of(access.buffer, access.memory);
-    if (driver == nullptr) return false;
-    DeviceMemory memory{driver, access.buffer, std::move(access.memory)};
+    const auto owned = devices_->owned_by_device(access.buffer, access.memory);
+    if (!owned) return false;
+    DeviceMemory memory{owned->driver, owned->address, access.buffer, std::move(access.memory)};
     const Bytes bytes = memory.layout.size();
     access.memory = Layout{Shape::run(bytes), bytes, 0, 1};
     const bool in_pieces = !call.conversion && !hints_->plan.atomic;
     if (messages_.explains())
-        messages_.warn(file_.path + ": memory of a device (" + driver->name() +
+        messages_.warn(file_.path + ": memory of a device (" + memory.driver->name() +
                        "): " + (in_pieces ? "in pieces" : "each access as a whole") +
                        " through bounce buffers in host memory");
     if (in_pieces)

@@ -246,6 +246,39 @@ class Swapped final : public Conversion {
     Layout memory_;
 };
 
+TEST_P(OnDevice, SomePartsMayBeMemoryOfTheHost) {
+    constexpr Bytes kBytes = 1000;
+    std::vector<std::byte> before(kBytes, std::byte{1}), after(kBytes, std::byte{2});
+    std::byte* const out = device_.allocate(kBytes, StandInKind::device, 3);
+    std::memset(device_.data(out), 3, kBytes);
+    const auto at = [](const std::byte* part) { return reinterpret_cast<Offset>(part); };
+    const std::vector<std::byte*> orders[] = {{before.data(), out, after.data()},
+                                              {before.data(), after.data(), out},
+                                              {out, before.data(), after.data()}};
+    for (const auto& parts : orders)
+        for (const bool atomic : {false, true})
+            with_file(1, opening(), [&](File& file, Rank) {
+                const auto form = [&](Direction direction) {
+                    AccessCall made = call(direction, nullptr, 0, false);
+                    made.memory = Layout{Shape::blocks(Shape::run(kBytes),
+                                                       {at(parts[0]), at(parts[1]), at(parts[2])}),
+                                         0, 0, 1};
+                    return made;
+                };
+                ASSERT_TRUE(file.set_atomicity(atomic).ok());
+                expect_done(file.access(form(kWriting)), 3 * kBytes);
+                const std::string content = folder_.read("data");
+                for (std::size_t i = 0; i < 3; ++i) {
+                    const char value = static_cast<char>(*device_.data(parts[i]));
+                    EXPECT_EQ(content.substr(i * kBytes, kBytes), std::string(kBytes, value)) << i;
+                    std::memset(device_.data(parts[i]), 0, kBytes);
+                }
+                expect_done(file.access(form(kReading)), 3 * kBytes);
+                for (std::size_t i = 0; i < 3; ++i)
+                    EXPECT_EQ(std::memcmp(device_.data(parts[i]), &content[i * kBytes], kBytes), 0);
+            });
+}
+
 TEST_P(OnDevice, DataIsConvertedOnTheHost) {
     std::byte* const out = filled(4000, 1);
     std::byte* const in = empty(4000);

@@ -19,7 +19,13 @@ typedef struct {
     size_t width, height;
 } rows_copy;
 
-enum { success = 0, invalid_value = 1, not_initialised = 3, invalid_context = 201 };
+enum {
+    success = 0,
+    invalid_value = 1,
+    not_initialised = 3,
+    invalid_device = 101,
+    invalid_context = 201
+};
 
 static __thread intptr_t contexts[8]; /* this thread's stack of contexts */
 static __thread int depth;
@@ -64,7 +70,7 @@ EXPORT int cuCtxPopCurrent_v2(void** context) {
 
 EXPORT int cuDeviceGet(int* device, int ordinal) {
     *device = ordinal;
-    return success;
+    return ordinal < 0 ? invalid_device : success;
 }
 
 EXPORT int cuDevicePrimaryCtxRetain(void** context, int device) {

@@ -27,7 +27,7 @@ class Copies : public testing::TestWithParam<const char*> {
 
     Copies() : device_(GetParam()), memory_(device_.allocate(kBytes)) {
         devices_.look();
-        driver_ = devices_.owner_of(memory_, {Shape::run(1), 1, 0, 1});
+        driver_ = devices_.owned_by_device(memory_, {Shape::run(1), 1, 0, 1})->driver;
         queue_ = std::move(*driver_->open(memory_));
         block_ = driver_->blocks().take(*queue_);
         for (std::size_t i = 0; i < kBytes; ++i) data()[i] = std::byte(i * 7 + i / 256);

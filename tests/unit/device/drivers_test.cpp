@@ -30,7 +30,7 @@ TEST(Devices, AreNoneWhereNothingIsLoaded) {
     devices.look();
     EXPECT_FALSE(devices.any());
     std::array<std::byte, 8> mine{};
-    EXPECT_EQ(devices.owner_of(mine.data(), one_run(8)), nullptr);
+    EXPECT_FALSE(devices.owned_by_device(mine.data(), one_run(8)));
 }
 
 TEST_P(Drivers, AreFoundAlsoWhenTheyAreLoadedLater) {
@@ -40,7 +40,7 @@ TEST_P(Drivers, AreFoundAlsoWhenTheyAreLoadedLater) {
     const StandInDevice device(GetParam());
     devices.look();
     ASSERT_TRUE(devices.any());
-    EXPECT_STREQ(devices.owner_of(device.allocate(64), one_run(64))->name(),
+    EXPECT_STREQ(devices.owned_by_device(device.allocate(64), one_run(64))->driver->name(),
                  GetParam() == kCuda ? "CUDA" : "HIP");
 }
 
@@ -49,7 +49,7 @@ TEST_P(Drivers, OwnOnlyMemoryThatTheHostCantTouch) {
     Devices devices;
     devices.look();
     const auto owned = [&](std::byte* memory) {
-        return devices.owner_of(memory, one_run(64)) != nullptr;
+        return devices.owned_by_device(memory, one_run(64)).has_value();
     };
     std::array<std::byte, 64> plain{};
     EXPECT_TRUE(owned(device.allocate(64)));
@@ -65,7 +65,7 @@ TEST(Devices, AnUninitialisedDriverHasNoDevices) {
     devices.look();
     std::byte* const memory = device.allocate(64);
     device.counts().uninitialised = 1;
-    EXPECT_EQ(devices.owner_of(memory, one_run(64)), nullptr);
+    EXPECT_FALSE(devices.owned_by_device(memory, one_run(64)));
 }
 
 TEST(Devices, Rocm5HasOtherNumbers) {
@@ -73,9 +73,9 @@ TEST(Devices, Rocm5HasOtherNumbers) {
     device.counts().version = 50631061;
     Devices devices;
     devices.look();
-    EXPECT_NE(devices.owner_of(device.allocate(64), one_run(64)), nullptr);
-    EXPECT_EQ(devices.owner_of(device.allocate(64, StandInKind::host), one_run(64)), nullptr);
-    EXPECT_EQ(devices.owner_of(device.allocate(64, StandInKind::managed), one_run(64)), nullptr);
+    EXPECT_TRUE(devices.owned_by_device(device.allocate(64), one_run(64)));
+    EXPECT_FALSE(devices.owned_by_device(device.allocate(64, StandInKind::host), one_run(64)));
+    EXPECT_FALSE(devices.owned_by_device(device.allocate(64, StandInKind::managed), one_run(64)));
 }
 
 /// Returns a layout with absolute addresses, as for MPI_BOTTOM.
@@ -98,10 +98,10 @@ TEST_P(Drivers, AreFoundByAnyPartOfALayout) {
     std::byte* const theirs = device.allocate(4096);
     std::byte* const first = mine.data();
     std::byte* const last = mine.data() + 100;
-    EXPECT_EQ(devices.owner_of(nullptr, of_parts({first, last})), nullptr);
+    EXPECT_FALSE(devices.owned_by_device(nullptr, of_parts({first, last})));
     for (const auto& layout : {of_parts({theirs, first, last}), of_parts({first, theirs, last}),
                                of_parts({first, last, theirs})})
-        EXPECT_NE(devices.owner_of(nullptr, layout), nullptr);
+        EXPECT_TRUE(devices.owned_by_device(nullptr, layout));
 }
 
 TEST_P(Drivers, AreFoundInMembersOfStructures) {
@@ -114,10 +114,10 @@ TEST_P(Drivers, AreFoundInMembersOfStructures) {
     const ShapePtr member = Shape::strided(Shape::run(4), 5, 8);
     const ShapePtr both = Shape::mixed({Shape::run(8), member, Shape::run(8)},
                                        {at(mine.data()), at(theirs), at(mine.data() + 64)});
-    EXPECT_NE(devices.owner_of(nullptr, {both, 0, 0, 1}), nullptr);
+    EXPECT_TRUE(devices.owned_by_device(nullptr, {both, 0, 0, 1}));
     const ShapePtr copies = Shape::blocks(
         member, {at(mine.data()), at(theirs), at(mine.data() + 48), at(mine.data() + 80)});
-    EXPECT_NE(devices.owner_of(nullptr, {copies, 0, 0, 1}), nullptr);
+    EXPECT_TRUE(devices.owned_by_device(nullptr, {copies, 0, 0, 1}));
 }
 
 TEST_P(Drivers, LeaveNothingBehind) {
@@ -129,9 +129,9 @@ TEST_P(Drivers, LeaveNothingBehind) {
         device.allocate(64, StandInKind::device, GetParam() == kCuda ? -1 : 1);
     std::array<std::byte, 64> mine{};
     for (std::byte* const from : {memory, pooled}) {
-        DeviceDriver* const driver = devices.owner_of(from, one_run(64));
-        ASSERT_NE(driver, nullptr);
-        auto queue = driver->open(from);
+        const auto owned = devices.owned_by_device(from, one_run(64));
+        ASSERT_TRUE(owned);
+        auto queue = owned->driver->open(from);
         ASSERT_TRUE(queue.ok());
         EXPECT_EQ((*queue)->start({mine.data(), 0, from, 0, 64, 1}).kind, ErrorKind::none);
         EXPECT_EQ((*queue)->wait().kind, ErrorKind::none);
@@ -155,18 +155,18 @@ TEST(Devices, HipKeepsTheProgramsLastError) {
     const auto peek = reinterpret_cast<int (*)()>(device.call("hipPeekAtLastError"));
     const auto take = reinterpret_cast<int (*)()>(device.call("hipGetLastError"));
     std::array<std::byte, 8> mine{};
-    EXPECT_EQ(devices.owner_of(mine.data(), one_run(8)), nullptr);
+    EXPECT_FALSE(devices.owned_by_device(mine.data(), one_run(8)));
     EXPECT_EQ(peek(), 0);
     // The program makes an invalid call itself, a copy of the wrong kind. The library must not
     // clear the error that this call leaves.
     std::byte* const memory = device.allocate(64);
-    auto queue = devices.owner_of(memory, one_run(64))->open(memory);
+    auto queue = devices.owned_by_device(memory, one_run(64))->driver->open(memory);
     ASSERT_TRUE(queue.ok());
     int nobody = 0;
     using Copy = int (*)(void*, const void*, std::size_t, int, void*);
     reinterpret_cast<Copy>(device.call("hipMemcpyAsync"))(mine.data(), memory, 8, 0, &nobody);
     EXPECT_EQ(peek(), 1);
-    EXPECT_EQ(devices.owner_of(mine.data(), one_run(8)), nullptr);
+    EXPECT_FALSE(devices.owned_by_device(mine.data(), one_run(8)));
     EXPECT_EQ(peek(), 1);
     take();
 }
@@ -178,7 +178,7 @@ TEST_P(Drivers, SayWhichCallFailedWithWhat) {
     std::byte* const memory = device.allocate(64);
     std::array<std::byte, 64> mine{};
     const auto copy = [&] {
-        auto queue = devices.owner_of(memory, one_run(64))->open(memory);
+        auto queue = devices.owned_by_device(memory, one_run(64))->driver->open(memory);
         EXPECT_TRUE(queue.ok());
         const Error started = (*queue)->start({mine.data(), 0, memory, 0, 64, 1});
         return started.kind != ErrorKind::none ? started : (*queue)->wait();
