@@ -51,12 +51,12 @@ LockReason fault_of(long file_system) {
 
 }  // namespace
 
-std::string describe_locks(const LockOffer& offer) {
+std::string describe_locks(const LockOffer& offer, bool lockable) {
     const auto file_system = static_cast<long>(offer.file.file_system);
     std::string text = lower_case_name(file_system) + ": ";
     text += kReasons[static_cast<std::size_t>(offer.reason)];
     text += offer.job ? "; using the job's locks" : "; using the file system's locks";
-    if (offer.job && offer.place.count == 0)
+    if (!lockable)
         text += ", which are not available: atomic mode fails, and holes are never filled";
     return text;
 }

@@ -63,7 +63,8 @@ struct LockSituation {
 };
 
 /// Returns the choice as text: "ocfs2: locks are visible on one node only; using the job's locks".
-[[nodiscard]] std::string describe_locks(const LockOffer& offer);
+/// `lockable`: the chosen locks can be taken.
+[[nodiscard]] std::string describe_locks(const LockOffer& offer, bool lockable);
 
 /// Chooses the locks of the process's handles. Thread-safe.
 class JobLocks {

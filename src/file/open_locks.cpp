@@ -74,8 +74,9 @@ void OpenLocks::choose(const OpenCall& call, const Opening& opening, const LockA
 
 void OpenLocks::tell(const std::string& path, UserMessages& messages) const {
     if (!chosen_) return;
-    const std::string sentence = path + ": " + describe_locks(*chosen_);
-    const JsonMembers members = locks_members(path, describe_locks(*chosen_));
+    const std::string choice = describe_locks(*chosen_, policy_.lockable);
+    const std::string sentence = path + ": " + choice;
+    const JsonMembers members = locks_members(path, choice);
     if (!policy_.lockable) return messages.warn(sentence, "locks", members);
     const bool of_one_kernel = !chosen_->job && policy_.fills && chosen_->one_node;
     if (messages.explains() && !of_one_kernel) messages.say(sentence + "\n", "locks", members);

@@ -122,6 +122,7 @@ class Process {
         OpenCall call = call_of(kPath, mode, std::move(info));
         call.locks = &locks_;
         call.covers_job = covers_job && !self;
+        call.narrate = [this](const std::string& text) { told += text; };
         const int node = ranks_.topology().node(rank());
         call.open_store = [this, node](const std::string&,
                                        const OpenMode&) -> Result<std::unique_ptr<Store>> {
@@ -136,6 +137,7 @@ class Process {
     /// Number of reductions and broadcasts in the files that all ranks have opened together.
     int collectives = 0;
     int messages = 0;
+    std::string told;        ///< warnings and explanations of this rank's files
     bool covers_job = true;  ///< the ranks of the test are all processes of the job
 
   private:

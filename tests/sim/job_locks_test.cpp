@@ -338,6 +338,45 @@ TEST(JobLocks, AFileSystemWithoutLocksGetsTheJobs) {
     EXPECT_EQ(job.locks, kRanks);
 }
 
+/// Returns what a handle tells the user.
+std::string told_on_opening(Cluster& cluster, SimLocks& job, const HintMap& hints,
+                            int ranks_per_node) {
+    std::string told;
+    on_cluster(
+        cluster, job, 1,
+        [&](Process& process) {
+            auto file = process.open(false, kCreate, hints);
+            ASSERT_TRUE(file.ok());
+            EXPECT_EQ(kind_of((*file)->close()), ErrorKind::none);
+            told += process.told;
+        },
+        ranks_per_node);
+    return told;
+}
+
+TEST(JobLocks, TheUserIsWarnedThatNoLocksAreAvailableWhicheverWereChosen) {
+    const std::string lacking =
+        ", which are not available: atomic mode fails, and holes are never filled";
+    const auto ends_with = [](const std::string& told, const std::string& end) {
+        return told.find(end) != std::string::npos && told.find(end) + end.size() == told.size();
+    };
+    for (const int per_node : {1, kRanks}) {
+        Cluster cluster;
+        cluster.has_locks = false;
+        SimLocks job;
+        const HintMap hints = per_node == 1 ? HintMap{{"oratorio_locks", "file"}} : HintMap{};
+        const std::string told = told_on_opening(cluster, job, hints, per_node);
+        EXPECT_TRUE(ends_with(told, "; using the file system's locks" + lacking)) << told;
+    }
+    Cluster cluster;
+    SimLocks job;
+    job.refused = EMFILE;
+    const std::string told = told_on_opening(cluster, job, {}, 1);
+    EXPECT_TRUE(ends_with(told, "; using the job's locks" + lacking)) << told;
+    Cluster good;
+    EXPECT_EQ(told_on_opening(good, job, {}, kRanks), "");
+}
+
 TEST(JobLocks, TheHintDecides) {
     for (const char* hint : {"file", "job"}) {
         Cluster cluster;
