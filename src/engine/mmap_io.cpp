@@ -20,16 +20,11 @@ constexpr Bytes kSliceBytes = 512 << 10;
 class MappedWork final : public Work {
   public:
     MappedWork(const WorkContext& context, const Plan& plan, const Access& access,
-               std::int64_t pieces, const Error& failed)
+               const Error& failed)
         : context_(context),
           plan_(plan),
           access_(access),
           cursors_(access, plan.direction, Target::streamed) {
-        // If there are as many pieces as pages, or half of the bytes are data, assume that all
-        // pages are touched: let the kernel populate them at once.
-        populate_ = pieces * kPage >= plan.hull.length() || access.bytes() * 2 >= plan.hull.length()
-                        ? Populate::yes
-                        : Populate::no;
         if (failed.kind != ErrorKind::none) note(failed);
     }
 
@@ -75,7 +70,6 @@ class MappedWork final : public Work {
     const Plan& plan_;
     const Access& access_;
     CursorPair cursors_;
-    Populate populate_ = Populate::no;
     std::int64_t round_ = 0;
     std::vector<Window> windows_;
     Bytes moved_ = 0;
@@ -98,7 +92,9 @@ void MappedWork::map(const Region& region) {
         const Extent extent = region.extent(i);
         if (cursors_.enter(extent) == 0) continue;
         const Timing timing(&context_.file.stats, &Stats::storage_time);
-        auto mapped = context_.store.map(cursors_.hull(), plan_.direction, populate_);
+        const bool populates = plan_.direction == Direction::write && cursors_.in_every_page();
+        auto mapped = context_.store.map(cursors_.hull(), plan_.direction,
+                                         populates ? Populate::yes : Populate::no);
         if (!mapped) return note(mapped.error());
         context_.file.stats.mappings += 1;
         windows_.push_back({extent, std::move(*mapped)});
@@ -140,9 +136,8 @@ Bytes MappedWork::copy_before(Offset end, Window& window, Extent extent) {
 }  // namespace
 
 std::unique_ptr<Work> make_mapped_work(const WorkContext& context, const Plan& plan,
-                                       const Access& access, std::int64_t pieces,
-                                       const Error& failed) {
-    return std::make_unique<MappedWork>(context, plan, access, pieces, failed);
+                                       const Access& access, const Error& failed) {
+    return std::make_unique<MappedWork>(context, plan, access, failed);
 }
 
 }  // namespace oratorio

@@ -246,8 +246,7 @@ void Run::make_work() {
                               .config = **context_.config,
                               .number = number(),
                               .all_entered = !planning_.recalled()};
-    auto made =
-        oratorio::make_work({context, plan(), worked(), planning_.mine().pieces, memory_, maps_});
+    auto made = oratorio::make_work({context, plan(), worked(), memory_, maps_});
     if (made) {
         work_ = std::move(*made);
     } else {

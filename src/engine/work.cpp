@@ -62,7 +62,7 @@ Error extended(const WorkSite& site) {
 Made make_mapped(const WorkSite& site) {
     const Error failed = extended(site);
     if (!site.maps || failed.kind == ErrorKind::unsupported_operation) return make_list(site);
-    return make_mapped_work(site.context, site.plan, site.access, site.pieces, failed);
+    return make_mapped_work(site.context, site.plan, site.access, failed);
 }
 
 /// Makes data shipping with memory for a few requests, which keep the agents busy while the next

@@ -45,7 +45,6 @@ struct WorkSite {
     const WorkContext& context;
     const Plan& plan;
     const Access& access;
-    std::int64_t pieces = 0;  ///< approximate number of the rank's pieces
     RunMemory& memory;
     bool maps = true;  ///< false: methods that map the file use list I/O instead
 };
@@ -75,12 +74,11 @@ std::unique_ptr<Work> make_list_work(const WorkContext& context, const Plan& pla
 std::unique_ptr<Work> make_piece_work(const WorkContext& context, const Plan& plan,
                                       const Access& access);
 
-/// Makes the copy between user memory and a mapping of the file. `pieces` is the approximate number
-/// of the rank's pieces. `failed` is the error if the file could not be extended. REQUIRES: for a
-/// write, the file is as long as the access needs, or `failed` is set.
+/// Makes the copy between user memory and a mapping of the file. `failed` is the error if the file
+/// could not be extended. REQUIRES: for a write, the file is as long as the access needs, or
+/// `failed` is set.
 std::unique_ptr<Work> make_mapped_work(const WorkContext& context, const Plan& plan,
-                                       const Access& access, std::int64_t pieces,
-                                       const Error& failed);
+                                       const Access& access, const Error& failed);
 
 /// Makes the work of data shipping: the context's agents move the pieces. `memory` holds at least
 /// one whole request.

@@ -44,6 +44,19 @@ Extent CursorPair::hull() {
     return {file_.tell_offset(), end_.tell_offset() + 1};
 }
 
+bool CursorPair::in_every_page() const {
+    Cursor pieces = file_;
+    Offset end = pieces.tell_offset();
+    for (Bytes left = last_ - first_; left > 0;) {
+        const StridedRun run = pieces.next(left);
+        const bool has_page = run.count > 1 && run.stride - run.length >= kPage;
+        if (has_page || run.offset - end >= kPage) return false;
+        left -= run.bytes();
+        end = run.end();
+    }
+    return true;
+}
+
 void CursorPair::copy(std::byte* base, Bytes bytes) {
     if (reading_) {
         copy_between(memory_, user_, file_, base, bytes, target_);

@@ -2,10 +2,14 @@
 // Exact counts for several access patterns and methods: messages, their bytes, storage calls and
 // bytes copied.
 #include <gtest/gtest.h>
+#include <linux/magic.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmath>
 
 #include "engine/run.hpp"
+#include "file/path.hpp"
 #include "plan/methods.hpp"
 #include "support/memory_store.hpp"
 #include "support/rank_file.hpp"
@@ -247,6 +251,71 @@ TEST(Counts, AMappedCollectiveWriteLengthensTheFileOnce) {
     DiskCounters disk;
     run_pattern(Direction::write, interleaved_doubles, kInterleavedEach, false, {"mmap", &disk});
     EXPECT_EQ(disk.maps, 1 + kRanks) << "the last page by one rank, then a window of each";
+}
+
+/// Returns pieces of half a page, each with a hole of almost a page after it.
+Layout pieces_in_every_page(Rank rank) {
+    return {Shape::run(kPage / 2), kPage * 3 / 2 - 1, rank * (Offset{1} << 20), Layout::unbounded};
+}
+
+/// Returns pieces of a MiB, each with a hole of the same length after it.
+Layout long_pieces_and_holes(Rank rank) {
+    return {Shape::run(1 << 20), 2 << 20, rank * (Offset{1} << 23), Layout::unbounded};
+}
+
+/// Returns two pages of small pieces, a hole of 100 pages, and a last page of small pieces.
+Layout small_pieces_and_a_hole(Rank rank) {
+    const ShapePtr dense = Shape::strided(Shape::run(1), kPage / 2, 2);
+    return {Shape::blocks(dense, {0, kPage, 102 * kPage}), 0, rank * (Offset{1} << 20), 1};
+}
+
+TEST(Counts, AMappedWritePopulatesOnlyMappingsWhoseEveryPageItTouches) {
+    const struct {
+        Layout (*file_of)(Rank);
+        Bytes bytes_each;
+        bool populates;
+    } patterns[] = {{interleaved_doubles, kInterleavedEach, true},
+                    {pieces_in_every_page, 40 * kPage, true},
+                    {long_pieces_and_holes, 4 << 20, false},
+                    {small_pieces_and_a_hole, 3 * kPage / 2, false}};
+    for (const auto& [file_of, bytes_each, populates] : patterns) {
+        DiskCounters disk;
+        run_pattern(Direction::write, file_of, bytes_each, false, {"mmap", &disk});
+        EXPECT_EQ(disk.populating_maps, populates ? disk.maps - 1 : 0U)
+            << "the first mapping makes the file longer";
+    }
+    DiskCounters disk;
+    run_pattern(Direction::read, interleaved_doubles, kInterleavedEach, true, {"mmap", &disk});
+    EXPECT_EQ(disk.populating_maps, 0U);
+}
+
+/// tmpfs gives populated pages storage.
+TEST(Counts, AHoleOfAMappedWriteGetsNoStorage) {
+    constexpr const char* kFolder = "/dev/shm";
+    if (file_system_type(kFolder) != TMPFS_MAGIC) GTEST_SKIP() << "this is not a tmpfs";
+    const std::string path = std::string(kFolder) + "/oratorio-" + std::to_string(::getpid());
+    constexpr Bytes kEach = 2 << 20;
+    FlatTerms options;
+    options.method = find_method("mmap");
+    options.mappable = options.coherent = true;
+    run_ranks({.ranks = 1, .seed = 1}, [&](Transport& transport) {
+        auto store = open_posix(path, {.read = true, .write = true, .create = true});
+        ASSERT_TRUE(store.ok());
+        std::vector<std::byte> memory(static_cast<std::size_t>(kEach), std::byte{1});
+        Access access;
+        access.direction = Direction::write;
+        access.file = long_pieces_and_holes(0);
+        access.memory = {Shape::run(kEach), kEach, 0, 1};
+        access.buffer = memory.data();
+        Stats stats;
+        RankFile file(transport, **store, options, stats);
+        EXPECT_EQ(file.access(access).error.kind, ErrorKind::none);
+    });
+    struct stat status {};
+    ASSERT_EQ(::stat(path.c_str(), &status), 0);
+    ::unlink(path.c_str());
+    EXPECT_EQ(status.st_size, 3 << 20);
+    EXPECT_EQ(status.st_blocks * 512, kEach);
 }
 
 TEST(Counts, APlainAccessOfOneRankIsOneStorageCallAndNoCopy) {

@@ -267,9 +267,10 @@ class MemoryWindow final : public MappedWindow {
     std::vector<std::byte> bytes_;
 };
 
-Result<Mapped> MemoryStore::map(Extent range, Direction direction, Populate) {
+Result<Mapped> MemoryStore::map(Extent range, Direction direction, Populate populate) {
     const std::lock_guard alone(*disk_.mutex_);
     ++disk_.counters_.maps;
+    disk_.counters_.populating_maps += populate == Populate::yes ? 1 : 0;
     const bool reading = direction == Direction::read;
     if (!options_.mode.read) {
         return Error::make(ErrorKind::unsupported_operation, "map: not open for reading", EACCES)
