@@ -11,7 +11,8 @@ namespace oratorio {
 struct LockPolicy {
     /// No other handle can be filling holes of the file: when this one was opened, no other handle
     /// that may do so was open (or MPI_MODE_UNIQUE_OPEN promises that), and handles opened later
-    /// know of this one. Equal on all ranks.
+    /// know of this one. Equal on all ranks, except that it is false on a rank that opened the file
+    /// late and can't show that or can't read holes (open_late).
     bool sole = true;
     /// This handle may fill holes if it is `sole`. False if its locks might not exclude all other
     /// writers, because other nodes might not see the locks, or other handles might not know of

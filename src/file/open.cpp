@@ -323,7 +323,7 @@ Result<void> File::State::open_stores(const OpenCall& call) {
     if (call.mode.append) place.position = (*facts)->size;
     stats.opens += opening.store != nullptr ? 1 : 0;
     store = opening.store != nullptr ? std::move(opening.store) : open_lazily([this] {
-        auto made = open_late(opened, *hints, transport.topology());
+        auto made = open_late(opened, *hints, transport.topology(), locks.policy());
         stats.opens += made ? 1 : 0;
         return made;
     });
@@ -341,7 +341,7 @@ Result<void> File::State::open_stores(const OpenCall& call) {
 }
 
 Result<std::unique_ptr<Store>> open_late(const OpenedFile& file, const Hints& hints,
-                                         const Topology& topology) {
+                                         const Topology& topology, LockPolicy& lock_policy) {
     OpenCall call;
     call.mode = file.mode;
     call.open_store = file.open_store;
@@ -359,7 +359,9 @@ Result<std::unique_ptr<Store>> open_late(const OpenedFile& file, const Hints& hi
             "open files",
             ESTALE);
     }
-    if (file.found->shown && late.readable) (void)late.store->lock(kPresence, true, false);
+    const bool shown =
+        late.readable && (!file.found->shown || late.store->lock(kPresence, true, false));
+    if (!shown) lock_policy.sole = false;
     return std::move(late.store);
 }
 

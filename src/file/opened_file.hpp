@@ -6,6 +6,7 @@
 #include <string>
 
 #include "comm/agreed.hpp"
+#include "engine/lock_policy.hpp"
 #include "file/file.hpp"
 #include "file/path.hpp"
 #include "plan/costs.hpp"
@@ -51,8 +52,10 @@ struct OpenedFile {
 };
 
 /// Opens a file for this rank alone, when it needs the file for the first time (lazy open). Fails
-/// if the path has become the name of another file.
+/// if the path has become the name of another file. Sets `lock_policy.sole` to false if other
+/// handles can't see that this rank may write, or if it can't read what is in holes.
 [[nodiscard]] Result<std::unique_ptr<Store>> open_late(const OpenedFile& file, const Hints& hints,
-                                                       const Topology& topology);
+                                                       const Topology& topology,
+                                                       LockPolicy& lock_policy);
 
 }  // namespace oratorio

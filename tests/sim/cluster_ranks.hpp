@@ -29,14 +29,18 @@ struct Cluster {
     std::map<int, MemoryDisk> locks;  ///< the locks that each node sees, by node
     /// Number of queries for locks of other owners.
     int probes = 0;
-    int exclusive_locks = 0;  ///< number of exclusive locks that were taken
+    int exclusive_locks = 0;    ///< number of exclusive locks that were taken
+    Rank without_reading = -1;  ///< the rank that may not read the file; -1: all may
 };
 
 class ClusterStore final : public MemoryStore {
   public:
-    ClusterStore(Cluster& cluster, int node, const std::function<void()>& others)
-        : MemoryStore(cluster.disk,
-                      {.yields = true, .number = {.device = cluster.device, .number = 2}}, others),
+    ClusterStore(Cluster& cluster, int node, const OpenMode& mode,
+                 const std::function<void()>& others)
+        : MemoryStore(
+              cluster.disk,
+              {.mode = mode, .yields = true, .number = {.device = cluster.device, .number = 2}},
+              others),
           cluster_(cluster),
           facts_(MemoryStore::facts()),
           locks_(cluster.locks[cluster.locks_are_common ? 0 : node], {}, others) {
@@ -118,6 +122,10 @@ class Process {
           locks_(services_) {}
 
     [[nodiscard]] Rank rank() const { return ranks_.topology().rank; }
+    /// Lets other ranks run, until they wait for this one.
+    void rest() {
+        for (int i = 0; i < 1000; ++i) ranks_.idle();
+    }
     OpenResult open(bool self, AccessMode mode = kCreate, HintMap info = {}) {
         OpenCall call = call_of(kPath, mode, std::move(info));
         call.locks = &locks_;
@@ -125,9 +133,11 @@ class Process {
         call.narrate = [this](const std::string& text) { told += text; };
         const int node = ranks_.topology().node(rank());
         call.open_store = [this, node](const std::string&,
-                                       const OpenMode&) -> Result<std::unique_ptr<Store>> {
+                                       const OpenMode& how) -> Result<std::unique_ptr<Store>> {
+            if (how.read && rank() == cluster_.without_reading)
+                return Error::make(ErrorKind::access, "open: not allowed to read");
             return std::unique_ptr<Store>(
-                std::make_unique<ClusterStore>(cluster_, node, [this] { ranks_.idle(); }));
+                std::make_unique<ClusterStore>(cluster_, node, how, [this] { ranks_.idle(); }));
         };
         auto transport = self ? std::unique_ptr<Transport>(std::make_unique<Alone>(ranks_))
                               : std::make_unique<Counting>(ranks_, collectives, messages);

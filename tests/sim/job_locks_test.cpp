@@ -202,6 +202,68 @@ TEST(JobLocks, AHintForFileLocksLosesNothingToAHandleThatFillsHolesUnderTheJobs)
     }
 }
 
+/// Returns a view of pieces that are as long as the holes after them; the first is at `begin`.
+View every_other_piece(Offset begin) {
+    View view = View::bytes();
+    view.file = {Shape::run(kPiece), 2 * kPiece, begin, Layout::unbounded};
+    return view;
+}
+
+/// The last rank opens the file late, for writing only, because it may not read it. So it can't
+/// show other handles that it may write. The other ranks of the handle close the file before it
+/// writes, except one, which opens another handle and fills holes through that.
+TEST(JobLocks, ARankThatOpensLateAndCantReadLosesNothingToAHandleThatFillsHoles) {
+    constexpr AccessMode kWriteOnly{.write_only = true, .create = true};
+    const HintMap deferred{{"romio_no_indep_rw", "true"}, {"cb_nodes", "1"}};
+    for (const char* method : {"auto", "sieve"}) {
+        for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+            SCOPED_TRACE(std::string(method) + " " + std::to_string(seed));
+            Cluster cluster;
+            cluster.locks_are_common = true;
+            cluster.without_reading = kRanks - 1;
+            SimLocks job;
+            std::uint64_t holes_read = 0;
+            const auto fill_beside = [&](Process& process) {
+                auto beside = process.open(true, kCreate, {{"oratorio_method", "two_phase"}});
+                ASSERT_TRUE(beside.ok());
+                EXPECT_EQ(kind_of((*beside)->set_view(every_other_piece(0), {})), ErrorKind::none);
+                std::vector<std::byte> mine(static_cast<std::size_t>(kPieces * kPiece),
+                                            std::byte{'n'});
+                EXPECT_EQ((*beside)->access(call_for(Direction::write, mine, true)).error.kind,
+                          ErrorKind::none);
+                holes_read += (*beside)->stats().hole_reads;
+                EXPECT_EQ(kind_of((*beside)->close()), ErrorKind::none);
+            };
+            const auto write_late = [&](File& file) {
+                std::vector<std::byte> hole(static_cast<std::size_t>(10 * kPiece), std::byte{'h'});
+                for (Bytes i = 0; i < kPieces / 10; ++i)
+                    EXPECT_EQ(file.access(call_for(Direction::write, hole, false)).error.kind,
+                              ErrorKind::none);
+            };
+            HintMap hints = deferred;
+            hints["oratorio_method"] = method;
+            on_cluster(
+                cluster, job, seed,
+                [&](Process& process) {
+                    auto file = process.open(false, kWriteOnly, hints);
+                    ASSERT_TRUE(file.ok());
+                    const bool last = process.rank() == kRanks - 1;
+                    EXPECT_EQ(kind_of((*file)->set_view(every_other_piece(last ? kPiece : 0), {})),
+                              ErrorKind::none);
+                    if (process.rank() >= kRanks - 2) process.rest();
+                    if (process.rank() == kRanks - 2) fill_beside(process);
+                    if (last) write_late(**file);
+                    EXPECT_EQ(kind_of((*file)->close()), ErrorKind::none);
+                },
+                kRanks);
+            std::string expected;
+            for (Bytes i = 0; i < kPieces; ++i) expected += "nnnnhhhh";
+            EXPECT_EQ(text_of(cluster.disk), expected);
+            EXPECT_GT(holes_read, 0U);
+        }
+    }
+}
+
 TEST(JobLocks, SievedWritesOfAllNodesKeepEachOthersBytes) {
     for (std::uint64_t seed = 1; seed <= 6; ++seed) {
         SCOPED_TRACE(seed);
