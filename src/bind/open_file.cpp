@@ -1,32 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "bind/open_file.hpp"
 
+#include "mpi/datatype_contents.hpp"
 #include "mpi/errors_returned.hpp"
 
 namespace oratorio::bind {
 
 namespace {
 
-/// Returns a datatype's combiner. Asks with large counts if the host has them: the plain function
-/// fails for types made with large counts.
-int combiner_of(MPI_Datatype type) {
-    int combiner = 0;
-    if (host().Type_get_envelope_c != nullptr) {
-        MPI_Count counts[4] = {};
-        host().Type_get_envelope_c(type, &counts[0], &counts[1], &counts[2], &counts[3], &combiner);
-    } else {
-        int counts[3] = {};
-        host().Type_get_envelope(type, &counts[0], &counts[1], &counts[2], &combiner);
-    }
-    return combiner;
-}
-
 /// Returns true for predefined types and types of MPI_Type_create_f90_real and similar calls, which
 /// must not be freed (MPI-4.1, 14.3 and 19.1.9).
 bool is_unfreeable(MPI_Datatype type) {
-    const int combiner = combiner_of(type);
-    return combiner == MPI_COMBINER_NAMED || combiner == MPI_COMBINER_F90_INTEGER ||
-           combiner == MPI_COMBINER_F90_REAL || combiner == MPI_COMBINER_F90_COMPLEX;
+    const auto predefined = is_predefined(type);
+    return predefined && *predefined;
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <map>
 #include <utility>
 
+#include "mpi/comm.hpp"
 #include "type/joined_runs.hpp"
 
 namespace oratorio {
@@ -212,13 +213,27 @@ Offset second_of_pair(MPI_Datatype type) {
     return 0;
 }
 
+/// Returns the shape of a pair. The host knows the alignment of the index, which ends the pair's
+/// data.
+Result<ShapePtr> shape_of_pair(MPI_Datatype type, const ValueIndex& pair, Bytes size) {
+    MPI_Count index = 0, begin = 0, length = 0;
+    int code = host().Type_size_x(pair.index, &index);
+    if (code == MPI_SUCCESS) code = host().Type_get_true_extent_x(type, &begin, &length);
+    if (auto asked = check(code, "reading the layout of a pair"); !asked) return asked.error();
+    return Shape::runs({0, begin + length - index}, {size - index, index});
+}
+
 }  // namespace
 
-ShapePtr predefined_shape(MPI_Datatype type, Bytes size) {
-    const Offset second = second_of_pair(type);
-    if (second == 0) return Shape::run(size);
-    constexpr Bytes kInt = sizeof(int);
-    return Shape::runs({0, second}, {size - kInt, kInt});
+Result<ShapePtr> predefined_shape(MPI_Datatype type, Bytes size, Bytes extent) {
+    if (const Offset second = second_of_pair(type); second != 0) {
+        constexpr Bytes kInt = sizeof(int);
+        return Shape::runs({0, second}, {size - kInt, kInt});
+    }
+    if (size == extent) return Shape::run(size);
+    const auto pair = value_index_of(type);
+    if (!pair) return pair.error();
+    return *pair ? shape_of_pair(type, **pair, size) : Shape::run(size);
 }
 
 Result<ShapePtr> combine(const DatatypeContents& contents, std::span<const DecodedType> members,

@@ -24,6 +24,6 @@ namespace oratorio {
 
 /// Returns the shape of a predefined datatype of `size` data bytes. The pair types of MINLOC may
 /// have a hole between their two values.
-[[nodiscard]] ShapePtr predefined_shape(MPI_Datatype type, Bytes size);
+[[nodiscard]] Result<ShapePtr> predefined_shape(MPI_Datatype type, Bytes size, Bytes extent);
 
 }  // namespace oratorio

@@ -6,9 +6,20 @@
 namespace oratorio {
 namespace {
 
+/// Returns true for MPI_COMBINER_VALUE_INDEX, which hosts before MPI 4.1 lack. MPICH 5.0 has it,
+/// but makes no such type.
+bool makes_value_index([[maybe_unused]] int combiner) {
+#if MPI_VERSION > 4 || (MPI_VERSION == 4 && MPI_SUBVERSION >= 1)
+    return combiner == MPI_COMBINER_VALUE_INDEX;
+#else
+    return false;
+#endif
+}
+
 bool makes_predefined(int combiner) {
     return combiner == MPI_COMBINER_NAMED || combiner == MPI_COMBINER_F90_REAL ||
-           combiner == MPI_COMBINER_F90_COMPLEX || combiner == MPI_COMBINER_F90_INTEGER;
+           combiner == MPI_COMBINER_F90_COMPLEX || combiner == MPI_COMBINER_F90_INTEGER ||
+           makes_value_index(combiner);
 }
 
 /// Returns how many integers of the ordinary constructor come before those that a large-count
@@ -41,6 +52,20 @@ Result<bool> is_predefined(MPI_Datatype type) {
     const auto combiner = combiner_of(type);
     if (!combiner) return combiner.error();
     return makes_predefined(*combiner);
+}
+
+Result<std::optional<ValueIndex>> value_index_of(MPI_Datatype type) {
+    const auto combiner = combiner_of(type);
+    if (!combiner) return combiner.error();
+    if (!makes_value_index(*combiner)) return std::optional<ValueIndex>();
+    int no_integer = 0;
+    MPI_Aint no_address = 0;
+    MPI_Datatype both[2] = {MPI_DATATYPE_NULL, MPI_DATATYPE_NULL};
+    if (auto got = check(host().Type_get_contents(type, 0, 0, 2, &no_integer, &no_address, both),
+                         "reading the types of a pair");
+        !got)
+        return got.error();
+    return std::optional(ValueIndex{both[0], both[1]});
 }
 
 Result<DatatypeContents> DatatypeContents::of(MPI_Datatype type,

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "base/result.hpp"
@@ -15,9 +16,17 @@ namespace oratorio {
 /// Returns a datatype's combiner (MPI-4.1, 5.1.13), whether or not it was made with large counts.
 [[nodiscard]] Result<int> combiner_of(MPI_Datatype type);
 
-/// Returns true for a type predefined by MPI: named, or a Fortran type of a given precision. Such a
-/// type has no members and is never freed.
+/// Returns true for a type predefined by MPI: named, a Fortran type of a given precision, or a pair
+/// of MPI_Type_get_value_index. Such a type is never freed, and has no members that are visited.
 [[nodiscard]] Result<bool> is_predefined(MPI_Datatype type);
+
+/// The types of a pair of MPI_Type_get_value_index (MPI-4.1, 6.9.4): both are predefined.
+struct ValueIndex {
+    MPI_Datatype value;
+    MPI_Datatype index;
+};
+/// Returns the types of a pair that has no name of its own; nothing for any other type.
+[[nodiscard]] Result<std::optional<ValueIndex>> value_index_of(MPI_Datatype type);
 
 /// The constructor's arguments of one datatype. Move-only.
 class DatatypeContents {

@@ -80,7 +80,9 @@ Result<std::optional<DecodedType>> Decoder::known_layout(MPI_Datatype type) {
     if (!*predefined) return std::optional<DecodedType>();
     auto decoded = bounds_of(type);
     if (!decoded) return decoded.error();
-    decoded->shape = predefined_shape(type, decoded->size);
+    auto shape = predefined_shape(type, decoded->size, decoded->extent);
+    if (!shape) return shape.error();
+    decoded->shape = std::move(*shape);
     last = {type, *decoded};
     return std::optional(std::move(*decoded));
 }

@@ -31,9 +31,8 @@ class Decoder {
     static Result<std::unique_ptr<Decoder>> make();
 
     /// Returns the layout of `type` in memory, committed or not. Returns ErrorKind::type for
-    /// MPI_DATATYPE_NULL, for constructors without a rule in combiners.cpp (of those in MPI-4.1,
-    /// 5.1.13, only MPI_COMBINER_VALUE_INDEX), and for data further than kOffsetLimit from the
-    /// origin.
+    /// MPI_DATATYPE_NULL, for constructors without a rule in combiners.cpp (those in MPI-4.1,
+    /// 5.1.13, have one), and for data further than kOffsetLimit from the origin.
     [[nodiscard]] Result<DecodedType> decode(MPI_Datatype type);
     /// Returns the elements that the data of `type` consists of. File sizes are those of
     /// external32, names as in elements.hpp. Fails as decode() does, except that distances have no

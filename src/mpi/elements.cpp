@@ -133,6 +133,12 @@ Result<SignaturePtr> predefined_signature(MPI_Datatype type) {
     const auto combiner = combiner_of(type);
     if (!combiner) return combiner.error();
     if (*combiner == MPI_COMBINER_NAMED) return Signature::of(named_element(type));
+    const auto pair = value_index_of(type);
+    if (!pair) return pair.error();
+    if (*pair) {
+        return Signature::sequence({{named_element((*pair)->value), nullptr, 1},
+                                    {named_element((*pair)->index), nullptr, 1}});
+    }
     const auto element = parametrized_element(type, *combiner);
     if (!element) return element.error();
     return Signature::of(*element);

@@ -11,8 +11,9 @@
 namespace oratorio {
 
 /// Returns the one or two elements of a predefined datatype (MPI_Type_create_f90_* included).
-/// The pair types of MINLOC count as two elements, as in the struct that defines them (MPI-4.1,
-/// 6.9.4). A type without an external32 form in the standard is one element without a form.
+/// The pair types of MINLOC, with a name or without, count as two elements, as in the struct that
+/// defines them (MPI-4.1, 6.9.4). A type without an external32 form in the standard is one element
+/// without a form.
 [[nodiscard]] Result<SignaturePtr> predefined_signature(MPI_Datatype type);
 
 /// Returns the name of a predefined datatype: its handle, a number or a pointer, which stays valid

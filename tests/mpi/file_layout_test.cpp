@@ -149,6 +149,88 @@ void pairs_have_no_padding() {
     CHECK(extent_in_external32(MPI_LONG_DOUBLE_INT) == 20);
 }
 
+#if MPI_VERSION > 4 || (MPI_VERSION == 4 && MPI_SUBVERSION >= 1)
+/// A pair as MPI_Type_get_value_index may make it. No host here makes pairs without a name, so this
+/// one is a structure of which the host's functions say that it is such a pair.
+struct Pair {
+    MPI_Datatype type = MPI_DATATYPE_NULL;
+    MPI_Datatype value = MPI_DATATYPE_NULL;
+    MPI_Datatype index = MPI_DATATYPE_NULL;
+};
+Pair pretended;
+Host real;
+
+int envelope_of_pair(MPI_Datatype type, MPI_Count* integers, MPI_Count* addresses,
+                     MPI_Count* counts, MPI_Count* types, int* combiner) {
+    const int code = real.Type_get_envelope_c(type, integers, addresses, counts, types, combiner);
+    if (type != pretended.type) return code;
+    *integers = *addresses = *counts = 0;
+    *types = 2;
+    *combiner = MPI_COMBINER_VALUE_INDEX;
+    return code;
+}
+
+int contents_of_pair(MPI_Datatype type, int integers, int addresses, int types, int* integer,
+                     MPI_Aint* address, MPI_Datatype* list) {
+    if (type != pretended.type)
+        return real.Type_get_contents(type, integers, addresses, types, integer, address, list);
+    list[0] = pretended.value;
+    list[1] = pretended.index;
+    return integers == 0 && addresses == 0 && types == 2 ? MPI_SUCCESS : MPI_ERR_ARG;
+}
+
+int free_no_pair(MPI_Datatype* type) {
+    CHECK(*type != pretended.type);
+    return real.Type_free(type);
+}
+
+/// Makes the type of a structure of C: `value`, then `index` at `offset`.
+MPI_Datatype struct_of(MPI_Datatype value, MPI_Datatype index, MPI_Aint offset, MPI_Aint extent) {
+    int lengths[] = {1, 1};
+    MPI_Aint places[] = {0, offset};
+    MPI_Datatype members[] = {value, index}, plain = MPI_DATATYPE_NULL, made = MPI_DATATYPE_NULL;
+    CHECK(MPI_Type_create_struct(2, lengths, places, members, &plain) == MPI_SUCCESS);
+    CHECK(MPI_Type_create_resized(plain, 0, extent, &made) == MPI_SUCCESS);
+    CHECK(MPI_Type_commit(&made) == MPI_SUCCESS);
+    MPI_Type_free(&plain);
+    return made;
+}
+
+void check_pair(Decoder& decoder, MPI_Datatype value, MPI_Datatype index, MPI_Aint offset,
+                MPI_Aint extent, Bytes in_file) {
+    const MPI_Datatype made = struct_of(value, index, offset, extent);
+    const auto as_struct = decoder.decode(struct_of(value, index, offset, extent));
+    pretended = {made, value, index};
+    const auto decoded = decoder.decode(made);
+    CHECK(as_struct.ok() && decoded.ok() && same(*as_struct, *decoded));
+    MPI_Datatype two = MPI_DATATYPE_NULL;
+    CHECK(MPI_Type_contiguous(2, made, &two) == MPI_SUCCESS);
+    const auto of_two = decoder.decode(two);
+    CHECK(of_two.ok() && of_two->size == 2 * decoded->size && of_two->extent == 2 * extent);
+    const auto elements = decoder.signature(two);
+    CHECK(elements.ok() && (*elements)->total().file == 2 * in_file);
+    CHECK(extent_in_external32(made) == in_file && extent_in_external32(two) == 2 * in_file);
+    pretended = {};
+    release(two);
+}
+
+void pairs_without_a_name_are_laid_out_as_those_with_one(Decoder& decoder) {
+    // The functions of the host are in a variable.
+    Host& functions = const_cast<Host&>(host());
+    real = functions;
+    functions.Type_get_envelope_c = envelope_of_pair;
+    functions.Type_get_contents = contents_of_pair;
+    functions.Type_free = free_no_pair;
+    check_pair(decoder, MPI_DOUBLE, MPI_INT64_T, 8, 16, 16);
+    check_pair(decoder, MPI_DOUBLE, MPI_INT16_T, 8, 16, 10);
+    check_pair(decoder, MPI_INT16_T, MPI_INT64_T, 8, 16, 10);
+    check_pair(decoder, MPI_UINT8_T, MPI_INT32_T, 4, 8, 5);
+    functions = real;
+}
+#else
+void pairs_without_a_name_are_laid_out_as_those_with_one(Decoder&) {}
+#endif
+
 /// Checks the standard's own table of precisions (MPI-4.1, 19.1.9).
 void precisions_have_the_sizes_of_the_standard() {
     const auto integer = [](int range) {
@@ -232,6 +314,7 @@ int main(int argc, char** argv) {
             if (kOpenMpi) random_data_is_packed_as_the_host_packs_it(**decoder, seed);
         }
         pairs_have_no_padding();
+        pairs_without_a_name_are_laid_out_as_those_with_one(**decoder);
         precisions_have_the_sizes_of_the_standard();
         bounds_that_were_set_count_alone();
         a_vector_of_longs_is_half_as_long_in_the_file();
