@@ -19,7 +19,8 @@ int file_create_errhandler(MPI_File_errhandler_function* function, MPI_Errhandle
 }
 
 // The host doesn't get the destructor, because it would run the destructor when the program frees
-// the handle, while files still use the handler.
+// the handle, while files still use the handler. Our record of the handle keeps the state alive
+// until the host uses the handle's value again.
 int file_create_errhandler_x(MPIX_File_errhandler_function_x* function,
                              MPIX_Destructor_function* destructor, void* extra_state,
                              MPI_Errhandler* errhandler) {
@@ -29,11 +30,17 @@ int file_create_errhandler_x(MPIX_File_errhandler_function_x* function,
         if (destructor != nullptr) destructor(state);
     };
     const std::shared_ptr<void> state(extra_state, destroy);
-    return process().handlers.make_handle(user_handler([function, state](MPI_File fh, int error) {
-                                              function(fh, error, state.get());
-                                              return error;
-                                          }),
-                                          errhandler);
+    const auto call = [function, state](MPI_File fh, int error) {
+        function(fh, error, state.get());
+        return error;
+    };
+    const auto& create = ORATORIO_HOST(MPIX_File_create_errhandler_x);
+    if (!create.present()) return process().handlers.make_handle(user_handler(call), errhandler);
+    // The host knows the function as well, for the files that it opens.
+    const int code = create(
+        function, [](void*) {}, extra_state, errhandler);
+    if (code == MPI_SUCCESS) process().handlers.remember(*errhandler, call);
+    return code;
 }
 
 int file_set_errhandler(MPI_File fh, MPI_Errhandler errhandler) {

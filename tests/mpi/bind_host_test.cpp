@@ -10,6 +10,10 @@
 extern "C" __attribute__((weak)) int MPI_File_write_at_c(MPI_File, MPI_Offset, const void*,
                                                          MPI_Count, MPI_Datatype, MPI_Status*);
 
+extern "C" __attribute__((weak)) int MPIX_File_create_errhandler_x(void (*)(MPI_File, int, void*),
+                                                                   void (*)(void*), void*,
+                                                                   MPI_Errhandler*);
+
 namespace oratorio::test {
 namespace {
 
@@ -68,6 +72,45 @@ void the_host_does_everything(MPI_File file) {
     CHECK(MPI_Errhandler_free(&handler) == MPI_SUCCESS);
 }
 
+/// Returns true if the host is MPICH 5 or newer, which has handlers with state. MPICH's library of
+/// the standard ABI only declares them.
+bool host_has_handlers_with_state() {
+#ifdef MPI_ABI
+    return false;
+#else
+    char version[MPI_MAX_LIBRARY_VERSION_STRING] = {};
+    int length = 0, number = 0;
+    MPI_Get_library_version(version, &length);
+    return std::sscanf(version, "MPICH Version: %d", &number) == 1 && number >= 5;
+#endif
+}
+
+/// The state outlives the handle that the program frees.
+void a_handler_with_state_runs_for_the_hosts_file(MPI_File file) {
+    if (!host_has_handlers_with_state()) return;
+    struct State {
+        int calls = 0;
+        bool destroyed = false;
+    };
+    static State state;
+    MPI_Errhandler handler;
+    const auto function = [](MPI_File, int, void* extra) {
+        CHECK(extra == &state && !state.destroyed);
+        ++state.calls;
+    };
+    CHECK(MPIX_File_create_errhandler_x(
+              function, [](void*) { state.destroyed = true; }, &state, &handler) == MPI_SUCCESS);
+    CHECK(MPI_File_set_errhandler(file, handler) == MPI_SUCCESS);
+    MPI_File_seek(file, -1, MPI_SEEK_SET);
+    CHECK(state.calls == 1);
+    // With Oratorio off, the host runs the destructor at once, as it does without Oratorio.
+    if (std::getenv("ORATORIO_DISABLE") == nullptr) {
+        CHECK(MPI_Errhandler_free(&handler) == MPI_SUCCESS);
+        MPI_File_seek(file, -1, MPI_SEEK_SET);
+        CHECK(state.calls == 2);
+    }
+}
+
 void a_hint_hands_one_file_to_the_host() {
     MPI_Info info;
     MPI_Info_create(&info);
@@ -76,6 +119,7 @@ void a_hint_hands_one_file_to_the_host() {
     MPI_File theirs = open_scratch(info), ours = open_scratch();
     MPI_Info_free(&info);
     the_host_does_everything(theirs);
+    a_handler_with_state_runs_for_the_hosts_file(theirs);
     CHECK(is_ours(ours));
     iwrite_completes(ours);
     CHECK(MPI_File_close(&theirs) == MPI_SUCCESS && theirs == MPI_FILE_NULL);
@@ -93,6 +137,7 @@ int main(int argc, char** argv) {
     } else {
         MPI_File file = open_scratch();
         the_host_does_everything(file);
+        a_handler_with_state_runs_for_the_hosts_file(file);
         CHECK(MPI_File_close(&file) == MPI_SUCCESS && file == MPI_FILE_NULL);
     }
     const int result = verdict("bind_host");
