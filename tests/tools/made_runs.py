@@ -10,7 +10,7 @@ MIB = 1 << 20
 
 
 def span(name, begin, seconds, category="phase"):
-    return Span(name, category, 0, begin, begin + seconds, None, 1)
+    return Span(name, category, 0, begin, begin + seconds)
 
 
 def access(rank, begin, seconds, *spans, counts=(), process=None, **args):

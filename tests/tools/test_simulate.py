@@ -95,7 +95,7 @@ def test_a_schedule_is_read_as_it_was_written():
     one = schedule()
     assert (one.method, one.rounds, one.slots, one.in_flight, one.edges) == ("two_phase", 2, 1, 4, 32)
     assert one.scale == 2.0
-    assert one.far.tolist() == [[False, True], [True, False]]
+    assert one.aggregator_nodes.tolist() == [0, 1]
     assert one.sampled[0].to_aggregators[:, sim_schedule.MESSAGES].tolist() == [11, 7]
     assert one.sampled[0].regions.tolist() == [[0, 0, 2000], [1, 4000, 2000]]
 

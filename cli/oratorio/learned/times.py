@@ -15,7 +15,7 @@ from oratorio.errors import OratorioError
 from oratorio.quantity import amount, counted
 
 VERSION = "oratorio-learned 1"
-NO_HOLES, ALIGNED, DIRECT, INTERLEAVED = 1, 2, 4, 8  # bits of Kind.facts
+NO_HOLES, DIRECT = 1, 4  # bits of Kind.facts
 FILE_SYSTEMS = {
     0x01021994: "tmpfs", 0xEF53: "ext4", 0x58465342: "XFS", 0x9123683E: "Btrfs", 0x6969: "NFS",
     0x0BD00BD0: "Lustre", 0x47504653: "GPFS", 0x19830326: "BeeGFS", 0x00C36400: "Ceph", 0x65735546: "FUSE",

@@ -35,8 +35,6 @@ class Span:
     rank: int
     begin: float
     end: float
-    round: int | None
-    joined: int
 
     @property
     def seconds(self) -> float:
@@ -160,17 +158,7 @@ def _add_spans(spans: list[dict[str, Any]], accesses: dict[tuple[int, int, int],
         args = event["args"]
         access = accesses[args["file"], event["pid"], args["access"]]
         begin, end = _times(event)
-        access.spans.append(
-            Span(
-                event["name"],
-                event["cat"],
-                access.rank,
-                begin,
-                end,
-                args.get("round"),
-                args.get("joined", 1),
-            )
-        )
+        access.spans.append(Span(event["name"], event["cat"], access.rank, begin, end))
 
 
 def _check(file: File, end: dict[str, Any] | None) -> None:

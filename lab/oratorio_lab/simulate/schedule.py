@@ -99,11 +99,6 @@ class Schedule:
         held = sum((one.sent[:, :, [BYTES, OWN]].sum(axis=(1, 2)) * times).sum() for one in self.sampled)
         return self.bytes / max(1, held)
 
-    @cached_property
-    def far(self) -> np.ndarray:
-        """[node, aggregator]: whether the aggregator is on another node."""
-        return np.arange(self.nodes)[:, None] != self.aggregator_nodes[None, :]
-
     @property
     def senders(self) -> int:
         """The number of ranks that send to aggregators."""

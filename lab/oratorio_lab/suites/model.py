@@ -14,7 +14,7 @@ WORK = Path(os.environ.get("ORATORIO_CONFORMANCE", PRIVATE / "conformance"))
 
 ARMS = ("host", "oratorio")
 # Which tests of a suite run: all, all but slow ones, only slow ones.
-PARTS = ALL, QUICK, SLOW = "all", "quick", "slow"
+ALL, QUICK, SLOW = "all", "quick", "slow"
 PASS, FAIL, TIMEOUT, NOT_BUILT, SKIP = "pass", "fail", "timeout", "not built", "skip"
 
 
@@ -112,7 +112,7 @@ class Program:
     is_slow: bool = False  # takes minutes or gigabytes, so the tests that run with every change leave it out
 
     def is_in(self, part: str) -> bool:
-        """Returns whether that part of the suite, one of PARTS, includes the program."""
+        """Returns whether that part of the suite (ALL, QUICK or SLOW) includes the program."""
         return part == ALL or self.is_slow == (part == SLOW)
 
 

@@ -49,7 +49,7 @@ class Run:
 
     suite: str
     host: str
-    part: str  # one of PARTS
+    part: str  # ALL, QUICK or SLOW
     command: str
     day: str
     machine: str

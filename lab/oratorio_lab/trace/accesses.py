@@ -20,7 +20,6 @@ from oratorio.trace.trace import Access, File, TraceError, files_named, read
 MAGIC = int.from_bytes(b"ORATACC1", "little")
 NOTHING = (0,) * 8
 DIRECTIONS = ("write", "read")
-MOST = 2**60  # upper limit of offsets and sizes
 
 
 @dataclass(frozen=True)
