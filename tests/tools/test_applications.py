@@ -34,7 +34,7 @@ def job(monkeypatch):
 
         monkeypatch.setattr(applications, "run_ranks", run_ranks)
         monkeypatch.setattr(applications, "host_of", lambda name: HOST)
-        monkeypatch.setattr(applications, "timer", lambda host: NOWHERE)
+        monkeypatch.setattr(applications, "timer", lambda: NOWHERE)
 
     return make
 

@@ -108,7 +108,7 @@ def arms_of(host: Host) -> tuple[Arm, ...]:
     return (HOST, ROMIO, ORATORIO) if has_both else (HOST, ORATORIO)
 
 
-def timer(host: Host) -> Path:
+def timer() -> Path:
     """Returns the library that measures the time in MPI-IO. Raises MissingError if it can't be compiled."""
     text = (ROOT / "src/bind/mpi_file.def").read_text()
     names = sorted(set(re.findall(r"\bMPI_File_\w+(?=\()", text)))
@@ -154,7 +154,7 @@ def run_once(application: Application, host: Host, arm: Arm, folder: Path, expla
     times = folder.with_name(f"{folder.name}.times")
     times.mkdir()
     env = {"OMP_NUM_THREADS": "1", **application.env, **arm.env}
-    env |= {"LD_PRELOAD": str(timer(host)), "TIMED_CALLS_FOLDER": str(times)}
+    env |= {"LD_PRELOAD": str(timer()), "TIMED_CALLS_FOLDER": str(times)}
     if explain:
         env["ORATORIO_EXPLAIN"] = "1"
     seconds, said = 0.0, ""
