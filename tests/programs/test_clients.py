@@ -13,6 +13,7 @@ from oratorio.paths import LIBRARIES
 from oratorio_lab import targets
 from oratorio_lab.clients import checks, rig
 from oratorio_lab.clients.checks import program_of
+from oratorio_lab.clients.kinds import DISK, find_kind
 from oratorio_lab.clients.layers import fixes_library
 from oratorio_lab.clients.rig import FOLDER, RANKS, Clients, GuestError, NoClientsError, shell
 
@@ -27,7 +28,7 @@ def clients(tmp_path_factory):
 
     def get(kind):
         try:
-            return Clients(kind, tmp_path_factory.mktemp(kind))
+            return Clients(find_kind(kind), tmp_path_factory.mktemp(kind))
         except NoClientsError as error:
             pytest.skip(f"no {kind} clients here: {error}")
 
@@ -190,7 +191,7 @@ def test_a_guest_that_does_not_come_up_fails_with_its_console(first, seconds, to
     script.chmod(0o755)
     monkeypatch.setattr(rig, "UP_SECONDS", seconds)
     try:
-        guest = Clients("disk", tmp_path, script)
+        guest = Clients(DISK, tmp_path, script)
     except NoClientsError as error:
         pytest.skip(f"no guests here: {error}")
     with pytest.raises(GuestError, match=told):

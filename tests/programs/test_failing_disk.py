@@ -8,6 +8,7 @@ import pytest
 from conftest import HERE, IS_BUILT, NOT_BUILT, compile_for, host_or_skip
 
 from oratorio.launch.hosts import mpiexec_command
+from oratorio_lab.clients.kinds import DISK
 from oratorio_lab.clients.rig import FOLDER, RANKS, Clients, NoClientsError
 
 pytestmark = pytest.mark.skipif(not IS_BUILT, reason=NOT_BUILT)
@@ -24,7 +25,7 @@ def test_every_rank_learns_of_a_failing_disk_and_no_sync_hides_it(tmp_path):
         for name, cases in chosen.items()
     )
     try:
-        disks = Clients("disk", tmp_path)
+        disks = Clients(DISK, tmp_path)
     except NoClientsError as error:
         pytest.skip(f"no disks that fail here: {error}")
     ended = disks.run(command, 600)

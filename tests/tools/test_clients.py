@@ -67,3 +67,8 @@ def test_every_kind_has_packages_and_a_script():
         assert (rig.SETUP / f"{kind.script}.sh").exists()
     with pytest.raises(OratorioError, match="ocfs2"):
         kinds.find_kind("unknown")
+
+
+def test_the_disk_of_the_tests_is_no_kind_of_clients():
+    with pytest.raises(OratorioError, match="no kind named disk"):
+        kinds.find_kind(kinds.DISK.name)

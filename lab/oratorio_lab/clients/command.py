@@ -122,7 +122,7 @@ def _run_one(console: Console, kind: Kind, choice: Choice) -> tuple[bool, str]:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     console.print(f"{kind.name}: {kind.title}; logs in {folder.relative_to(ROOT)}/")
-    clients, host = Clients(kind.name, folder), find_host(choice.mpi)
+    clients, host = Clients(kind, folder), find_host(choice.mpi)
     begin, verdicts = time.monotonic(), {}
     for boot in (checks_of(clients, host, choice.seeds), *([check] for check in kills_of(clients, host))):
         chosen = [check for check in boot if not choice.only or check.name in choice.only]

@@ -25,7 +25,7 @@ from oratorio.errors import OratorioError
 from oratorio.launch.hosts import Host, mpiexec_command
 from oratorio.paths import ROOT
 from oratorio_lab.clients import layers
-from oratorio_lab.clients.kinds import Kind, find_kind
+from oratorio_lab.clients.kinds import Kind
 from oratorio_lab.clients.layers import NoClientsError
 from oratorio_lab.nodes import DIALECTS
 
@@ -81,16 +81,16 @@ def _require(kind: Kind) -> None:
 
 
 class Clients:
-    """The machines that mount the file system of one kind (`name` in kinds.py). `first` replaces the script
-    in setup/ that their first process runs. Raises NoClientsError if the machines can't be set up here."""
+    """The machines that mount the file system of one kind. `first` replaces the script in setup/ that their
+    first process runs. Raises NoClientsError if the machines can't be set up here."""
 
-    def __init__(self, name: str, folder: Path, first: Path | None = None) -> None:
-        self.kind = find_kind(name)
-        _require(self.kind)
+    def __init__(self, kind: Kind, folder: Path, first: Path | None = None) -> None:
+        self.kind = kind
+        _require(kind)
         self.folder_ = folder
-        self.layer_ = layers.layer(self.kind.layer)
-        self.fixes_ = layers.fixes_library() if self.kind.has_kernel else ""
-        self.first_ = first or SETUP / FIRST.get(self.kind.frame, f"{self.kind.script}.sh")
+        self.layer_ = layers.layer(kind.layer)
+        self.fixes_ = layers.fixes_library() if kind.has_kernel else ""
+        self.first_ = first or SETUP / FIRST.get(kind.frame, f"{kind.script}.sh")
 
     def launcher(
         self, host: Host, env: Mapping[str, str] | None = None, *, preload: bool = True
