@@ -1,10 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Tests how `oratorio clients` judges made-up output; real clients are tested in tests/programs."""
 
+from pathlib import Path
+
 import pytest
 
 from oratorio.errors import OratorioError
+from oratorio.launch.hosts import Host
+from oratorio_lab import targets
 from oratorio_lab.clients import checks, command, kinds, rig
+
+NOWHERE = Path("/nowhere")
+
+
+def host_of(name: str, flavour: str) -> Host:
+    return Host(name, flavour, NOWHERE, NOWHERE, NOWHERE, "1.0", "hydra")
 
 
 def test_a_count_that_is_not_zero_is_wrong_and_named():
@@ -72,3 +82,21 @@ def test_every_kind_has_packages_and_a_script():
 def test_the_disk_of_the_tests_is_no_kind_of_clients():
     with pytest.raises(OratorioError, match="no kind named disk"):
         kinds.find_kind(kinds.DISK.name)
+
+
+@pytest.mark.parametrize(
+    ("name", "flavour", "program"),
+    [("mpich5", "mpich", "mpich5"), ("mpich4", "mpich", "mpich5"), ("openmpi4", "ompi", "ompi5")],
+)
+def test_an_mpi_runs_the_oracle_of_the_newest_one_with_its_abi(name, flavour, program, monkeypatch):
+    monkeypatch.setattr(targets, "build", lambda target, folder: Path(folder) / target)
+    host = host_of(name, flavour)
+    checks.require(host)
+    assert checks._oracle(host) == Path(f"tests/mpi/mpi_oracle_programs_{program}")
+
+
+def test_an_mpi_without_an_oracle_is_refused_before_anything_starts(monkeypatch):
+    monkeypatch.setattr(command, "find_host", lambda name: host_of(name, "abi"))
+    monkeypatch.setattr(command, "_run_one", lambda *given: pytest.fail("the clients were started"))
+    with pytest.raises(OratorioError, match="abi can't run the checks"):
+        command.run(["nfs"], command.Choice("abi", 1), with_write=False)

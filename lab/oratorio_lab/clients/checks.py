@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from oratorio.conformance import conformance
+from oratorio.errors import OratorioError
 from oratorio.launch.hosts import Host
 from oratorio.paths import ROOT
 from oratorio_lab import targets
@@ -22,6 +23,9 @@ PATIENCE_SECONDS = 300  # time limit of one program of the oracle
 # time limit of the job in which a client is killed, and after it of survivor.py, which waits for locks
 KILL_SECONDS = 180
 TIMED_OUT = 124  # exit code of timeout(1) for a command that ran too long
+# Maps the flavour of an MPI to the MPI for which tests/mpi/access.cmake builds the oracle's program. The
+# program also runs on older MPIs of that flavour, because they have the same ABI.
+ORACLES = {"mpich": "mpich5", "ompi": "ompi5"}
 WRONG = re.compile(r"^(.*?): (\d+) wrong of (\d+)", re.MULTILINE)
 SHOWN = 5  # number of failures that a verdict names
 
@@ -104,16 +108,20 @@ def judge_locks(code: int, output: str) -> Verdict:
     return Verdict(code == 0, seen)
 
 
+def require(host: Host) -> None:
+    """Raises OratorioError if the checks can't run on that MPI."""
+    if host.flavour not in ORACLES:
+        raise OratorioError(f"{host.name} can't run the checks: the oracle is not built for its ABI")
+
+
 def program_of(host: Host, name: str) -> Path:
     """Returns a program of tests/programs, compiled for that MPI. Raises TargetError."""
     return targets.compile_program(host.mpicc, PROGRAMS / f"clients_{name}.c", f"clients-{name}-{host.name}")
 
 
 def _oracle(host: Host) -> Path:
-    """Returns the program that runs the oracle's random programs, built for that MPI; for every Open MPI, it
-    is the one of Open MPI 5. Raises TargetError."""
-    target = f"mpi_oracle_programs_{'ompi5' if host.flavour == 'ompi' else host.name}"
-    return targets.build(target, "tests/mpi")
+    """Returns the program that runs the oracle's random programs on that MPI. Raises TargetError."""
+    return targets.build(f"mpi_oracle_programs_{ORACLES[host.flavour]}", "tests/mpi")
 
 
 def judge_kill(code: int, output: str) -> Verdict:

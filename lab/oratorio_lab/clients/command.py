@@ -23,7 +23,7 @@ from oratorio.command_line import Parser, within
 from oratorio.errors import OratorioError
 from oratorio.launch.hosts import Host, find_host
 from oratorio.paths import OUT, ROOT
-from oratorio_lab.clients.checks import Check, Verdict, checks_of, kills_of, script_of
+from oratorio_lab.clients.checks import Check, Verdict, checks_of, kills_of, require, script_of
 from oratorio_lab.clients.kinds import KINDS, Kind, find_kind
 from oratorio_lab.clients.rig import RANKS, Clients
 
@@ -115,14 +115,14 @@ class Choice:
     only: Sequence[str] = ()  # names of checks; empty: all
 
 
-def _run_one(console: Console, kind: Kind, choice: Choice) -> tuple[bool, str]:
+def _run_one(console: Console, kind: Kind, host: Host, choice: Choice) -> tuple[bool, str]:
     """Runs the checks of a kind; returns whether all passed, and the kind's row of the table. Raises what
     Clients and the checks raise."""
     folder = OUT / "clients" / kind.name
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     console.print(f"{kind.name}: {kind.title}; logs in {folder.relative_to(ROOT)}/")
-    clients, host = Clients(kind, folder), find_host(choice.mpi)
+    clients = Clients(kind, folder)
     begin, verdicts = time.monotonic(), {}
     for boot in (checks_of(clients, host, choice.seeds), *([check] for check in kills_of(clients, host))):
         chosen = [check for check in boot if not choice.only or check.name in choice.only]
@@ -140,10 +140,11 @@ def run(names: Sequence[str], choice: Choice, with_write: bool) -> bool:
     """Runs the checks of the named kinds; returns whether all passed. Raises OratorioError."""
     if choice.only and with_write:
         raise OratorioError("--write replaces whole rows: leave out --only")
-    kinds = [find_kind(name) for name in names]
+    kinds, host = [find_kind(name) for name in names], find_host(choice.mpi)
+    require(host)
     console, is_right = Console(highlight=False), True
     for kind in kinds:
-        is_good, row = _run_one(console, kind, choice)
+        is_good, row = _run_one(console, kind, host, choice)
         is_right = is_right and is_good
         if with_write:
             PAGE.write_text(page_with(PAGE.read_text(), {kind.name: row}, machine()))
