@@ -50,15 +50,13 @@ exec cat
 NODE_NAMESPACES = ("--net", "--mount", "--uts", "--ipc", "--pid")
 HEAD_NAMESPACES = ("--net", "--mount", "--uts")
 
-# Options for each launcher: the command that starts ranks on other nodes, and the network over which ranks
+# Options of launchers: the command that starts ranks on other nodes, and the network over which ranks
 # talk. The launcher itself runs in `head`.
 OPENMPI_NETWORK = (
     "--mca mpi_yield_when_idle 1 --mca pml ob1 --mca btl self,{shared},tcp --mca btl_tcp_if_include {network}"
 )
 HYDRA = "-launcher ssh -launcher-exec {remote} -iface {head} -hosts {names} -ppn {ranks}"
-DIALECTS = {
-    "mpich4": HYDRA,
-    "mpich5": HYDRA,
+OPENMPI = {
     "openmpi4": "--mca plm_rsh_agent {remote} --host {slots} " + OPENMPI_NETWORK.replace("{shared}", "vader"),
     "openmpi5": "--prtemca plm_ssh_agent {remote} --host {slots} "
     + OPENMPI_NETWORK.replace("{shared}", "sm"),
@@ -66,7 +64,17 @@ DIALECTS = {
 
 
 class NoNodesError(OratorioError):
-    """Raised if this machine does not allow emulated nodes; the message says why."""
+    """Raised if this machine or the MPI does not allow emulated nodes; the message says why."""
+
+
+def dialect(host: Host) -> str:
+    """Returns the options that make a host's launcher start ranks on other nodes, with fields to fill in.
+    Raises NoNodesError if they are unknown."""
+    if host.launcher == "hydra":
+        return HYDRA
+    if host.name not in OPENMPI:
+        raise NoNodesError(f"{host.name}: of Open MPI only {' and '.join(OPENMPI)} can use several nodes")
+    return OPENMPI[host.name]
 
 
 def _run(inside: tuple[str, ...], command: str) -> None:
@@ -143,11 +151,11 @@ class Nodes:
 
     def host(self, host: Host, ranks_per_node: int, more: str = "") -> Host:
         """Returns `host` with an mpiexec that starts `ranks_per_node` ranks on each node, the lowest ranks on
-        the first node.
+        the first node. Raises NoNodesError if ranks can't be started there with this MPI.
 
         `more` holds additional options of mpiexec.
         """
-        words = DIALECTS[host.name].format(
+        words = dialect(host).format(
             remote=self._folder / "remote-shell", ranks=ranks_per_node, names=",".join(self.names),
             head="bridge0", network="eth0",
             slots=",".join(f"{name}:{ranks_per_node}" for name in self.names),

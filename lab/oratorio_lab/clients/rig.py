@@ -27,7 +27,7 @@ from oratorio.paths import ROOT
 from oratorio_lab.clients import layers
 from oratorio_lab.clients.kinds import Kind
 from oratorio_lab.clients.layers import NoClientsError
-from oratorio_lab.nodes import DIALECTS
+from oratorio_lab.nodes import dialect
 
 __all__ = ["FOLDER", "RANKS", "Clients", "Ended", "GuestError", "NoClientsError", "shell"]
 
@@ -96,12 +96,12 @@ class Clients:
         self, host: Host, env: Mapping[str, str] | None = None, *, preload: bool = True
     ) -> list[str]:
         """Returns the words of a launcher's command that precede the program. The command starts RANKS ranks
-        of the program, half of them on each client."""
+        of the program, half of them on each client. Raises NoNodesError if the MPI can't do that."""
         env = dict(env or {})
         if self.kind.frame != "two":
             nodes = {"ORATORIO_RANKS_PER_NODE": str(RANKS // 2)}
             return [*mpiexec_command(host, RANKS, preload, nodes | env), str(SETUP / "rank.sh")]
-        words = DIALECTS[host.name].format(
+        words = dialect(host).format(
             remote=HERE / "remote_shell.py", ranks=RANKS // 2, head="vec0", network="vec0",
             names="first,second", slots=f"first:{RANKS // 2},second:{RANKS // 2}",
         )  # fmt: skip

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Tests the options with which launchers start ranks on other nodes; real nodes are in tests/programs."""
+
+from pathlib import Path
+
+import pytest
+
+from oratorio.launch.hosts import Host
+from oratorio_lab import nodes
+
+NOWHERE = Path("/nowhere")
+
+
+def host_of(name: str, launcher: str) -> Host:
+    return Host(name, "", NOWHERE, NOWHERE, NOWHERE, "1.0", launcher)
+
+
+@pytest.mark.parametrize("name", ["mpich4", "mpich5", "abi", "mpich-of-a-user"])
+def test_every_mpi_with_hydra_starts_ranks_on_other_nodes_alike(name):
+    assert nodes.dialect(host_of(name, "hydra")) == nodes.HYDRA
+
+
+def test_an_open_mpi_whose_options_are_unknown_is_an_error():
+    assert "plm_rsh_agent" in nodes.dialect(host_of("openmpi4", "openmpi"))
+    with pytest.raises(nodes.NoNodesError, match="openmpi-of-a-user: of Open MPI only openmpi4 and openmpi5"):
+        nodes.dialect(host_of("openmpi-of-a-user", "openmpi"))
