@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Tests how `oratorio clients` judges made-up output; real clients are tested in tests/programs."""
 
+import fcntl
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -100,3 +103,13 @@ def test_an_mpi_without_an_oracle_is_refused_before_anything_starts(monkeypatch)
     monkeypatch.setattr(command, "_run_one", lambda *given: pytest.fail("the clients were started"))
     with pytest.raises(OratorioError, match="abi can't run the checks"):
         command.run(["nfs"], command.Choice("abi", 1), with_write=False)
+
+
+def test_a_lock_that_the_first_client_does_not_get_is_told(tmp_path):
+    file = tmp_path / "file"
+    with file.open("w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        words = [sys.executable, rig.HERE / "locks.py", "look", file, file]
+        told = subprocess.run(words, capture_output=True, text=True, check=True, timeout=60).stdout
+    assert told.splitlines() == ["posix yes", "OFD yes", "flock refused (Resource temporarily unavailable)"]
+    assert checks.judge_locks(0, told).detail == "yes / yes / refused (Resource temporarily unavailable)"

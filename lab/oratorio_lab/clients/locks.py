@@ -45,7 +45,7 @@ def look(path: str, other: str, words: list[str]) -> None:
             if told == HELD:
                 done = subprocess.run([*words, sys.executable, __file__, "try", other, way], check=False)
                 told = {FREE: "no", LOCKED: "yes"}.get(done.returncode, "unknown")
-            print(f"{way} {told}", flush=True)
+            print(f"{way} {told or 'unknown'}", flush=True)
             holder.stdin.close()
 
 
@@ -57,9 +57,9 @@ def main() -> int:
         return 0
     try:
         lock(path, rest[0])
-    except (BlockingIOError, PermissionError):
-        return LOCKED
     except OSError as error:
+        if what == "try" and isinstance(error, (BlockingIOError, PermissionError)):
+            return LOCKED
         print(f"refused ({error.strerror})", flush=True)
         return FAILED
     if what == "hold":
