@@ -2,8 +2,12 @@
 """Tests how `oratorio clients` judges made-up output; real clients are tested in tests/programs."""
 
 import fcntl
+import os
+import select
+import socket
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -11,7 +15,7 @@ import pytest
 from oratorio.errors import OratorioError
 from oratorio.launch.hosts import Host
 from oratorio_lab import targets
-from oratorio_lab.clients import checks, command, kinds, rig
+from oratorio_lab.clients import agent, checks, command, kinds, rig
 
 NOWHERE = Path("/nowhere")
 
@@ -113,3 +117,50 @@ def test_a_lock_that_the_first_client_does_not_get_is_told(tmp_path):
         told = subprocess.run(words, capture_output=True, text=True, check=True, timeout=60).stdout
     assert told.splitlines() == ["posix yes", "OFD yes", "flock refused (Resource temporarily unavailable)"]
     assert checks.judge_locks(0, told).detail == "yes / yes / refused (Resource temporarily unavailable)"
+
+
+@pytest.fixture
+def served():
+    """Returns served(command), which gives a shell command to the agent and returns the connection. In the
+    end the agent must be done with all commands."""
+    threads = []
+
+    def start(command: str) -> socket.socket:
+        ours, its = socket.socketpair()
+        threads.append(threading.Thread(target=agent.serve, args=(its,), daemon=True))
+        threads[-1].start()
+        ours.settimeout(30)
+        ours.sendall(f"{len(command)}\n{command}".encode())
+        return ours
+
+    yield start
+    for one in threads:
+        one.join(30)
+        assert not one.is_alive()
+
+
+def test_the_agent_sends_the_output_and_the_exit_code(served):
+    connection = served("echo out; echo err >&2; exit 3")
+    with connection, connection.makefile("rb") as stream:
+        assert stream.read() == b"out\nerr\n\x003"
+
+
+@pytest.mark.parametrize(
+    "silent",
+    [
+        "sleep 100 & wait",
+        "exec >&- 2>&-; sleep 100 & wait",
+        "setsid sleep 100 & wait",
+        "(sleep 100 &); sleep 100",
+    ],
+)
+def test_all_that_a_silent_command_has_started_ends_with_its_connection(silent, served, tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    # Every process of the command holds the pipe, so the pipe ends when all have ended.
+    connection = served(f"exec 9>{pipe}; echo started >&9; {silent}")
+    with pipe.open("rb", buffering=0) as held:
+        assert held.readline() == b"started\n"
+        connection.close()
+        assert select.select([held], [], [], 30)[0]
+        assert held.read() == b""

@@ -2,31 +2,81 @@
 """Runs commands that remote_shell.py sends from another node, in place of sshd.
 
 The first line of a connection is the length of a shell command, and the command follows. The agent sends
-back the command's output, then a zero byte and the exit code.
+back the command's output, then a zero byte and the exit code. If the peer closes the connection before, the
+agent kills what the command has started.
 """
 
+import contextlib
 import os
+import select
+import signal
 import socket
 import subprocess
 import threading
+from pathlib import Path
 
 PORT = 7777
 
 
+def _await(file: int, connection: socket.socket) -> None:
+    """Waits until `file` can be read. Raises OSError if the peer closes the connection first."""
+    while True:
+        ready = select.select([file, connection], [], [])[0]
+        if file in ready:
+            return
+        if not connection.recv(4096):
+            raise ConnectionError("the peer has closed the connection")
+
+
+def _output(file: int, connection: socket.socket) -> bytes:
+    """Returns the next output, empty at its end. Raises OSError if the peer closes the connection first."""
+    _await(file, connection)
+    return os.read(file, 65536)
+
+
+def _tree(root: int) -> set[int]:
+    """Returns a process and its descendants."""
+    parents = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            parents[int(stat.parent.name)] = int(stat.read_text().rpartition(")")[2].split()[1])
+    found = {root}
+    while more := {number for number, parent in parents.items() if parent in found} - found:
+        found |= more
+    return found
+
+
+def _kill(job: subprocess.Popen) -> None:
+    """Kills the process group of a job, which has orphans, and the tree below it, which has other sessions:
+    MPICH's proxies start each rank in a session of its own."""
+    tree = _tree(job.pid)
+    os.killpg(job.pid, signal.SIGKILL)
+    for number in tree:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(number, signal.SIGKILL)
+    job.wait()
+
+
 def serve(connection: socket.socket) -> None:
-    """Runs one command; kills its shell if the output can no longer be sent to the peer."""
+    """Runs one command; kills it and what it has started if the peer closes the connection."""
     with connection, connection.makefile("rb") as stream:
         command = stream.read(int(stream.readline()))
         job = subprocess.Popen(
-            ["sh", "-c", command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
-        )
+            ["sh", "-c", command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )  # fmt: skip
+        end = os.pidfd_open(job.pid)
         try:
-            while output := os.read(job.stdout.fileno(), 65536):
+            while output := _output(job.stdout.fileno(), connection):
                 connection.sendall(output)
+            _await(end, connection)
             connection.sendall(b"\0%d" % job.wait())
         except OSError:
-            job.kill()
-            job.wait()
+            if job.returncode is None:
+                _kill(job)
+        finally:
+            os.close(end)
+            job.stdout.close()
 
 
 def main() -> None:
