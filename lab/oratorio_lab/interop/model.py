@@ -34,7 +34,8 @@ class Neighbour:
     words; it raises MissingError and WrongError."""
 
     name: str
-    had: str  # where its MPI and mostly the program or library come from: a release of Debian, or PyPI
+    # where the program or library comes from, or else its MPI: a release of Debian, PyPI or crates.io
+    had: str
     mpi: str
     version: Callable[[], str]
     tried: str  # what ran, in a few words

@@ -103,6 +103,11 @@ def _row(name, place, version, tried, trial: Trial, is_quick=False) -> Neighbour
     return Neighbour(name, TITLES[place], place, version, tried, trial(place), is_quick)
 
 
+def _crate(name: str, place: str, version: Callable[[], str], tried: str, trial: Trial) -> Neighbour:
+    """Returns a neighbour that cargo fetches."""
+    return Neighbour(name, "crates.io", place, version, tried, trial(place))
+
+
 def _released(name: str, place: str, package: str, tried: str, trial: Trial) -> Neighbour:
     """Returns a neighbour from another release of Debian."""
     return _row(name, place, _release_version(place, package), tried, trial)
@@ -146,7 +151,7 @@ NEIGHBOURS = (
     _released("ADIOS2, engine HDF5", "debian13", "python3-adios2-mpi", "two steps", ADIOS2_HDF5),
     _released("ADIOS2, engine HDF5", "sid", "python3-adios2-mpi", "two steps", ADIOS2_HDF5),
     _released("ADIOS2, engine BP5", "sid", "python3-adios2-mpi", "two steps", _bp5),
-    _row("rsmpi (Rust)", "mpich4", lambda: rust.version(PROGRAMS / "rust_blocks"), BLOCKS, _rust),
+    _crate("rsmpi (Rust)", "mpich4", lambda: rust.version(PROGRAMS / "rust_blocks"), BLOCKS, _rust),
     _of_mpi("profiler, preloaded before", "openmpi4", "as Darshan: RTLD_NEXT", between.profiler_before, True),
     _of_mpi("profiler, preloaded after", "openmpi4", "the same", between.profiler_behind, True),
     _of_mpi("profiler, linked in", "openmpi4", "the same", between.profiler_linked, True),
