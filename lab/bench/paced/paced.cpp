@@ -39,6 +39,8 @@ namespace {
 
 constexpr std::uint32_t kRequestMax = 1 << 20;
 constexpr std::uint32_t kPagesMax = kRequestMax / 4096;
+// Bytes of the smallest answer from which the time to copy a byte is taken.
+constexpr std::uint64_t kMeasuredMin = 1 << 16;
 // Seconds for which the kernel may cache attributes. It may cache them forever, because files never
 // change without its knowledge.
 constexpr std::uint64_t kForEver = 1'000'000;
@@ -53,13 +55,15 @@ std::int64_t nanoseconds() {
 class Channel {
   public:
     void set_rate(double bytes_a_second) { rate_ = bytes_a_second; }
-    /// Waits until the storage is done with a request that arrived at `began`. What was done since
-    /// then, such as copying the bytes of a write, takes no extra time.
-    void wait(std::int64_t began, std::uint64_t bytes) {
+    /// Waits until `early` nanoseconds before the storage is done with a request that arrived at
+    /// `began`. What was done since then, such as copying the bytes of a write, takes no extra
+    /// time.
+    void wait(std::int64_t began, std::uint64_t bytes, std::int64_t early = 0) {
         if (rate_ <= 0) return;
         const auto lasts = static_cast<std::int64_t>(1e9 * static_cast<double>(bytes) / rate_);
         free_at_ = std::max(free_at_, began) + lasts;
-        const timespec until{free_at_ / 1'000'000'000, free_at_ % 1'000'000'000};
+        const std::int64_t end = free_at_ - early;
+        const timespec until{end / 1'000'000'000, end % 1'000'000'000};
         clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr);
     }
 
@@ -154,6 +158,8 @@ class Server {
     std::vector<std::byte> request_;
     fuse_in_header head_{};
     std::int64_t came_ = 0;
+    /// Nanoseconds per byte of the fastest answer to a large read at these rates; 0 before it.
+    double copying_ = 0;
     Files files_;
 };
 
@@ -164,6 +170,7 @@ bool Server::take_rates() {
     if (std::sscanf(line, "%lf %lf", &write, &read) != 2) return false;
     writes_.set_rate(write);
     reads_.set_rate(read);
+    copying_ = 0;  // after a wait the caches are cold, so copies take longer than without a rate
     std::puts("ready");
     return true;
 }
@@ -215,8 +222,13 @@ void Server::read(File& file) {
     const auto in = given<fuse_read_in>();
     const std::uint64_t there = in.offset < file.bytes ? file.bytes - in.offset : 0;
     const auto bytes = std::min<std::uint64_t>(in.size, there);
-    reads_.wait(came_, bytes);
+    // The kernel copies the bytes when it gets the answer, so the answer is sent that much earlier.
+    reads_.wait(came_, bytes, static_cast<std::int64_t>(copying_ * static_cast<double>(bytes)));
+    const std::int64_t begin = nanoseconds();
     send(0, std::span(file.data + in.offset, bytes));
+    if (bytes < kMeasuredMin) return;
+    const double took = static_cast<double>(nanoseconds() - begin) / static_cast<double>(bytes);
+    copying_ = copying_ == 0 ? took : std::min(copying_, took);
 }
 
 void Server::write(File& file) {
