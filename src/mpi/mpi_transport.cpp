@@ -35,6 +35,12 @@ MPI_Op op_of(ReduceOp op) {
     return MPI_SUM;
 }
 
+/// Flips the top bit of each value. The order of the results as signed numbers is the order of the
+/// values as unsigned ones.
+void flip(std::span<std::uint64_t> values) {
+    for (std::uint64_t& value : values) value ^= std::uint64_t{1} << 63;
+}
+
 bool fits_int(std::size_t count) {
     return count <= INT_MAX;
 }
@@ -130,11 +136,18 @@ Result<Ticket> MpiTransport::reduce(std::span<std::uint64_t> values, ReduceOp op
     if (is_lost()) return lost_;
     if (!fits_int(values.size())) return Error::make(ErrorKind::count, "too many values to reduce");
     if (topology_.size == 1) return keep(MPI_REQUEST_NULL, Kind::alone);
+    // MPICH 4 compares unsigned numbers as signed ones.
+    const bool compares = op != ReduceOp::sum;
+    const auto compared = values.first(compares ? values.size() : 0);
+    flip(compared);
     MPI_Request request = MPI_REQUEST_NULL;
-    const int code = host().Iallreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()),
-                                       MPI_UINT64_T, op_of(op), comm_.get(), &request);
+    const int code =
+        host().Iallreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()),
+                          compares ? MPI_INT64_T : MPI_UINT64_T, op_of(op), comm_.get(), &request);
     if (auto started = checked(code, "starting a reduction"); !started) return started.error();
-    return keep(request, Kind::collective);
+    const Ticket ticket = keep(request, Kind::collective);
+    slots_[static_cast<std::size_t>(ticket.id)].compared = compared;
+    return ticket;
 }
 
 Result<Ticket> MpiTransport::gather(std::span<const std::byte> mine, std::span<std::byte> all) {
@@ -191,6 +204,7 @@ Result<Completion> MpiTransport::test(Ticket ticket) {
         return tested.error();
     }
     if (!done) return Completion{};
+    flip(slots_[slot].compared);
     release(slot);
     idle_calls_ = 0;
     Completion completion{.done = true};

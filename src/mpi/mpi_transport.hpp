@@ -78,6 +78,7 @@ class MpiTransport final : public Transport {
         Kind kind = Kind::free;
         std::span<std::byte> into = {};  ///< where Kind::sought receives a message from any rank
         Tag tag = 0;
+        std::span<std::uint64_t> compared = {};  ///< values to flip() once they are reduced
     };
 
     Result<void> seek(Slot& slot);

@@ -74,7 +74,7 @@ oratorio_mpi_test(unsynchronised_calls PRELOAD RANKS 2 SOURCES unsynchronised_te
 set(oracle_programs PRELOAD EXPORTS RANKS 4 LINK oratorio_oracle
     SOURCES oracle_programs_test.cpp oracle_performer.cpp io_faults.cpp)
 oratorio_mpi_test(oracle_programs SHORT 4 ${oracle_programs} HOSTS mpich5 ompi5 ARGUMENTS --count 30)
-oratorio_mpi_test(oracle_programs_nodes SHORT 4 ${oracle_programs} HOSTS mpich5 ARGUMENTS --first 1001 --count 30
+oratorio_mpi_test(oracle_programs_nodes SHORT 4 ${oracle_programs} HOSTS mpich5 mpich4 ARGUMENTS --first 1001 --count 30
                   ENVIRONMENT ORATORIO_RANKS_PER_NODE=2)
 # The folder is its own third view; in the last test the third view is another folder, which the program must notice.
 set(oracle_folder ${CMAKE_CURRENT_BINARY_DIR}/oracle)

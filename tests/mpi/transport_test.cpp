@@ -119,6 +119,14 @@ void reductions_agree(Transport& transport) {
     std::uint64_t small[] = {me + 5, UINT64_MAX - me};
     CHECK(reduce(transport, small, ReduceOp::min).ok());
     CHECK(small[0] == 5 && small[1] == UINT64_MAX - (size - 1));
+    // Numbers of both halves of the range, which MPICH 4 compares wrongly.
+    const bool last = me == size - 1;
+    std::uint64_t largest[] = {last ? UINT64_MAX : me, last ? UINT64_MAX / 2 + 1 : UINT64_MAX / 2};
+    CHECK(reduce(transport, largest, ReduceOp::max).ok());
+    CHECK(largest[0] == UINT64_MAX && largest[1] == UINT64_MAX / 2 + 1);
+    std::uint64_t smallest[] = {last ? 1 : UINT64_MAX};
+    CHECK(reduce(transport, smallest, ReduceOp::min).ok());
+    CHECK(smallest[0] == 1);
     std::uint64_t sums[] = {UINT64_MAX, me};  // the first is -1 modulo 2^64
     CHECK(reduce(transport, sums, ReduceOp::sum).ok());
     CHECK(sums[0] == std::uint64_t{0} - size && sums[1] == size * (size - 1) / 2);
