@@ -9,9 +9,11 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from oratorio.command_line import Parser
 from oratorio.errors import OratorioError
 from oratorio.launch.hosts import Host
 from oratorio_lab import targets
@@ -117,6 +119,25 @@ def test_a_lock_that_the_first_client_does_not_get_is_told(tmp_path):
         told = subprocess.run(words, capture_output=True, text=True, check=True, timeout=60).stdout
     assert told.splitlines() == ["posix yes", "OFD yes", "flock refused (Resource temporarily unavailable)"]
     assert checks.judge_locks(0, told).detail == "yes / yes / refused (Resource temporarily unavailable)"
+
+
+def test_a_check_that_does_not_exist_is_refused(capsys):
+    parser = Parser(prog="oratorio clients")
+    command.add_options(parser)
+    assert parser.parse_args(["nfs", "--only", "locks", "--only", "kill-atomic"]).only[1] == "kill-atomic"
+    with pytest.raises(SystemExit):
+        parser.parse_args(["nfs", "--only", "lock"])
+    assert "'kill-lock'" in capsys.readouterr().err
+
+
+def test_the_names_of_the_checks_are_those_that_run(monkeypatch):
+    host = host_of("mpich5", "mpich")
+    clients = SimpleNamespace(kind=kinds.find_kind("nfs"), launcher=lambda host: ["mpiexec"])
+    monkeypatch.setattr(targets, "build", lambda *given: NOWHERE)
+    monkeypatch.setattr(targets, "compile_program", lambda *given: NOWHERE)
+    monkeypatch.setattr(checks.conformance, "build", lambda mpicc: None)
+    run = [*checks.checks_of(clients, host, 1), *checks.kills_of(clients, host)]
+    assert tuple(check.name for check in run) == command.CHECKS
 
 
 @pytest.fixture

@@ -23,6 +23,8 @@ PATIENCE_SECONDS = 300  # time limit of one program of the oracle
 # time limit of the job in which a client is killed, and after it of survivor.py, which waits for locks
 KILL_SECONDS = 180
 TIMED_OUT = 124  # exit code of timeout(1) for a command that ran too long
+KILL = "kill-"  # prefix of the names of checks that kill a client
+KILL_MODES = ("collective", "atomic", "lock")  # what clients_killed.c does when its client is killed
 # Maps the flavour of an MPI to the MPI for which tests/mpi/access.cmake builds the oracle's program. The
 # program also runs on older MPIs of that flavour, because they have the same ABI.
 ORACLES = {"mpich": "mpich5", "ompi": "ompi5"}
@@ -139,8 +141,8 @@ def kills_of(clients: Clients, host: Host) -> list[Check]:
     words = [*clients.launcher(host), program_of(host, "killed"), file]
     kill = ["sh", SETUP / "kill.sh", file, KILL_SECONDS]
     return [
-        Check(f"kill-{mode}", shell([*kill, *words, mode]) + ' "$RIG/mark"', 3 * KILL_SECONDS, judge_kill)
-        for mode in ("collective", "atomic", "lock")
+        Check(f"{KILL}{mode}", shell([*kill, *words, mode]) + ' "$RIG/mark"', 3 * KILL_SECONDS, judge_kill)
+        for mode in KILL_MODES
     ]
 
 

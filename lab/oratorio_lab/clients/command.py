@@ -23,7 +23,16 @@ from oratorio.command_line import Parser, within
 from oratorio.errors import OratorioError
 from oratorio.launch.hosts import Host, find_host
 from oratorio.paths import OUT, ROOT
-from oratorio_lab.clients.checks import Check, Verdict, checks_of, kills_of, require, script_of
+from oratorio_lab.clients.checks import (
+    KILL,
+    KILL_MODES,
+    Check,
+    Verdict,
+    checks_of,
+    kills_of,
+    require,
+    script_of,
+)
 from oratorio_lab.clients.kinds import KINDS, Kind, find_kind
 from oratorio_lab.clients.rig import RANKS, Clients
 
@@ -31,7 +40,7 @@ PAGE = ROOT / "docs/user/network-file-systems.md"
 BEGIN, END = "<!-- begin: oratorio clients --write -->\n", "<!-- end -->\n"
 COLUMNS = ("locks", "loss", "handles", "appended", "rules", "oracle", "views")
 HEADS = ("kind", "date, MPI", "locks seen: posix / OFD / flock", *COLUMNS[1:], "kills", "minutes")
-KILL = "kill-"  # prefix of the names of checks that kill a client
+CHECKS = (*COLUMNS, *(KILL + mode for mode in KILL_MODES))
 SETUP_SECONDS = 400  # time limit for booting and for making and mounting the file system, before the checks
 
 
@@ -163,8 +172,9 @@ def add_options(parser: Parser) -> None:
         help="An MPI by its name in `oratorio info`; %(default)s if not given.",
     )
     parser.add_argument(
-        "--only", action="append", default=[], metavar="CHECK", help="Run this check; repeatable."
-    )
+        "--only", action="append", default=[], choices=CHECKS, metavar="CHECK",
+        help="Run this check; repeatable.",
+    )  # fmt: skip
     parser.add_argument(
         "--seeds", type=within(1), default=200,
         help="Number of random programs of the oracle; %(default)s if not given.",
