@@ -245,6 +245,22 @@ def test_failed_runs_are_not_repeated():
     assert compare.best_of(arms).name != "sieve"
 
 
+def test_the_exit_code_is_that_of_the_first_run_in_time_that_failed():
+    recorder = Pretended(sieve=ran(1.0, exit_code=7), auto=[ran(1.0, "auto"), ran(1.0, exit_code=5)])
+    arms = compare.arms_of("sieve", False)
+    outputs = compare.compare(arms, ["app"], recorder, Rules(3, 60), {})
+    assert recorder.order[:4] == ["host", "auto", "sieve", "auto"], "auto fails after sieve"
+    assert [arm.exit_code for arm in arms] == [0, 5, 7]
+    assert compare.exit_code_of(arms, outputs) == 7
+
+
+def test_a_later_failure_without_oratorio_leaves_the_exit_code():
+    recorder = Pretended(sieve=ran(1.0, exit_code=7), host=[ran(1.0), ran(1.0, exit_code=5)])
+    with pytest.raises(compare.CompareError, match="fails without Oratorio: ended with 5") as raised:
+        compare.compare(compare.arms_of("sieve", False), ["app"], recorder, Rules(3, 60), {})
+    assert raised.value.exit_code == 7
+
+
 def test_a_program_that_fails_without_oratorio_is_reported_at_once(capsys):
     recorder = Pretended(host=ran(1.0, exit_code=1))
     with pytest.raises(compare.CompareError, match="fails without Oratorio: ended with 1: host says"):

@@ -65,9 +65,9 @@ def add_options(parser: Parser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Runs the comparison. Returns the exit code of the first method with which the program failed, TIMED_OUT
-    if that run exceeded --timeout. If no run failed, returns FAILED if output files differ, else 0. Raises
-    OratorioError if nothing could be compared, or the page can't be written."""
+    """Runs the comparison. Returns the exit code of the first run that failed, TIMED_OUT if it exceeded
+    --timeout. If no run failed, returns FAILED if output files differ, else 0. Raises OratorioError if
+    nothing could be compared, or the page can't be written."""
     if options.repeat < 1 or options.timeout <= 0 or (options.budget is not None and options.budget <= 0):
         raise compare.CompareError("--repeat, --timeout and --budget must be more than 0")
     signal.signal(signal.SIGTERM, leave)

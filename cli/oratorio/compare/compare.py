@@ -43,7 +43,8 @@ class Arm:
     moved: int | None = None  # bytes that all ranks moved in a run; None if the recording is incomplete
     differing: dict[str, str] = field(default_factory=dict)  # output file -> how it differs from the host's
     problem: str = ""  # why no further runs are made: a run failed, the method served no access, or --budget
-    exit_code: int = 0  # of the first run that failed, TIMED_OUT if it took too long
+    exit_code: int = 0  # of the run that failed, TIMED_OUT if it took too long; no run follows it
+    last_run: int = 0  # the number of its last run; runs of all arms are counted together, from 1
 
     @property
     def failed(self) -> bool:
@@ -197,10 +198,11 @@ def unequal_of(arm: Arm, outputs: Outputs) -> dict[str, str]:
 
 
 def exit_code_of(arms: Sequence[Arm], outputs: Outputs) -> int:
-    """Returns the exit code of the first arm with a failed run. If no run failed, returns FAILED if output
-    files differ, else 0."""
-    failed = next((arm.exit_code for arm in arms if arm.failed), 0)
-    return failed or (FAILED if any(unequal_of(arm, outputs) for arm in arms) else 0)
+    """Returns the exit code of the first run that failed, of all arms. If no run failed, returns FAILED if
+    output files differ, else 0."""
+    if failed := [arm for arm in arms if arm.failed]:
+        return min(failed, key=lambda arm: arm.last_run).exit_code
+    return FAILED if any(unequal_of(arm, outputs) for arm in arms) else 0
 
 
 def _prepare(before: str | None) -> None:
@@ -267,16 +269,18 @@ class _Comparison:
         return f"turn {turn + 1} of at most {self.rules.repeat}: {arm.name}{left}"
 
     def run(self, arm: Arm, words: Sequence[str], variables: Mapping[str, str] | None) -> None:
-        """Runs an arm once. Raises CompareError, with the program's exit code, if the program fails without
-        Oratorio."""
+        """Runs an arm once. Raises CompareError, with the exit code of the first run that failed, if the
+        program fails without Oratorio."""
         _prepare(self.rules.before)
         before = self.outputs.state()
         run, said = self.recorder.apart(words, variables, self.rules.seconds_max)
         take(arm, run, said, self.rules.seconds_max)
         self.runs += 1
+        arm.last_run = self.runs
         if arm.name == HOST and arm.failed:
             sys.stderr.write(said)
-            raise CompareError(f"the program fails without Oratorio: {arm.problem}", arm.exit_code)
+            code = exit_code_of(self.arms, self.outputs)
+            raise CompareError(f"the program fails without Oratorio: {arm.problem}", code)
         if not arm.problem and self.rules.outputs:
             self._compare_files(arm, before)
 
@@ -300,8 +304,8 @@ def compare(
     """Runs the arms in turns. An arm runs until its confidence interval and the host's separate, a run
     has a problem, or a limit of `rules` is reached. Returns the comparison of the output files.
 
-    Raises CompareError, with the program's exit code, if the program fails without Oratorio, and LaunchError
-    before the first run if a hint is not key=value.
+    Raises CompareError, with the exit code of the first run that failed, if the program fails without
+    Oratorio, and LaunchError before the first run if a hint is not key=value.
     """
     variables = {
         arm.name: launch.oratorio_variables(arm.name, rules.hints, False, environ)
