@@ -215,7 +215,7 @@ def add_method_and_hints(parser: Parser) -> None:
     parser.add_argument("--method", metavar="METHOD", help="Method for every file; auto if not given.")
     parser.add_argument(
         "--hint", metavar="KEY=VALUE", action="append", default=[],
-        help="A hint for every file; repeatable.",
+        help="A hint for every file; repeatable, and the last of a key counts.",
     )  # fmt: skip
 
 

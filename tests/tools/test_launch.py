@@ -399,6 +399,14 @@ def test_hints_and_method_become_one_variable_and_win_over_the_environment():
     assert launch.oratorio_variables(None, [], False, os.environ) == {}
 
 
+def test_the_last_of_two_hints_for_a_key_counts_and_the_method_over_both():
+    hints = ["cb_nodes=1", "oratorio_method=sieve", "cb_nodes=2"]
+    told = launch.oratorio_variables(None, hints, False, {"ORATORIO_HINTS": "cb_nodes=3"})
+    assert told == {"ORATORIO_HINTS": "oratorio_method=sieve;cb_nodes=2"}
+    told = launch.oratorio_variables("mmap", hints, False, {})
+    assert told == {"ORATORIO_HINTS": "oratorio_method=mmap;cb_nodes=2"}
+
+
 def test_a_method_that_does_not_exist_is_refused_with_the_one_that_may_be_meant():
     with pytest.raises(launch.LaunchError, match=r"Did you mean two_phase\?"):
         launch.oratorio_variables("tow_phase", [], False, {})

@@ -264,6 +264,11 @@ def test_methods_become_hints():
         command.own_hints(MACHINE, ["cb_nodes=8\nstriping_unit=1"])
 
 
+def test_hints_replace_the_defaults_and_the_last_of_a_key_counts():
+    told = command.own_hints(MACHINE, ["cb_nodes=8", "stripe_size=4096", "cb_nodes = 4"])
+    assert told == {"stripe_size": "4096", "cb_nodes": "4"}, "stripe_size is another name of striping_unit"
+
+
 def test_jobs_that_do_not_fit_the_machine_are_refused():
     assert command.nodes_of(MACHINE, 16384, None) == 256
     with pytest.raises(SimulateError, match=r"32768 ranks need 512 nodes; .* has 256"):

@@ -28,7 +28,7 @@ def add_options(parser: Parser) -> None:
     )
     parser.add_argument(
         "--hint", metavar="KEY=VALUE", action="append", default=[],
-        help="A hint for every file of every run with Oratorio; repeatable.",
+        help="A hint for every file of every run with Oratorio; repeatable, and the last of a key counts.",
     )  # fmt: skip
     parser.add_argument("--all", action="store_true", help="Compare all methods of docs/user/methods.md.")
     parser.add_argument(

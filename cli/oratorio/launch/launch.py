@@ -50,15 +50,17 @@ class Launch:
 def oratorio_variables(
     method: str | None, hints: Sequence[str], explain: bool, environ: Mapping[str, str]
 ) -> dict[str, str]:
-    """Returns the environment variables that pass the method, hints and `explain` to Oratorio. Hints passed
-    here override those already in ORATORIO_HINTS. Raises LaunchError."""
+    """Returns the environment variables that pass the method, hints and `explain` to Oratorio. Of several
+    hints for a key the last counts; the method replaces a hint that names one, and all replace those already
+    in ORATORIO_HINTS. Raises LaunchError."""
     if method and (complaint := method_table.complaint(method)):
         raise LaunchError(complaint)
-    given = [f"oratorio_method={method}"] if method else []
     for hint in hints:
         if complaint := hint_text.complaint(hint):
             raise LaunchError(complaint)
-        given.append(hint)
+    given = hint_text.last_given(hints)
+    if method:
+        given = hint_text.overlaid(given, [f"oratorio_method={method}"])
     variables = {}
     if given:
         before = hint_text.parts_of(environ.get("ORATORIO_HINTS", ""))

@@ -51,13 +51,25 @@ def _targets_of(key: str) -> set[str]:
     return {row["target"] for row in rows} or {key}
 
 
-def overlaid(weaker: Sequence[str], stronger: Sequence[str]) -> list[str]:
-    """Returns the stronger parts of ORATORIO_HINTS and those weaker ones that the stronger ones don't
-    replace, by the library's rule for two sources of hints (overlay() in src/hints/hint_sources.cpp). If a
-    key is given twice in one text, the library uses its first value."""
+def _kept(weaker: Sequence[str], stronger: Sequence[str]) -> list[str]:
+    """Returns the weaker parts of ORATORIO_HINTS that the stronger ones don't replace, by the library's rule
+    for two sources of hints (overlay() in src/hints/hint_sources.cpp)."""
     replaced = [_targets_of(pair_of(part)[0]) for part in stronger]
-    kept = [part for part in weaker if not any(_targets_of(pair_of(part)[0]) <= one for one in replaced)]
-    return [*stronger, *kept]
+    return [part for part in weaker if not any(_targets_of(pair_of(part)[0]) <= one for one in replaced)]
+
+
+def overlaid(weaker: Sequence[str], stronger: Sequence[str]) -> list[str]:
+    """Returns the stronger parts of ORATORIO_HINTS and those weaker ones that they don't replace. If a key is
+    given twice in one text, the library uses its first value."""
+    return [*stronger, *_kept(weaker, stronger)]
+
+
+def last_given(hints: Sequence[str]) -> list[str]:
+    """Returns the hints of a command line that no later one replaces, so that the last of a key counts."""
+    parts: list[str] = []
+    for hint in hints:
+        parts = [*_kept(parts, [hint]), hint]
+    return parts
 
 
 def hints_of_file(text: str) -> tuple[dict[str, str], list[str]]:

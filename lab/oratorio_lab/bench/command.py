@@ -104,7 +104,8 @@ def _add_common(parser: Parser, arms: str | None = None, repeats: int = 5) -> No
         "MPI-IO with all sets of hints), host, host_tuned, by_hand, raw; "
         f"{arms or ARMS} if not given.")  # fmt: skip
     add("--hint", metavar="[METHOD:]KEY=VALUE", action="append", default=[],
-        help="A hint, for host_tuned if METHOD is left out; repeatable.")  # fmt: skip
+        help="A hint, for host_tuned if METHOD is left out; repeatable, and the last of a key "
+        "counts.")  # fmt: skip
     add("--repeat", type=within(1), default=repeats, metavar="N",
         help="Number of measured passes, after an unmeasured one; %(default)s if not given.")  # fmt: skip
     _add_direction_and_mpi(add)

@@ -46,18 +46,16 @@ def default_methods(ranks: int, nodes: int) -> list[str]:
 
 
 def own_hints(machine: Machine, hints: Sequence[str]) -> dict[str, str]:
-    """Returns `hints` (KEY=VALUE) in addition to the defaults: as many aggregators as storage targets, and
-    file domains that end at stripes.
+    """Returns `hints` (KEY=VALUE), of which the last of a key counts, and the defaults that they don't
+    replace: as many aggregators as storage targets, and file domains that end at stripes.
 
     Raises SimulateError.
     """
-    told = {"cb_nodes": str(machine.storage.targets), "striping_unit": str(machine.storage.stripe_bytes)}
     for hint in hints:
         if complaint := hint_text.complaint(hint):
             raise SimulateError(complaint)
-        key, _, value = hint.partition("=")
-        told[key] = value
-    return told
+    defaults = [f"cb_nodes={machine.storage.targets}", f"striping_unit={machine.storage.stripe_bytes}"]
+    return dict(map(hint_text.pair_of, hint_text.overlaid(defaults, hint_text.last_given(hints))))
 
 
 def arm_hints(arm: str, machine: Machine, hints: Sequence[str]) -> dict[str, str]:
@@ -213,7 +211,7 @@ def add_options(parser: Parser) -> None:
         help="Methods, such as two_phase,two_layer:256 for 256 local aggregators.",
     )
     add("--hint", metavar="KEY=VALUE", action="append", default=[],
-        help="A hint for all methods; repeatable.")  # fmt: skip
+        help="A hint for all methods; repeatable, and the last of a key counts.")  # fmt: skip
     add("--set", metavar="KEY=VALUE", action="append", default=[],
         help="Replace a value of the machine; repeatable.")  # fmt: skip
     add("--map", type=Path, help="The decomposition map of a real run, for e3sm_f and e3sm_g.")
