@@ -20,10 +20,11 @@ This page is made by `dev/generate/hints_doc.py` from `src/hints/hints.def`; edi
 A hint is a key and a value in the info of `MPI_File_open`, `MPI_File_set_view` or `MPI_File_set_info`. Hints also come from the
 environment; if several of them set a key, the later one in this list counts: the file named by `ROMIO_HINTS` (lines `key value`),
 other [variables of other implementations](environment.md#settings-of-other-implementations), `MPICH_MPIIO_HINTS`
-(`pattern:key=value:key=value,pattern2:...`, the first glob that matches the file name counts), `ORATORIO_HINTS`
-(`key=value;key=value`), the program's info. The values of rank 0 apply on all ranks. Numbers are decimal or, with `0x`,
-hexadecimal, without a unit. A value that can't be parsed or is out of range causes one warning, which names the value used instead.
-Unknown keys are ignored. `oratorio explain` lists the hints of the program, the origin of each value, and the allowed values.
+(`pattern:key=value:key=value,pattern2:...`, the first glob that matches the file name counts), `ORATORIO_METHOD` and
+`ORATORIO_LEARN` (the hints `oratorio_method` and `oratorio_learn`), `ORATORIO_HINTS` (`key=value;key=value`), the program's info.
+The values of rank 0 apply on all ranks. Numbers are decimal or, with `0x`, hexadecimal, without a unit. A value that can't be parsed
+or is out of range causes one warning, which names the value used instead. Unknown keys are ignored. `oratorio explain` lists the
+hints of the program, the origin of each value, and the allowed values.
 """
 
 
@@ -47,7 +48,8 @@ def values(hint):
 
 
 def table(heading, columns, lines):
-    return f"\n## {heading}\n\n{markdown.table(columns, lines)}"
+    """Returns a section with a table; nothing if the table has no lines."""
+    return f"\n## {heading}\n\n{markdown.table(columns, lines)}" if lines else ""
 
 
 def code(text):

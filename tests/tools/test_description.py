@@ -102,6 +102,21 @@ def test_generated_pages_are_current_and_need_no_more_than_any_python(maker):
     assert subprocess.run(command, check=False).returncode == 0
 
 
+@pytest.mark.parametrize("page", ["hints.md", "environment.md"])
+def test_pages_list_the_sources_of_hints_in_the_library_s_order(page):
+    source = (ROOT / "src/hints/hint_sources.cpp").read_text()
+    body = source.partition("by_strength(")[2].partition("\n}\n")[0]
+    variables = re.findall(r"\{\"(?:the file named by )?([A-Z_]+)\"", body)
+    assert variables[0] == "ROMIO_HINTS" and variables[-1] == "ORATORIO_HINTS"
+    listed = (ROOT / "docs/user" / page).read_text().partition("the later one in this list counts:")[2]
+    assert re.findall(r"`([A-Z]+_[A-Z_]+)`", listed.partition(" the program's info")[0]) == variables
+
+
+def test_no_page_has_an_empty_table():
+    empty = re.compile(r"^\|[-: |]+\n(?!\|)", re.MULTILINE)
+    assert [page for page in (ROOT / "docs").rglob("*.md") if empty.search(page.read_text())] == []
+
+
 def test_the_page_of_variables_has_those_of_the_library():
     page = (ROOT / "docs/user/environment.md").read_text()
     rows = re.findall(r"^\| `(ORATORIO_\w+)`", page, re.MULTILINE)
