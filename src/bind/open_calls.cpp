@@ -103,6 +103,7 @@ OpenCall call_of(const OpenArguments& arguments) {
     call.explain_all = process().settings.explain_all;
     call.summary = process().settings.summary;
     call.narrate = [](const std::string& text) { narrate(text); };
+    call.summarize = summarize;
     if (process().settings.explain_json) call.record = record;
     call.read_costs = read_costs;
     call.clock = Recorder::now;

@@ -177,6 +177,22 @@ MadeDecoder& decoder() {
     return current_decoder.compare_exchange_strong(known, fresh.get()) ? *fresh.release() : *known;
 }
 
+/// Writes a line or block to the file that ORATORIO_EXPLAIN names, else as tell() does.
+void write_explanation(const std::string& line, bool urgent) {
+    const Settings& settings = process().settings;
+    static std::atomic<bool> to_file{!settings.explain_path.empty()};
+    if (!to_file) return tell(line, urgent);
+    const auto written = append_to_file(settings.explain_path, line);
+    if (written) return;
+    if (to_file.exchange(false))
+        tell(
+            "ORATORIO_EXPLAIN: can't append to the file; explanations go to standard error "
+            "instead: " +
+                describe(written.error(), settings.explain_path, Subject::other),
+            true);
+    tell(line, urgent);
+}
+
 }  // namespace
 
 void Account::add(const File& file) {
@@ -250,18 +266,11 @@ void tell(const std::string& text, bool urgent) {
 }
 
 void record(const std::string& line) {
-    const Settings& settings = process().settings;
-    static std::atomic<bool> to_file{!settings.explain_path.empty()};
-    if (!to_file) return tell(line, settings.explain);
-    const auto written = append_to_file(settings.explain_path, line);
-    if (written) return;
-    if (to_file.exchange(false))
-        tell(
-            "ORATORIO_EXPLAIN: can't append to the file; explanations go to standard error "
-            "instead: " +
-                describe(written.error(), settings.explain_path, Subject::other),
-            true);
-    tell(line, settings.explain);
+    write_explanation(line, process().settings.explain);
+}
+
+void summarize(const std::string& text) {
+    write_explanation(text, true);
 }
 
 void narrate(const std::string& text, std::string_view kind, const JsonMembers& members) {

@@ -107,6 +107,9 @@ struct Process {
 void tell(const std::string& text, bool urgent = false);
 /// Writes a line or block to the file that ORATORIO_EXPLAIN names, else as tell() does.
 void record(const std::string& line);
+/// Writes the summary at a close as record() does, but with ORATORIO_QUIET, too: it is only made if
+/// ORATORIO_EXPLAIN or MPICH_MPIIO_STATS asks for it.
+void summarize(const std::string& text);
 /// Writes an explanation or a warning as record() does, as text or as JSON. The kind and the
 /// members are for programs (file/explain_lines.hpp).
 void narrate(const std::string& text, std::string_view kind = "remark",

@@ -93,7 +93,7 @@ Result<void> File::State::tell_account() {
     } else {
         text += summary_text(all, transport.topology().size);
     }
-    messages.say(text, "account", account_members(opened.path, all));
+    messages.sum_up(text, "account", account_members(opened.path, all));
     return {};
 }
 
@@ -101,8 +101,8 @@ void File::State::tell_striping() const {
     const Topology& topology = transport.topology();
     if (topology.rank != 0) return;
     if (const auto advice = striping_advice(opened, *hints, topology.nodes()))
-        messages.say(opened.path + ": " + advice->sentence() + "\n", "striping",
-                     striping_members(opened.path, *advice));
+        messages.sum_up(opened.path + ": " + advice->sentence() + "\n", "striping",
+                        striping_members(opened.path, *advice));
 }
 
 /// Collective. Does what close() does, except for the trace.

@@ -103,7 +103,8 @@ struct OpenCall {
                                ///< short one; ignored if `record` is set
     bool summary = false;      ///< print a summary at close, if all ranks have this or `explain`
     Narrator narrate;          ///< receives explanations and warnings as text; may be empty
-    /// Receives JSON lines (file/explain_lines.hpp) in place of `narrate`; may be empty.
+    Narrator summarize;        ///< receives the summary at close as text; if empty, `narrate` does
+    /// Receives JSON lines (file/explain_lines.hpp) in place of both; may be empty.
     Narrator record;
     TraceCall trace;
     Devices* devices = nullptr;  ///< drivers of the process; null: all memory is host memory

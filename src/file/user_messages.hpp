@@ -20,6 +20,7 @@ class UserMessages {
         : explains_(rank == 0 && call.explain && (call.narrate || call.record)),
           asks_all_(explains_ && call.explain_all && !call.record),
           narrate_(rank == 0 ? call.narrate : Narrator{}),
+          summarize_(rank == 0 && call.summarize ? call.summarize : narrate_),
           record_(rank == 0 ? call.record : Narrator{}) {}
 
     /// Returns true if this rank explains accesses to the user. Callers make explanations only
@@ -34,6 +35,11 @@ class UserMessages {
              const JsonMembers& members = {}) const {
         if (record_) return record_(explain_line(text, kind, members));
         if (narrate_) narrate_(text);
+    }
+    /// Passes a part of the summary at close on, as say() does.
+    void sum_up(const std::string& text, std::string_view kind, const JsonMembers& members) const {
+        if (record_) return say(text, kind, members);
+        if (summarize_) summarize_(text);
     }
     void warn(const std::string& sentence, std::string_view kind = "remark",
               const JsonMembers& members = {}) {
@@ -67,6 +73,7 @@ class UserMessages {
     bool explains_ = false;
     bool asks_all_ = false;
     Narrator narrate_;
+    Narrator summarize_;
     Narrator record_;
     std::set<std::string> said_;
     std::map<std::string, Done> done_;  ///< keyed by fingerprint

@@ -121,6 +121,17 @@ def test_statistics_of_cray_mpich_print_a_summary_at_close(name, tmp_path):
     assert "blocks.dat: collective write" not in told, told
 
 
+@pytest.mark.parametrize("name", ALL)
+def test_silence_leaves_requested_statistics_and_hints(name, tmp_path):
+    env = {"ORATORIO_QUIET": "1", "ORATORIO_HINTS": "cb_nodes=many"}
+    assert "oratorio" not in run_block(name, tmp_path, env)
+    told = run_block(name, tmp_path, {**env, "MPICH_MPIIO_STATS": "1"})
+    assert told.count("blocks.dat: closed; totals of all ranks") == 1, told
+    assert "hint cb_nodes" not in told, told
+    told = run_block(name, tmp_path, {**env, "MPICH_MPIIO_HINTS_DISPLAY": "1"})
+    assert told.count("blocks.dat: hints\n") == 1, told
+
+
 BUFFERS = ("cb_buffer_size", "ind_rd_buffer_size", "ind_wr_buffer_size", "oratorio_sub_buffer")
 
 

@@ -268,6 +268,21 @@ TEST(FileExplain, ExplainsIndependentAccessesOnTheirRank) {
     EXPECT_TRUE(says(said[1], "data: number 1 was repeated 2 times")) << said[1];
 }
 
+TEST(FileExplain, TheSummaryMayGoElsewhereThanWarnings) {
+    const Folder folder;
+    std::vector<std::string> said, summed;
+    OpenCall call = call_of(folder.file("data"), kCreate);
+    call.info = {{"cb_nodes", "many"}};
+    call.summary = true;
+    call.narrate = [&said](const std::string& text) { said.push_back(text); };
+    call.summarize = [&summed](const std::string& text) { summed.push_back(text); };
+    with_file(2, call, write_and_read);
+    ASSERT_EQ(summed.size(), 1u);
+    EXPECT_TRUE(says(summed[0], "data: closed; totals of all ranks\n")) << summed[0];
+    ASSERT_EQ(said.size(), 1u);
+    EXPECT_TRUE(says(said[0], "cb_nodes")) << said[0];
+}
+
 TEST(FileExplain, NoSumAndNoTimesUnlessAllRanksAsk) {
     for (const int ranks : {2, 4}) {
         const Folder folder;
