@@ -4,6 +4,7 @@ read programs without the tools of a compiler."""
 
 import ast
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -102,6 +103,14 @@ def test_the_overview_lists_all_commands(words, capsys):
     assert all(f"\n  {name} " in told for name in COMMANDS)
     headings = [line for line in told.splitlines() if line.endswith(":") and not line.startswith(" ")]
     assert headings == [f"{group}:" for group in command_line.GROUPS]
+
+
+def test_the_page_of_stable_interfaces_promises_all_commands_of_an_installation():
+    page = (ROOT / "docs/user/stability.md").read_text()
+    row = re.search(r"^\| commands of an installation \|(.*)\|$", page, re.MULTILINE)[1]
+    assert sorted(re.findall(r"`(\w+)`", row)) == sorted(command_line.COMMANDS)
+    documents = page.partition("\n## Results as JSON\n")[2].partition("\n## ")[0]
+    assert set(re.findall(r"^\| `(\w+)` \|", documents, re.MULTILINE)) <= {"command", *command_line.COMMANDS}
 
 
 def test_an_installation_has_groups_of_its_own_commands(monkeypatch):

@@ -18,6 +18,11 @@ def test_the_citation_and_the_changelog_name_this_version_and_its_day():
     assert releases[0] == (__version__, day)
 
 
+def test_the_changelog_begins_with_incompatible_changes():
+    first = (ROOT / "CHANGELOG.md").read_text().partition("\n## Unreleased\n")[2]
+    assert not first or first.startswith("**Incompatible changes**"), "docs/user/stability.md promises it"
+
+
 def test_cmake_reads_it(tmp_path):
     text = (ROOT / "CMakeLists.txt").read_text()
     head = text[: text.index("LANGUAGES")] + "LANGUAGES NONE)\nmessage(STATUS found=${PROJECT_VERSION})\n"
