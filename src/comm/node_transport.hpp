@@ -23,9 +23,10 @@ class NodeTransport final : public Transport, private NodeServices {
     using OpenLeaders = std::function<Result<std::unique_ptr<Transport>>()>;
     /// Collective. Makes a transport over `inner`. Returns `inner` itself if each rank has a node
     /// of its own, if memory can't be shared, or if there are several nodes and `open_leaders` is
-    /// empty or fails. With several nodes, lists with an entry per rank lie in memory once per node
-    /// if they are longer than `listed_from`. If memory for that is refused, each rank has its own
-    /// list.
+    /// empty or fails. With several nodes, each node gets memory for lists with an entry per rank
+    /// if NodeBoards::kListed bytes per rank are more than `listed_from`, unless the nodes' sizes
+    /// are so uneven that most of that memory would be unused. If the memory is refused, or a list
+    /// doesn't fit, each rank has a list of its own.
     static Result<std::unique_ptr<Transport>> over(
         std::unique_ptr<Transport> inner, const OpenLeaders& open_leaders = {},
         const Agreed<std::size_t>& listed_from = NodeBoards::usually_listed_from());

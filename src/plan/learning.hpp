@@ -70,7 +70,9 @@ class LearnedTimes {
     /// all far from its earlier ones, forgets its earlier times and all times of the other arms.
     void record(const Trial& trial, double seconds);
 
-    /// Adds the unsaved times of `other`, as if they had been recorded here.
+    /// Adds the unsaved times of `other` after the times that are here, and takes over its current
+    /// arms. REQUIRES: this table is about to be saved, because the added times don't count as
+    /// unsaved here.
     void merge(const LearnedTimes& other);
     /// Marks all times as saved in a file.
     void mark_saved();

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tests that the counts of `oratorio test` are those of the runners that it starts."""
+"""Tests how `oratorio test` runs its parts: the counts and the progress that it takes from their runners,
+parts that break or lack tests, and what it prints."""
 
 from pathlib import Path
 

@@ -170,7 +170,8 @@ def calls_of(group: Group) -> list[list[Access]]:
 
 @dataclass
 class Run:
-    """A run, recorded by Oratorio or read from files; unknown fields are empty."""
+    """A run, recorded by Oratorio or read from files. Unknown fields are empty, but `cores` and `machine` are
+    always those of the machine that makes the report."""
 
     files: list[File]
     explained: Explained = field(default_factory=Explained)

@@ -16,7 +16,7 @@ from oratorio_lab.bench.regret import ACCESSES_BEFORE, CONTENDERS, GOAL, RIGHT, 
 
 GOAL_TEXT = f"{GOAL * 100:.0f} %"
 
-# The picture's measures, in points.
+# Dimensions of the picture, in units of its viewBox, which the browser scales to the page.
 NAMES_WIDE, PLOT_WIDE, ROW_HIGH, AXIS_HIGH = 110, 590, 30, 34
 MOST = 1.2  # the right end of the axis; larger values are drawn there
 TICKS = (0.0, 0.2, 0.4, 0.6, 0.8, GOAL, 1.0)

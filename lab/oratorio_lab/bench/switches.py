@@ -80,7 +80,8 @@ def measure_arms(
 
 
 def table(arms: list[Arm], title: str) -> Table:
-    """Returns a table of medians."""
+    """Returns a table with a row for each arm: its median, shortest and longest time, and the median of the
+    data between switches."""
     shown = Table("data", "switches", title=title, title_justify="left")
     for name in ("ms", "fastest", "slowest", "MiB between switches"):
         shown.add_column(name, justify="right")
