@@ -74,12 +74,13 @@ std::string shared_memory(const Plan& plan) {
     };
     if (!std::ranges::any_of(plan.candidates, refused)) return "";
     return "shared memory: one /dev/shm for all ranks of the node, large enough for their buffers; "
-           "without it they send messages";
+           "methods that share buffers need it";
 }
 
 std::string write_without_holes(const Plan& plan) {
     if (!plan.keeps_holes()) return "";
-    return "ranges of the file that the ranks write without holes: now each buffer is read first";
+    return "ranges of the file that the ranks write without holes or overlaps: now a buffer with "
+           "holes is read first, or written piece by piece";
 }
 
 std::string denser_read(const Plan& plan) {
@@ -97,8 +98,8 @@ std::string larger_pieces(const Plan& plan) {
         plan.method->storage_part().mapped || plan.all.pieces < kManyPieces ||
         mean_piece(plan) >= kSmallPiece)
         return "";
-    return "larger pieces: the storage moves " + std::to_string(plan.all.pieces) +
-           " pieces one by one";
+    return "larger pieces: the storage moves each of " + std::to_string(plan.all.pieces) +
+           " pieces by itself";
 }
 
 std::string more_data(const Plan& plan) {

@@ -54,7 +54,8 @@ Costs parse_costs(std::string_view text, Costs costs, std::vector<std::string>& 
         const bool good = read.ec == std::errc() && read.ptr == number.data() + number.size() &&
                           value >= 0 && value <= 1e12;
         if (!good || !set(costs, line.substr(0, space), value))
-            warnings.push_back("costs: ignoring a line that can't be parsed: " + std::string(line));
+            warnings.push_back("costs: ignoring a line without a known name and a valid number: " +
+                               std::string(line));
     }
     return costs;
 }

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <span>
 
+#include "base/amounts.hpp"
 #include "plan/learning.hpp"
 #include "plan/methods.hpp"
 #include "plan/plan.hpp"
@@ -13,6 +14,10 @@ namespace {
 
 std::string number(std::int64_t value) {
     return std::to_string(value);
+}
+
+std::string many(std::int64_t value, const char* noun) {
+    return counted(static_cast<std::uint64_t>(value), noun);
 }
 
 std::string milliseconds(double seconds) {
@@ -56,13 +61,13 @@ std::string domains_text(const Plan& plan) {
 std::string graph_text(const Plan& plan) {
     const Edges* const edges = plan.graph.edges();
     return "only ranks with data in a round communicate" +
-           (edges != nullptr ? ", " + number(edges->count) + " edges" : "");
+           (edges != nullptr ? ", " + many(edges->count, "edge") : "");
 }
 
 /// Describes the local aggregators and the number of ranks for each.
 std::string layers_text(const Plan& plan) {
     return list_of(plan.layers().local_aggregators(), plan.layers().local_aggregators_in_all()) +
-           ", each for at most " + number(plan.layers().group_ranks()) + " ranks of its node; " +
+           ", each for at most " + many(plan.layers().group_ranks(), "rank") + " of its node; " +
            std::string(plan.layers().in_windows() ? "their ranks put data into shared windows"
                                                   : plan.method->layers_part().what);
 }
@@ -121,8 +126,8 @@ void add_calls(std::vector<PlanFact>& facts, const OwnCalls& calls) {
     add_ahead(facts, calls.ahead);
     if (calls.ranks_at_once > 0) {
         const std::string group = number(calls.ranks_at_once);
-        facts.push_back({"turns", "at most " + group +
-                                      " ranks at the storage at once; each then lets in rank + " +
+        facts.push_back({"turns", "at most " + many(calls.ranks_at_once, "rank") +
+                                      " at the storage at once; each then lets in rank + " +
                                       group});
     }
 }
@@ -130,7 +135,7 @@ void add_calls(std::vector<PlanFact>& facts, const OwnCalls& calls) {
 void add_agents(std::vector<PlanFact>& facts, const Shipped& shipped) {
     const AgentFacts& agents = shipped.agents;
     facts.push_back({"agents", list_of(agents.ranks, agents.ranks.size()) + ", " +
-                                   number(agents.threads) + " threads each, for blocks of " +
+                                   many(agents.threads, "thread") + " each, for blocks of " +
                                    number(agents.block) + " bytes in turn; messages of at most " +
                                    number(agents.message) + " bytes"});
     if (!shipped.uncombined.empty())
@@ -173,7 +178,7 @@ void add_storage(std::vector<PlanFact>& facts, const Plan& plan) {
     facts.push_back(
         {"buffers", number(plan.slots) + " x " + number(plan.slot_bytes) +
                         (combines(plan) ? " bytes per agent, " : " bytes per aggregator, ") +
-                        number(plan.rounds) + " rounds"});
+                        many(plan.rounds, "round")});
     if (two_phase != nullptr) add_ahead(facts, two_phase->ahead);
     if (plan.slots > 1) facts.push_back({"overlap", std::string(overlap_text(plan.overlap))});
 }
@@ -198,7 +203,7 @@ void add_exchange(std::vector<PlanFact>& facts, const Plan& plan) {
     if (plan.layers().two()) facts.push_back({"layers", "local aggregators " + layers_text(plan)});
     if (!exchange.sends_messages) return;
     const std::string most = exchange.in_pieces
-                                 ? number(message_pieces_of(plan.message_bytes)) + " pieces, "
+                                 ? many(message_pieces_of(plan.message_bytes), "piece") + ", "
                                  : number(plan.message_bytes) + " bytes, ";
     facts.push_back({"messages", "at most " + most + number(plan.messages_in_flight) +
                                      " in flight per rank and direction"});

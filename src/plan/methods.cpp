@@ -354,8 +354,9 @@ Choice choose_method(const PlanInputs& inputs) {
         const bool tied = best != nullptr && best->seconds > least;
         choice.why = inputs.options->method != nullptr
                          ? "as auto would, because the requested method does not apply"
-                     : tied ? "about as cheap as the cheapest, and ranks wait less"
-                            : "cheapest of those that auto considers";
+                     : best == nullptr ? "no method that the hints allow applies"
+                     : tied            ? "about as cheap as the cheapest, and ranks wait less"
+                                       : "cheapest of those that auto considers";
     }
     choice.terms = estimate_terms(*choice.method, inputs);
     return choice;

@@ -38,8 +38,8 @@ std::string_view needs_node(const PlanInputs& s) {
 }
 
 std::string_view needs_cross_memory(const PlanInputs& s) {
-    if (!s.sharing.cross_memory) return "the kernel refuses cross-memory attach";
-    return needs_node(s);
+    if (const std::string_view reason = needs_node(s); !reason.empty()) return reason;
+    return s.sharing.cross_memory ? "" : "the kernel refuses cross-memory attach";
 }
 
 std::string_view needs_short_layouts(const PlanInputs& s) {

@@ -109,7 +109,7 @@ def test_show_tells_the_costs_in_force_and_their_source(calibrated, tmp_path):
     (tmp_path / file_system).write_text("wake 1234\nnonsense 5\n")  # applies to any machine
     of_all = calibrate(tmp_path, "--show", "--dir", measured)
     assert re.search(r"^wake +\d+ +1234 ", of_all.stdout, re.MULTILINE) and file_system in of_all.stdout
-    assert "can't be parsed: nonsense 5" in of_all.stderr
+    assert "a valid number: nonsense 5" in of_all.stderr
 
 
 def milliseconds(host, folder, costs) -> dict[str, float]:
