@@ -9,6 +9,7 @@ from generated import keep
 
 from oratorio import markdown
 from oratorio.library import description
+from oratorio.quantity import counted
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs/user/hints.md"
@@ -32,12 +33,13 @@ def values(hint):
     """Returns the text that says which values of a hint are valid."""
     kind = hint["kind"]
     if kind in ("bytes", "integer"):
-        high = "1 TiB" if hint["high"] == 1 << 40 else hint["high"]
-        return f"{hint['low']} to {high}{' bytes' if kind == 'bytes' else ''}"
+        if hint["high"] == 1 << 40:
+            return f"{counted(hint['low'], 'byte')} to 1 TiB"
+        return f"{hint['low']} to {hint['high']}{' bytes' if kind == 'bytes' else ''}"
     if kind == "octal":
         return f"octal {hint['low']:o} to 0{hint['high']:o}"
     if kind == "memory":
-        return f"{hint['low']} bytes to the machine's limit"
+        return f"{counted(hint['low'], 'byte')} to the machine's limit"
     if "words" in hint:
         return ", ".join(f"`{word}`" for word in hint["words"])
     return {

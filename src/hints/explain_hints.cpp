@@ -2,6 +2,7 @@
 // Explains hints to the user: where each hint comes from, its allowed values, and its effect.
 #include <algorithm>
 
+#include "base/amounts.hpp"
 #include "base/string_util.hpp"
 #include "hints/hint_table.hpp"
 #include "hints/hints.hpp"
@@ -30,6 +31,16 @@ auto find_key(const Rows& rows, std::string_view key) {
     return found == rows.end() ? nullptr : &*found;
 }
 
+/// Describes which hints a key sets that stands for others.
+std::string meaning_of(const std::string& key, const std::string& given) {
+    std::string targets;
+    for (const HintMeaning& meaning : hint_meanings()) {
+        if (meaning.key == key && (meaning.value.empty() || meaning.value == lower(trimmed(given))))
+            targets += (targets.empty() ? "; sets " : " and ") + std::string(meaning.target);
+    }
+    return targets.empty() ? "; not understood, ignored" : targets;
+}
+
 /// Describes the effect of a hint for the user; `value` is the value in use.
 std::string fate(const std::string& key, const std::string& given, const std::string& value) {
     if (const HintRow* const row = find_key(hint_rows(), key)) {
@@ -37,8 +48,7 @@ std::string fate(const std::string& key, const std::string& given, const std::st
         if (row->role == HintRole::kept) text += "; not used yet";
         return text + "; allowed: " + allowed_values(row->kind);
     }
-    if (const HintMeaning* const meaning = find_key(hint_meanings(), key))
-        return "; sets " + std::string(meaning->target);
+    if (find_key(hint_meanings(), key) != nullptr) return meaning_of(key, given);
     const auto accepted = accepted_hints();
     if (std::ranges::find(accepted, key) != accepted.end())
         return "; known from other implementations, has no effect";
@@ -74,7 +84,8 @@ std::vector<std::string_view> hint_words(const HintKind& kind) {
 }
 
 std::string allowed_values(const HintKind& kind) {
-    if (kind.memory) return std::to_string(kind.low) + " bytes to the machine's limit";
+    if (kind.memory)
+        return counted(static_cast<std::uint64_t>(kind.low), "byte") + " to the machine's limit";
     if (kind.syntax == HintSyntax::number)
         return std::to_string(kind.low) + " to " + std::to_string(kind.high);
     if (kind.syntax == HintSyntax::octal)

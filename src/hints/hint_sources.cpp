@@ -60,7 +60,7 @@ struct Source {
 std::vector<Source> by_strength(const HintSources& sources, const HintMap& info,
                                 std::string_view path) {
     std::vector<Source> all{
-        {"the file named by ROMIO_HINTS", romio_file(sources.romio_hints_text)}};
+        {"ROMIO_HINTS or /etc/romio-hints", romio_file(sources.romio_hints_text)}};
     for (const SiteHint& hint : sources.site_hints)
         all.push_back({hint.variable, {{hint.key, hint.value}}});
     all.push_back({"MPICH_MPIIO_HINTS", mpich_hints(sources.mpich_mpiio_hints, path)});

@@ -9,6 +9,7 @@
 #include <set>
 #include <type_traits>
 
+#include "base/amounts.hpp"
 #include "base/string_util.hpp"
 #include "hints/hint_table.hpp"
 #include "hints/misspelt.hpp"
@@ -211,9 +212,11 @@ void bound_messages(Hints& hints, std::vector<HintWarning>& warnings, Bytes buff
     const Bytes together = 4 * message_bytes_of(hints.plan);
     const auto most = static_cast<int>(std::clamp<Bytes>(buffer_most / together, 1, INT_MAX));
     if (hints.plan.messages_in_flight <= most) return;
-    warnings.push_back(
-        warning("oratorio_messages_in_flight", std::to_string(hints.plan.messages_in_flight),
-                "of that length exceed the machine's limit; " + std::to_string(most) + " is used"));
+    warnings.push_back(warning("oratorio_messages_in_flight",
+                               std::to_string(hints.plan.messages_in_flight),
+                               "exceeds the machine's limit for messages of " +
+                                   bytes_text(static_cast<double>(message_bytes_of(hints.plan))) +
+                                   "; " + std::to_string(most) + " is used"));
     hints.plan.messages_in_flight = most;
 }
 

@@ -106,7 +106,7 @@ def test_generated_pages_are_current_and_need_no_more_than_any_python(maker):
 def test_pages_list_the_sources_of_hints_in_the_library_s_order(page):
     source = (ROOT / "src/hints/hint_sources.cpp").read_text()
     body = source.partition("by_strength(")[2].partition("\n}\n")[0]
-    variables = re.findall(r"\{\"(?:the file named by )?([A-Z_]+)\"", body)
+    variables = re.findall(r"\{\"([A-Z_]+)(?: or [^\"]*)?\"", body)
     assert variables[0] == "ROMIO_HINTS" and variables[-1] == "ORATORIO_HINTS"
     listed = (ROOT / "docs/user" / page).read_text().partition("the later one in this list counts:")[2]
     assert re.findall(r"`([A-Z]+_[A-Z_]+)`", listed.partition(" the program's info")[0]) == variables

@@ -59,7 +59,7 @@ TEST(HintSources, ExplainsTheOriginAndUseOfEachValue) {
           "  oratorio_method = mmap, from the program's info; allowed: auto, list_io, mmap, ",
           "  romio_cb_pfr = 0, from the program's info; known from other implementations, has no "
           "effect",
-          "  romio_no_indep_rw = true, from the file named by ROMIO_HINTS; allowed: true, false"})
+          "  romio_no_indep_rw = true, from ROMIO_HINTS or /etc/romio-hints; allowed: true, false"})
         EXPECT_NE(told.find(line), std::string::npos) << line << " in " << told;
     ASSERT_EQ(warnings.size(), 1U);
     EXPECT_EQ(explain_warning(warnings[0], origins),
