@@ -90,8 +90,8 @@ std::string summary_text(const Stats& sums, int ranks) {
             bytes_text(sums.bytes_stored) + " written, " + bytes_text(sums.bytes_loaded) +
             " read\n";
     if (sums.hole_reads > 0)
-        text += "  holes        " + counted(sums.hole_reads, "round") +
-                " with holes, read before they were written\n";
+        text += "  holes        " + counted(sums.hole_reads, "range") +
+                " with holes, read first to keep what is in them\n";
     if (sums.messages_sent > 0)
         text += "  messages     " + counted(sums.messages_sent, "message") + " between ranks, " +
                 bytes_text(sums.message_bytes) + "\n";

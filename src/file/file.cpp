@@ -221,9 +221,10 @@ Result<void> File::resize(Bytes bytes, bool allocates, std::string_view what_dif
         error = Error::make(ErrorKind::argument, "set size or preallocate: the size is negative");
     if (mode().sequential)
         error = Error::make(ErrorKind::unsupported_operation,
-                            "resize: the file is open for sequential access");
+                            "set size or preallocate: the file is open for sequential access");
     if (!mode().writable())
-        error = Error::make(ErrorKind::read_only, "resize: the file is open for reading only");
+        error = Error::make(ErrorKind::read_only,
+                            "set size or preallocate: the file is open for reading only");
     if (auto written = state_->records.write(); !written) error = written.error();
     if (auto good = agree_on_error(ranks, error); !good) return good.error();
     // Allocating may rewrite all of the file. Until it is done, other threads must lock what they

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "file/file_hints.hpp"
 
+#include "base/amounts.hpp"
 #include "memory/machine_memory.hpp"
 
 namespace oratorio {
@@ -52,8 +53,8 @@ Result<std::string> FileHints::take(Transport& ranks, const HintMap& mine,
         agree_on_hints(ranks, {mine, buffer_bytes_most(static_cast<int>(beside)), learned});
     if (!agreed) return agreed.error();
     if (const auto differing = (**agreed).differing; differing > 0) {
-        messages.warn("hints: " + std::to_string(differing) +
-                      " ranks passed hints that differ from rank 0's; using rank 0's");
+        messages.warn("hints: " + counted(differing, "rank") +
+                      " passed hints that differ from rank 0's; using rank 0's");
     }
     const auto parsed = agreed_from(
         [](const AgreedHints& told, const Hints& start, const Nodes& nodes) {

@@ -16,8 +16,8 @@ Result<void> GatheredRecords::resize(Bytes capacity, UserMessages& messages) {
     memory_ = std::move(*made);
     if (memory_ == nullptr) {
         messages.warn(
-            "hint oratorio_shared_write_behind: the ranks of the node can't share memory; each "
-            "record is written at once");
+            "hint oratorio_shared_write_behind: the ranks are on several nodes or can't share "
+            "memory; each record is written at once");
     }
     return {};
 }

@@ -29,7 +29,7 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(LockReason::coun
     "locks are mandatory and also block their owner's accesses",
     "a lock on a range holds the whole file",
     "another handle of the job fills holes under the job's locks",
-    "it is unknown whether locks are visible on other nodes; this handle fills no holes"};
+    "it is unknown whether other nodes see locks; writes with holes go piece by piece"};
 static_assert(!kReasons.back().empty());
 
 /// Returns the offset of a byte far beyond all data, for rank 0 to lock. The offset is random, so

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <vector>
 
+#include "base/amounts.hpp"
 #include "comm/node_broadcast.hpp"
 #include "comm/shared_segment.hpp"
 #include "file/opening.hpp"
@@ -157,8 +158,8 @@ Result<Opening> open_beside(Transport& ranks, const OpenCall& call, const std::s
 }
 
 std::string no_uring_on(std::uint64_t ranks) {
-    return "hint oratorio_store: the kernel refuses io_uring on " + std::to_string(ranks) +
-           " ranks; posix is used there";
+    return "hint oratorio_store: the kernel refuses io_uring on " + counted(ranks, "rank") +
+           "; posix is used there";
 }
 
 /// Opens the file on a rank other than 0. A rank that opens lazily returns neither a store nor an
@@ -276,8 +277,10 @@ std::vector<std::string> remarks_on(const Answers& ranks, const Hints& hints, lo
     if (ranks[fell_back] > 0 && hints.store != StoreChoice::automatic)
         remarks.push_back(no_uring_on(ranks[fell_back]));
     if (ranks[remarked] > 0)
-        remarks.push_back(remark.empty() ? "a rank's store differs from the requested one"
-                                         : remark);
+        remarks.push_back(
+            remark.empty()
+                ? "some rank can't use io_uring or direct I/O here, and makes other calls"
+                : remark);
     if (store_in_use(ranks, hints) != StoreChoice::uncached && is_incoherent(file_system)) {
         remarks.emplace_back(
             "hint oratorio_store: this file system's clients have their own caches; other nodes "

@@ -72,7 +72,7 @@ TEST(ExplainText, TheSummaryIsShort) {
         "ranks, 250 us copying\n"
         "  estimated    3 s, for the accesses with a plan\n"
         "  storage      64 calls: 1 GiB written, 0 bytes read\n"
-        "  holes        1 round with holes, read before they were written\n"
+        "  holes        1 range with holes, read first to keep what is in them\n"
         "  messages     12 messages between ranks, 4 KiB\n");
 }
 
