@@ -87,13 +87,15 @@ constexpr KindRow kKinds[] = {
     {"invalid access mode", ""},
     {"data representation not supported", "use native, internal or external32"},
     {"operation not supported", ""},
-    {"no such file", "check the path, or add MPI_MODE_CREATE", true},
+    {"no such file", "check the path; to create a file, open it with MPI_MODE_CREATE", true},
     {"file exists", "remove the file, or open it without MPI_MODE_EXCL", true},
     {"can't be used as a file", "check the path", true},
-    {"access denied", "check the file's permissions and the mode it was opened with", true},
+    {"access denied",
+     "check the permissions of the file and its folder, and the mode it was opened with", true},
     {"no space left", "free some space or write to another file system", true},
     {"quota exceeded", "delete some of your files or request a larger quota"},
-    {"read-only file system", "write to another file system or open with MPI_MODE_RDONLY", true},
+    {"read-only file or file system", "write to another file system or open with MPI_MODE_RDONLY",
+     true},
     {"file in use", "close the file on all ranks and in all programs first", true},
     {"data representation already registered", ""},
     {"data conversion failed", ""},
@@ -120,7 +122,11 @@ std::string_view advice_on(const Error& error, Subject subject) {
     const ErrnoRow* row = row_of(error.system_errno);
     if (row != nullptr && row->advice != nullptr) return row->advice;
     const KindRow& kind = row_of(error.kind);
-    return subject == Subject::other && kind.is_of_data_file ? "" : kind.advice;
+    if (subject == Subject::other && kind.is_of_data_file) return "";
+    // Without an errno, the file system is writable, but the file was opened for reading only.
+    if (error.kind == ErrorKind::read_only && error.system_errno == 0)
+        return "open it with MPI_MODE_RDWR or MPI_MODE_WRONLY to write";
+    return kind.advice;
 }
 
 std::string system_text(int system_errno) {
