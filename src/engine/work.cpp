@@ -20,7 +20,9 @@ Made make_buffered(const WorkSite& site) {
     const Plan& plan = site.plan;
     if (!plan.method->aggregated() && !site.memory.take_for_alone(plan)) {
         return Error::make(ErrorKind::no_memory,
-                           "no memory for the sieving buffer: lower ind_rd_buffer_size");
+                           plan.direction == Direction::read
+                               ? "no memory for the sieving buffer: lower ind_rd_buffer_size"
+                               : "no memory for the sieving buffer: lower ind_wr_buffer_size");
     }
     std::unique_ptr<Store> threaded;
     const int aggregator = plan.aggregator_index(file.transport.topology().rank);
