@@ -108,8 +108,10 @@ LibraryCheck name_absent(const Comm& comm, std::chrono::milliseconds patience) {
             "stopped",
             -1);
     } else {
-        found = failed("open: no Oratorio on ranks " + list_of_ranks(absent, kListed) + of + advice,
-                       absent.front());
+        const std::string ranks = absent.size() == 1 ? "rank " : "ranks ";
+        found =
+            failed("open: no Oratorio on " + ranks + list_of_ranks(absent, kListed) + of + advice,
+                   absent.front());
     }
     Rank first_present = 0;
     while (std::ranges::binary_search(absent, first_present)) ++first_present;

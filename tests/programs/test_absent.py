@@ -84,7 +84,7 @@ def test_an_open_with_spawned_processes_without_oratorio_is_an_error(tmp_path):
     program = compile_for(host.mpicc, HERE / "spawned.c", f"spawned-{host.name}")
     done = run_ranks(host, 1, [program, tmp_path], preload=True, timeout_seconds=60)
     assert "rank 0: MPI_ERR_OTHER" in done.stdout, done.stdout + done.stderr
-    assert "no Oratorio on ranks 1 of 2" in done.stderr, done.stderr
+    assert "no Oratorio on rank 1 of 2" in done.stderr, done.stderr
 
 
 @needs_library
