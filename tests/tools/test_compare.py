@@ -176,7 +176,7 @@ def outputs_of(tmp_path, writes, repeat=2):
 
 def test_output_files_are_compared_with_those_of_the_host(tmp_path):
     arms, outputs = outputs_of(tmp_path, lambda name: "same")
-    assert compare_report.files_of(arms, outputs) == ["1 output file equal byte for byte after all runs."]
+    assert compare_report.files_of(arms, outputs) == ["Equal byte for byte after all runs: 1 output file."]
     assert compare.exit_code_of(arms, outputs) == 0
     arms, outputs = outputs_of(tmp_path, lambda name: "lost" if name == "sieve" else "same")
     (line,) = compare_report.files_of(arms, outputs)

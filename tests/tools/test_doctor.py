@@ -316,7 +316,7 @@ def test_limits_that_are_in_the_way_are_notes():
     assert [one.state for one in machine.limits(lambda limit: free)] == [OK]
     found = machine.limits(lambda limit: (64, 64))
     assert [one.state for one in found] == [NOTE] * len(machine.LIMITS)
-    assert all("64" in one.says and one.do.startswith("ulimit") for one in found)
+    assert all("64" in one.says and one.do.startswith("raise it (ulimit") for one in found)
 
 
 def test_kernel_restrictions_are_reported(tmp_path):

@@ -35,7 +35,7 @@ def test_it_shows_the_times_of_each_kind_of_access(folder: Path, capsys: pytest.
     assert capsys.readouterr().out.splitlines() == [
         f"{folder}/learned-node.txt:",
         "write of 16.0 MiB in pieces of about 1.0 KiB, 4 ranks on 1 node, tmpfs, no holes: "
-        "12 accesses in 0.5 s, 2.0% of it by trying other methods",
+        "12 accesses in 0.5 s, 2.0% of it lost by trying other methods",
         "      11 ms  list_io  <- used",
         "    14.3 ms  shared_buffer",
         "read of 32.0 MiB in pieces of about 4.0 KiB, 8 ranks on 2 nodes, ext4: 3 accesses in 0.2 s",

@@ -90,7 +90,10 @@ def _method(file: FileFacts) -> str:
             "all accesses are independent: Oratorio would have made the same storage calls. "
             "It would have joined only collective ones."
         )
-    aggregated = "Oratorio would have aggregated its collective accesses, by default on two ranks per node"
+    aggregated = (
+        "Oratorio would have aggregated its collective accesses where that is faster, by default on two to "
+        "eight ranks per node"
+    )
     if kinds == {True}:
         return aggregated + "."
     return aggregated + ", and made the same storage calls for its independent ones."
@@ -135,8 +138,8 @@ def _gain(one: Estimate) -> str:
     after, shortest, longest = map(seconds_text, one.after)
     low = "perhaps no faster" if least < 1 else f"at least {least:.2g} times"
     return (
-        f"Estimate for about {one.calls_after} joined calls and the copies to their ranks: {after} "
-        f"({shortest} to {longest}), {usual:.2g} times as fast ({low}, at most {most:.2g} times)."
+        f"Estimate for about {counted(one.calls_after, 'joined call')} and the copies to their ranks: "
+        f"{after} ({shortest} to {longest}), {usual:.2g} times as fast ({low}, at most {most:.2g} times)."
     )
 
 
@@ -181,7 +184,7 @@ def _estimates(log: Log, job: JobFacts) -> list[str]:
         lines.append(_wrapped(text, 0, 2))
         lines += [_wrapped(_calls(one), 2, 2) for one in found[file.path]]
     if len(found) > FILES_MOST:
-        lines.append(f"{len(found) - FILES_MOST} more files with less time are not shown.")
+        lines.append(f"Not shown: {counted(len(found) - FILES_MOST, 'file')} with less time.")
     used = {one.direction for file in shown for one in found[file.path] if one.after}
     return lines + _basis({d: rate for d, rate in rates.items() if rate and d in used})
 

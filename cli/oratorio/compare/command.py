@@ -28,7 +28,8 @@ def add_options(parser: Parser) -> None:
     )
     parser.add_argument(
         "--hint", metavar="KEY=VALUE", action="append", default=[],
-        help="A hint for every file of every run with Oratorio; repeatable, and the last of a key counts.",
+        help="A hint for every file for which the program does not set it, in each run with Oratorio; "
+        "repeatable, and the last of a key counts.",
     )  # fmt: skip
     parser.add_argument("--all", action="store_true", help="Compare all methods of docs/user/methods.md.")
     parser.add_argument(
@@ -38,7 +39,7 @@ def add_options(parser: Parser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--budget", type=float, metavar="SECONDS",
-        help="Start no further run after this time. By default, only --repeat ends the comparison.",
+        help="Start no further run after this time; no limit if not given.",
     )  # fmt: skip
     parser.add_argument(
         "--timeout", type=float, default=600.0, metavar="SECONDS",

@@ -14,7 +14,7 @@ from pathlib import Path
 from oratorio.command_line import Parser, add_job, within
 from oratorio.conformance import conformance
 from oratorio.conformance.conformance import BROKEN, OK, Outcome, Report
-from oratorio.quantity import left_text
+from oratorio.quantity import counted, left_text
 
 WIDTH = 110  # columns of the printed report
 LINE_WIDTH = 50  # the line of progress is padded to this width, to overwrite a longer line
@@ -85,7 +85,7 @@ def add_options(parser: Parser) -> None:
     )
     parser.add_argument(
         "--timeout", type=within(1), default=20, metavar="SECONDS",
-        help="End a rule after this time; %(default)s if not given.",
+        help="End a rule after this time, a long rule after 30 times as long; %(default)s if not given.",
     )  # fmt: skip
     parser.add_argument("--json", type=Path, metavar="FILE", help="Also write the outcomes to this file.")
     add_job(parser, "The launcher as you would use it: mpiexec -n 4", "launcher")
@@ -120,7 +120,7 @@ def summary(report: Report) -> str:
     """Returns one line with the number of rules of each outcome."""
     kinds = ("ok", "wrong", "crash", "hang", "unavailable")
     counts = [f"{report.count(kind)} {WORDS.get(kind, kind)}" for kind in kinds if report.count(kind)]
-    return f"{len(report.outcomes)} rules: {', '.join(counts)}"
+    return f"{counted(len(report.outcomes), 'rule')}: {', '.join(counts)}"
 
 
 def as_json(report: Report, with_oratorio: bool) -> str:

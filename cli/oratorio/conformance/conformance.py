@@ -264,17 +264,21 @@ class Runner:
                 elif line.strip():
                     self._noise.append(line.strip())
                 if mark in ("@begin", "@end"):
-                    is_long = running in left and left[running].kind == "long"
-                    job.deadline = time.monotonic() + self._seconds * (LONG_FACTOR if is_long else 1)
+                    job.deadline = time.monotonic() + self._limit_of(left.get(running))
         finally:
             code = job.end()
         if running and job.is_late:
-            self._note(left, running, HANG, f"still running after {self._seconds} s")
+            limit = self._limit_of(left.get(running))
+            self._note(left, running, HANG, f"still running after {limit} s")
         elif running:
             self._note(left, running, CRASH, self._last_words(code))
         elif not left and not is_done:
             how = "hangs" if job.is_late else f"ends with exit code {code}"
             self.report.remarks.append(f"After its last rule the program {how}: {self._last_words(code)}")
+
+    def _limit_of(self, rule: Rule | None) -> int:
+        """Returns the time limit of a rule in seconds; that of a usual rule for None."""
+        return self._seconds * (LONG_FACTOR if rule and rule.kind == "long" else 1)
 
     def _last_words(self, code: int) -> str:
         told = [

@@ -162,7 +162,9 @@ def _hint_file(path: str) -> list[Finding]:
         text = small_file.read(Path(path))
     except OSError as error:
         return [
-            Finding(BAD, "hints", f"the file of ROMIO_HINTS, {path}: {error.strerror}", "correct the path")
+            Finding(
+                BAD, "hints", f"the hints file {path}: {error.strerror}", "check its path and permissions"
+            )
         ]
     hints, ignored = hint_text.hints_of_file(text)
     wrong = _wrong_hints(path, hints.items(), ignored, "'key value'")
@@ -188,7 +190,7 @@ def environment(environ: Mapping[str, str]) -> list[Finding]:
         )
     elif method and (complaint := method_table.complaint(method)):
         found.append(Finding(BAD, "environment", f"ORATORIO_METHOD: {complaint}"))
-    elif method:
+    elif method and method != "auto":
         found.append(Finding(NOTE, "environment", f"ORATORIO_METHOD={method}: the automatic choice is off"))
     parts = hint_text.parts_of(environ.get("ORATORIO_HINTS", ""))
     pairs = [hint_text.pair_of(part) for part in parts if "=" in part]

@@ -139,9 +139,9 @@ def shared_memory(where: Path = Path("/dev/shm")) -> list[Finding]:
     return [Finding(OK, "shared memory", told)]
 
 
-# (name, limit, soft limit that is enough, what a lower one hinders, what to do)
+# (name, limit, soft limit that is enough, what a lower one hinders, what raises it)
 LIMITS = (
-    ("processes", resource.RLIMIT_NPROC, 1024, "ranks can't start helper threads", "ulimit -u"),
+    ("processes", resource.RLIMIT_NPROC, 1024, "ranks may lack helper threads", "ulimit -u"),
     ("open files", resource.RLIMIT_NOFILE, 256, "ranks can't open many files at the same time", "ulimit -n"),
     ("file size", resource.RLIMIT_FSIZE, UNLIMITED, "ranks can't write larger files", "ulimit -f unlimited"),
     ("memory", resource.RLIMIT_AS, UNLIMITED, "allocating buffers may fail", "ulimit -v unlimited"),
@@ -155,7 +155,7 @@ def limits(asked: Callable[[int], tuple[int, int]] = resource.getrlimit) -> list
     for name, limit, enough, hinders, do in LIMITS:
         soft, _ = asked(limit)
         if soft != UNLIMITED and (enough == UNLIMITED or soft < enough):
-            found.append(Finding(NOTE, "limits", f"{name}: {soft}, so {hinders}", do))
+            found.append(Finding(NOTE, "limits", f"{name}: {soft}, so {hinders}", f"raise it ({do})"))
     return found or [Finding(OK, "limits", "no limit is too low")]
 
 

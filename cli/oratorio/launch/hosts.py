@@ -132,7 +132,8 @@ def find_host(name: str) -> Host:
     for host in find_hosts():
         if host.name == name:
             return host
-    raise HostError(f"no MPI named {name} here; those found are " + ", ".join(h.name for h in find_hosts()))
+    there = ", ".join(host.name for host in find_hosts()) or "none"
+    raise HostError(f"no MPI named {name} here; those found are {there}")
 
 
 def _host_in(prefix: Path) -> Host:

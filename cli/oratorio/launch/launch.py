@@ -204,7 +204,10 @@ def _refuse_missing(command: str) -> None:
 def _verify(program: str | None, needs: Needs | None) -> None:
     """Raises LaunchError, before anything starts, if running the program with Oratorio is sure to fail."""
     if not preload_library().exists():
-        raise LaunchError(f"{preload_library()} does not exist: build it with ./oratorio info")
+        raise LaunchError(
+            f"{preload_library()} does not exist: install Oratorio again, or in a checkout run "
+            "./oratorio info, which builds it"
+        )
     if needs is None:
         return
     if needs.is_static:

@@ -158,7 +158,7 @@ def lines_of(kind: Kind) -> list[str]:
     """Returns what is known about a kind of access, as lines for the terminal."""
     share = kind.excess / kind.total if kind.total > 0 else 0
     heading = f"{kind.in_words}: {counted(kind.accesses, 'access')} in {kind.total:.3g} s"
-    lines = [heading + (f", {share:.1%} of it by trying other methods" if share >= 0.001 else "")]
+    lines = [heading + (f", {share:.1%} of it lost by trying other methods" if share >= 0.001 else "")]
     measured = [arm for arm in kind.arms if arm.seconds]
     lines += [
         f"  {milliseconds(arm.median):>9}  {arm.name}" + ("  <- used" if arm.in_use else "")

@@ -109,12 +109,13 @@ def loads_too_much(run: Run) -> Advice | None:
     if not found:
         return None
     file, group = max(found, key=lambda one: one[1].sum("bytes_loaded"))
-    hint = "romio_cb_read=disable" if group.is_collective else "romio_ds_read=disable"
+    own = "the hint romio_ds_read=disable"
+    hints = f"{own} together with romio_cb_read=disable" if group.is_collective else own
     return Advice(
         "loads_too_much",
         f"{_name(file)}: {amount(group.sum('bytes_loaded'))} were read from the storage for "
         f"{amount(group.moved)} that the program requested, because the holes are read, too.",
-        f"Try the hint {hint}: each rank then reads only its own pieces.",
+        f"Try {hints}: each rank then reads only its own pieces.",
         "user/hints.md",
         spent_of(group.accesses).storage,
     )

@@ -104,7 +104,7 @@ def _figures(run: Run) -> str:
         *((f"in {name}, slowest rank", seconds_text(max(run.call_seconds[name].values())))
           for name in ("open", "close") if name in run.call_seconds),
         ("the command took", seconds_text(run.wall_seconds) if run.wall_seconds else ""),
-        ("share of accesses in it", of_wall),
+        ("accesses' share of the command's time", of_wall),
         (outside, seconds_text(max(0.0, run.wall_seconds - busy)) if is_whole else ""),
         ("moved", amount(run.moved)),
         *rates,
@@ -305,7 +305,7 @@ def _why(run: Run) -> str:
         )
     shown = list(known.values())[:DECISIONS_MOST]
     more = len(known) - len(shown)
-    note = f"<p>{more} more are not shown.</p>" if more else ""
+    note = f"<p>Not shown: {more} more.</p>" if more else ""
     return "<h2>Methods and why</h2>" + "".join(map(_decision, shown)) + note
 
 

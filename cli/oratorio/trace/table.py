@@ -78,9 +78,10 @@ def rows_of(file: File) -> list[Row]:
 
 def title_of(file: File) -> str:
     """Returns the line above a file's table."""
-    begin = min((access.begin for access in file.accesses), default=0.0)
+    begin = min((access.begin for access in file.accesses), default=None)
+    first = "no access in the trace" if begin is None else f"first access at {begin:.3f} s"
     where = f"{counted(file.ranks, 'rank')} on {counted(file.nodes, 'node')}"
-    text = f"{file.path}: {where}, first access at {begin:.3f} s"
+    text = f"{file.path}: {where}, {first}"
     for name, spent in call_seconds([file]).items():
         text += f", {name} {1e3 * max(spent.values()):.3f} ms"
     if file.dropped_accesses or file.dropped_spans:
@@ -90,8 +91,8 @@ def title_of(file: File) -> str:
         text += f"; {counted(file.dropped_calls, 'call')} such as set_view did not fit into the trace"
     if file.dropped_layouts:
         text += (
-            f"; {counted(file.dropped_layouts, 'layout')} did not fit into the trace: the accesses that use "
-            "them can't be replayed"
+            f"; {counted(file.dropped_layouts, 'access')} can't be replayed, because the layouts did not fit "
+            "into the trace"
         )
     return text
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from oratorio.errors import OratorioError
 from oratorio.machine.room import is_full
+from oratorio.quantity import counted
 
 VERSION = 1
 ROUTINES = ("open", "close", "set_view", "set_size", "preallocate", "sync")  # routines that move no data
@@ -165,10 +166,13 @@ def _check(file: File, end: dict[str, Any] | None) -> None:
     if end is None:
         raise TraceError(f"the end of {file.path} is missing")
     spans = sum(len(access.spans) for access in file.accesses)
-    found = {"accesses": len(file.accesses), "spans": spans, "calls": len(file.calls)}
-    for what, count in found.items():
-        if count != end.get(what, 0):
-            raise TraceError(f"{file.path}: {count} {what}, but {end[what]} were written")
+    found = (
+        ("accesses", "access", len(file.accesses)), ("spans", "span", spans),
+        ("calls", "call", len(file.calls)),
+    )  # fmt: skip
+    for key, noun, count in found:
+        if count != end.get(key, 0):
+            raise TraceError(f"{file.path}: {counted(count, noun)} in place of {end[key]}")
     file.dropped_accesses, file.dropped_spans = end["dropped_accesses"], end["dropped_spans"]
     file.dropped_layouts = end.get("dropped_layouts", 0)
     file.dropped_calls = end.get("dropped_calls", 0)
