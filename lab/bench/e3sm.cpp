@@ -89,7 +89,8 @@ std::vector<Map> read_maps(const std::string& path, Place place) {
     const auto ranks = static_cast<std::uint64_t>(place.ranks);
     if (processes % ranks != 0) {
         throw std::invalid_argument("the number of ranks must divide the map's " +
-                                    std::to_string(processes) + " processes");
+                                    std::to_string(processes) +
+                                    (processes == 1 ? " process" : " processes"));
     }
     const std::uint64_t share = processes / ranks;
     const std::uint64_t first = share * static_cast<std::uint64_t>(place.rank);

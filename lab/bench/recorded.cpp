@@ -96,7 +96,8 @@ std::vector<Recorded> read(const std::string& path, Place place, Direction direc
     const std::int64_t ranks = in.number();
     if (ranks != place.ranks)
         throw std::invalid_argument("the accesses were recorded on " + std::to_string(ranks) +
-                                    " ranks, not " + std::to_string(place.ranks));
+                                    (ranks == 1 ? " rank, not " : " ranks, not ") +
+                                    std::to_string(place.ranks));
     const std::vector<NodePtr> shapes = read_shapes(in);
     std::vector<Recorded> all;
     for (std::int64_t left = in.number(); left > 0; --left) {

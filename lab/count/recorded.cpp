@@ -125,7 +125,8 @@ Recorded::Recorded(const std::string& path, int ranks) {
     const std::int64_t recorded = in.number();
     if (recorded != ranks)
         throw std::runtime_error("the access was recorded on " + std::to_string(recorded) +
-                                 " ranks, not " + std::to_string(ranks));
+                                 (recorded == 1 ? " rank, not " : " ranks, not ") +
+                                 std::to_string(ranks));
     const std::vector<ShapePtr> shapes = read_shapes(in);
     if (in.number() < 1) throw damaged("there is no access");
     (void)in.number();  // skips the direction

@@ -199,7 +199,7 @@ def test_omissions_are_reported(written):
     file = the_file(written(job(events=[incomplete, alone], dropped_accesses=7)))
     said = accesses.left_out(file, accesses.collectives(file))
     assert said == (
-        "not replayed: 1 collective accesses without data or layout, 1 independent accesses, "
+        "not replayed: 1 collective access without data or layout, 1 independent access, "
         "7 accesses that did not fit into the trace"
     )
     assert accesses.left_out(file, accesses.collectives(the_file(written(job(4))))) != ""

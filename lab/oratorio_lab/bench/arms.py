@@ -118,11 +118,11 @@ def expand(text: str | None, with_oratorio: bool, direct: bool) -> tuple[str, ..
         raise BenchError("--method is empty: name what to measure")
     missing = [arm for arm in arms if is_oratorios(arm)]
     if missing and not with_oratorio:
-        raise BenchError(f"the Oratorio library is not built, so there is no arm {', '.join(missing)}")
+        raise BenchError(f"the Oratorio library is not built, so there is no method {', '.join(missing)}")
     strangers = {method_of(arm) for arm in missing} - set(methods())
     if strangers:
         raise BenchError(
-            f"there is no arm {', '.join(sorted(strangers))}; the methods are {', '.join(methods())}"
+            f"there is no method {', '.join(sorted(strangers))}; the methods are {', '.join(methods())}"
         )
     return tuple(arms)
 
@@ -136,7 +136,7 @@ def parse_hints(texts: Sequence[str], arms: Sequence[str]) -> tuple[tuple[str, s
         left, equals, value = text.partition("=")
         arm, colon, key = left.rpartition(":")
         if not (key and equals):
-            raise BenchError(f"a hint must be [ARM:]key=value, not {text}")
+            raise BenchError(f"a hint must be [METHOD:]key=value, not {text}")
         hints.append((arm if colon else "host_tuned", key, value))
     strangers = {arm for arm, _, _ in hints} - set(arms)
     if strangers:

@@ -387,7 +387,7 @@ def _add_calls(parser: Parser) -> None:
         metavar="N",
         type=within(1),
         default=3,
-        help="Run each arm N times, interleaved with the others; %(default)s if not given.",
+        help="Repeat each measurement N times, interleaved with the others; %(default)s if not given.",
     )
     add(
         "--dir",
@@ -432,7 +432,7 @@ def _add_switches(parser: Parser) -> None:
         metavar="N",
         type=within(1),
         default=5,
-        help="Run each arm N times, interleaved with the others; %(default)s if not given.",
+        help="Repeat each measurement N times, interleaved with the others; %(default)s if not given.",
     )
     add("--mpi", default="mpich", metavar="NAME", help="An MPI by its name in `oratorio info`.")
     _add_dir(add)
@@ -469,7 +469,7 @@ def _add_regret(parser: Parser) -> None:
     )
     _add_direction_and_mpi(add)
     add("--smoke", action="store_true", help="Measure tiny cases once, to see whether everything works.")
-    add("--json", type=Path, metavar="FILE", help="Write the times of all arms to this file.")
+    add("--json", type=Path, metavar="FILE", help="Write all times to this file.")
     add(
         "-o",
         "--output",

@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 from netCDF4 import Dataset
 
+from oratorio.quantity import counted
 from oratorio_lab.bench.workloads import BenchError
 
 MAGIC = int.from_bytes(b"E3SMRUN1", "little")
@@ -94,7 +95,7 @@ def case_of(map_file: Path) -> Case:
         if len(case.maps) == maps:
             return case
     known = " or ".join(f"{len(case.maps)} (case {case.name})" for case in CASES.values())
-    raise BenchError(f"{map_file} has {maps} maps; a case has {known}")
+    raise BenchError(f"{map_file} has {counted(maps, 'map')}; a case has {known}")
 
 
 def _opened(map_file: Path) -> Dataset:
@@ -204,5 +205,5 @@ def check_map(map_file: Path, case: str, ranks: Sequence[int]) -> None:
     for count in ranks:
         if processes % count:
             raise BenchError(
-                f"{map_file} is for {processes} processes, which {count} ranks can't share evenly"
+                f"{map_file} is for {counted(processes, 'process')}, which {count} ranks can't share evenly"
             )

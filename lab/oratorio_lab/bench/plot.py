@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from oratorio.quantity import counted
 from oratorio.trace.plot import pyplot
 from oratorio_lab.bench import report, styles
 from oratorio_lab.bench.arms import RAW
@@ -158,11 +159,11 @@ def _rows(runs: Sequence[Run]) -> list[_Row]:
     number of ranks."""
     labels = list(dict.fromkeys(run.label for run in runs))
     if len(labels) == 1:
-        return [_Row(labels[0], list(runs), [f"{run.ranks} ranks" for run in runs])]
+        return [_Row(labels[0], list(runs), [counted(run.ranks, "rank") for run in runs])]
     rows = []
     for ranks in dict.fromkeys(run.ranks for run in runs):
         here = [run for run in runs if run.ranks == ranks]
-        rows.append(_Row(f"{ranks} ranks", here, [run.label for run in here]))
+        rows.append(_Row(counted(ranks, "rank"), here, [run.label for run in here]))
     return rows
 
 

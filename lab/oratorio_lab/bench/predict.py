@@ -12,6 +12,7 @@ from rich.table import Table
 from oratorio.calibrate import calibrate
 from oratorio.errors import OratorioError
 from oratorio.machine.costs import in_force
+from oratorio.quantity import counted
 from oratorio_lab.bench.arms import is_oratorios
 from oratorio_lab.bench.run import Run, Settings
 
@@ -85,8 +86,9 @@ def summary(runs: Sequence[Run], settings: Settings) -> str:
     errors = [abs(one.error) for one in found]
     spread = [one.farthest for one in found]
     return (
-        f"{len(found)} predictions, off by {median(errors):.0f} % in the median and {max(errors):.0f} % "
-        f"at worst; the passes alone are {median(spread):.0f} and {max(spread):.0f} % from their own median. "
+        f"{counted(len(found), 'prediction')}, off by {median(errors):.0f} % in the median and "
+        f"{max(errors):.0f} % at worst; the passes alone are {median(spread):.0f} and "
+        f"{max(spread):.0f} % from their own median. "
         f"Constants: {constants(settings)}"
     )
 

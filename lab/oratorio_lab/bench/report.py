@@ -13,6 +13,7 @@ from statistics import median
 
 from rich.table import Table
 
+from oratorio.quantity import counted
 from oratorio_lab.bench import predict
 from oratorio_lab.bench.arms import RAW, is_host, is_oratorios
 from oratorio_lab.bench.run import Run, Settings, hints_of
@@ -105,7 +106,7 @@ def run_table(run: Run, settings: Settings) -> Table:
     setup = run.setup
     average = setup["bytes"] / max(setup["pieces"], 1)
     title = (
-        f"{run.title}: {setup['bytes'] / MIB:.1f} MiB in {setup['pieces']} pieces "
+        f"{run.title}: {setup['bytes'] / MIB:.1f} MiB in {counted(setup['pieces'], 'piece')} "
         f"of {average:.0f} B on average"
     )
     for direction, rate in run.store_mib_per_s.items():

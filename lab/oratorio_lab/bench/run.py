@@ -14,6 +14,7 @@ from pathlib import Path
 from oratorio.launch import hosts
 from oratorio.launch.hosts import Host
 from oratorio.paths import ROOT
+from oratorio.quantity import counted
 from oratorio_lab import targets
 from oratorio_lab.bench import e3sm
 from oratorio_lab.bench.arms import arm_hints, is_oratorios, method_of
@@ -88,7 +89,7 @@ class Run:
 
     @property
     def title(self) -> str:
-        return f"{self.label}, {self.ranks} ranks"
+        return f"{self.label}, {counted(self.ranks, 'rank')}"
 
     def passes(self, arm: str, direction: str) -> list[dict]:
         """Returns all passes, the first one and failed ones included."""

@@ -17,6 +17,7 @@ from rich.markup import escape
 from oratorio import __version__, markdown
 from oratorio.launch.hosts import find_host
 from oratorio.paths import ROOT
+from oratorio.quantity import counted
 from oratorio_lab.interop import releases
 from oratorio_lab.interop.application_table import APPLICATIONS
 from oratorio_lab.interop.applications import RANKS, Application, Measured, measure
@@ -83,7 +84,8 @@ def table_of(outcomes: Sequence[Outcome]) -> str:
 def _text_of(outcome: Outcome) -> str:
     if outcome.measured is None:
         return outcome.says
-    told = f"{outcome.measured.files} equal files, {outcome.measured.accesses} accesses seen"
+    files, accesses = outcome.measured.files, outcome.measured.accesses
+    told = f"{counted(files, 'equal file')}, {counted(accesses, 'access')} seen"
     theirs, ours, ratio = _times(outcome.measured)
     return f"{told}; in MPI-IO {theirs}, with Oratorio {ours}, ratio {ratio}" if ratio else told
 

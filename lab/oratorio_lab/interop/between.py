@@ -11,6 +11,7 @@ from pathlib import Path
 
 from oratorio.launch.hosts import Host, preload_library
 from oratorio.launch.programs import needs_of
+from oratorio.quantity import counted
 from oratorio_lab.interop.model import RANKS, MissingError, WrongError
 from oratorio_lab.interop.sessions import SECONDS, patiently
 from oratorio_lab.interop.trial import accesses, both_ways, compiled, host_of, oratorio_says, run
@@ -47,7 +48,8 @@ def _profiled(host: Host, program: Path, preload: Sequence[Path], folder: Path) 
         raise WrongError(f"exit code {code}: {said.strip().splitlines()[-1]}")
     if said.count(COUNTED) != RANKS or not accesses(said):
         raise WrongError(f"the profiler counted {said.count(COUNTED)} of {RANKS} ranks right")
-    return f"its counts are right (opens, writes, bytes by pwrite), {accesses(said)} accesses seen"
+    seen = counted(accesses(said), "access")
+    return f"its counts are right (opens, writes, bytes by pwrite), {seen} seen"
 
 
 def profiler_before(place: str) -> Run:
@@ -98,9 +100,10 @@ def sessions(place: str) -> Run:
         numbers = b"".join(rank.to_bytes(4, sys.byteorder) for rank in range(RANKS))
         if (folder / "numbers.dat").read_bytes() != numbers or not accesses(said):
             raise WrongError(
-                f"the bytes are wrong, or Oratorio did not move them: {accesses(said)} accesses seen"
+                "the bytes are wrong, or Oratorio did not move them: "
+                f"{counted(accesses(said), 'access')} seen"
             )
-        seen = f"right bytes, {accesses(said)} accesses seen"
+        seen = f"right bytes, {counted(accesses(said), 'access')} seen"
         try:
             _sessions(host, [program, folder, "session"], preload=False)
         except WrongError as wrong:
@@ -142,9 +145,10 @@ def both_named(place: str) -> Run:
         numbers = b"".join(rank.to_bytes(4, sys.byteorder) for rank in range(RANKS))
         if (folder / "own.dat").read_bytes() != numbers or not accesses(said):
             raise WrongError(
-                f"the bytes are wrong, or Oratorio did not move them: {accesses(said)} accesses seen"
+                "the bytes are wrong, or Oratorio did not move them: "
+                f"{counted(accesses(said), 'access')} seen"
             )
-        return f"right bytes, {accesses(said)} access seen"
+        return f"right bytes, {counted(accesses(said), 'access')} seen"
 
     return trial
 

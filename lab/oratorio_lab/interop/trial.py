@@ -13,6 +13,7 @@ from pathlib import Path
 
 from oratorio.launch.hosts import Host, HostError, find_host, run_ranks
 from oratorio.paths import ROOT
+from oratorio.quantity import counted
 from oratorio_lab import targets
 from oratorio_lab.interop import releases
 from oratorio_lab.interop.model import LIMIT_SECONDS, RANKS, MissingError, NoEndError, WrongError
@@ -155,7 +156,7 @@ def seen(host: Host, words: Words, folder: Path, **options) -> str:
     if not count:
         raise WrongError("the same bytes, but Oratorio saw no access")
     same = "right data (the file has times in it)" if options.get("has_times") else "same bytes"
-    return f"{same}, {count} accesses seen"
+    return f"{same}, {counted(count, 'access')} seen"
 
 
 def past_us(host: Host, words: Words, folder: Path, why: str, **options) -> str:
@@ -163,7 +164,7 @@ def past_us(host: Host, words: Words, folder: Path, why: str, **options) -> str:
     access."""
     count = both_ways(host, words, folder, **options)
     if count:
-        raise WrongError(f"Oratorio saw {count} accesses, which were not expected: {why}")
+        raise WrongError(f"Oratorio saw {counted(count, 'access')} that it should not see: {why}")
     return f"same bytes, none seen: {why}"
 
 

@@ -405,7 +405,7 @@ PAPER_2014 = Paper(
     absent=(
         "Figures 1 to 4, drawings of the cycles, queues and regions: docs/user/methods.md and workloads.md",
         "Table I, the paper's machine: the page names this one",
-        "Means of 20 iterations: the median of --repeats passes",
+        "Means of 20 iterations: the median of --repeat passes",
     ),
 )  # fmt: skip
 

@@ -14,6 +14,7 @@ from rich.table import Table
 
 from oratorio.library.method_table import methods
 from oratorio.markdown import table
+from oratorio.quantity import counted
 from oratorio_lab.bench import plot, report, styles
 from oratorio_lab.bench.arms import BY_HAND, RAW, is_host, is_oratorios, method_of
 from oratorio_lab.bench.run import Run, Settings
@@ -285,7 +286,9 @@ def _panels(paper: Paper, scale: Scale) -> list[Sweep]:
     found = []
     for sweep in paper.sweeps:
         if sweep.each_ranks:
-            found += [replace(sweep, title=f"{sweep.title}, {n} ranks", ranks=n) for n in scale.ranks]
+            found += [
+                replace(sweep, title=f"{sweep.title}, {counted(n, 'rank')}", ranks=n) for n in scale.ranks
+            ]
         else:
             found.append(sweep)
     return found

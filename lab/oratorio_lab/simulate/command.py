@@ -13,6 +13,7 @@ from rich.table import Table
 
 from oratorio.command_line import Parser, within
 from oratorio.library import hint_text, method_table
+from oratorio.quantity import counted
 from oratorio_lab import progress
 from oratorio_lab.simulate import report, s4u, smpi, switched
 from oratorio_lab.simulate import search as sim_search
@@ -74,7 +75,9 @@ def nodes_of(machine: Machine, ranks: int, nodes: int | None) -> int:
     SimulateError."""
     chosen = nodes or -(-ranks // machine.cores)
     if chosen > machine.nodes:
-        raise SimulateError(f"{ranks} ranks need {chosen} nodes; {machine.name} has {machine.nodes}")
+        raise SimulateError(
+            f"{ranks} ranks need {counted(chosen, 'node')}; {machine.name} has {machine.nodes}"
+        )
     if ranks % chosen:
         raise SimulateError(f"{ranks} ranks can't be spread evenly over {chosen} nodes")
     return chosen
@@ -148,7 +151,9 @@ def seek(
 
     start = own_hints(ask.machine, hints) | {"oratorio_method": "two_phase"}
     steps = sim_search.search(plan, ask.machine, start, choices)
-    title = f"{ask.workload.name}, {job[0]} ranks on {job[1]} nodes of {ask.machine.name}"
+    title = (
+        f"{ask.workload.name}, {counted(job[0], 'rank')} on {counted(job[1], 'node')} of {ask.machine.name}"
+    )
     sim_search.write(file, title, steps[-1])
     return report.search_table(title, steps)
 
@@ -280,7 +285,7 @@ def _answers(options: argparse.Namespace) -> None:
         for number, (job, ask) in enumerate(questions):
             named = fitting(options.method.split(","), *job) if options.method else default_methods(*job)
             arms = [(arm, arm_hints(arm, machine, options.hint)) for arm in named]
-            title = f"{ask.workload.name}, {job[0]} ranks"
+            title = f"{ask.workload.name}, {counted(job[0], 'rank')}"
             title += f" ({number + 1} of {len(questions)})" if len(questions) > 1 else ""
             with progress.shown(stderr, title) as told:
                 answers.append(answer(planner, ask, job, arms, told))

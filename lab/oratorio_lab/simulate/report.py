@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from oratorio.markdown import table
+from oratorio.quantity import counted
 from oratorio_lab.bench.plot import STYLE, pyplot
 from oratorio_lab.simulate.machine import Machine
 from oratorio_lab.simulate.model import Prediction, Sensitivity, winner
@@ -49,7 +50,8 @@ class Answer:
         )
         verb = "read" if one.reads else "written"
         return (
-            f"{self.workload}: {size} {verb}, {one.ranks} ranks on {one.nodes} nodes of {self.machine.name}"
+            f"{self.workload}: {size} {verb}, {counted(one.ranks, 'rank')} on {counted(one.nodes, 'node')} "
+            f"of {self.machine.name}"
         )
 
     @property
@@ -61,7 +63,7 @@ class Answer:
         if one.stands_for:
             walked += f", {len(one.stands_for)} of {one.nodes} nodes"
         return (
-            f"{len(one.aggregator_nodes)} aggregators; {walked} walked. "
+            f"{counted(len(one.aggregator_nodes), 'aggregator')}; {walked} walked. "
             f"{assumed} of {len(self.machine.sources)} constants of the machine are assumed. "
             f"Fastest: {winner(self.predictions).arm}."
         )

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from oratorio import markdown
+from oratorio.quantity import counted
 from oratorio.trace import trace
 from oratorio_lab.simulate.machine import SimulateError
 from oratorio_lab.simulate.report import Answer
@@ -133,7 +134,7 @@ def sum_rows(job: Job, answers: Sequence[Answer]) -> list[list[str]]:
         if replayed:
             rows[-1] += [f"{replayed[arm]:.3g}", error(arm, replayed[arm])]
     ranks, nodes = job.file.ranks, job.file.nodes
-    where = f"{ranks} ranks on {nodes} node{'s' * (nodes > 1)}"
+    where = f"{counted(ranks, 'rank')} on {counted(nodes, 'node')}"
     rows.append([f"recorded: {', '.join(methods)}, {where}", f"{took:.3g}", ""])
     if estimated := sum(each.estimated for each in every):
         off = _percent_off(estimated, took)

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from oratorio.quantity import counted
 from oratorio.trace.trace import Access, File, TraceError, files_named, read
 
 # The format of the replay file, which lab/count/recorded.cpp and lab/bench/recorded.cpp read. It is a
@@ -132,11 +133,11 @@ def left_out(file: File, found: Sequence[Collective]) -> str:
     alone = sum(access.collective is None for access in file.accesses)
     parts = []
     if less := len(numbers) - len(found):
-        parts.append(f"{less} collective accesses without data or layout")
+        parts.append(f"{counted(less, 'collective access')} without data or layout")
     if alone:
-        parts.append(f"{alone} independent accesses")
+        parts.append(counted(alone, "independent access"))
     if file.dropped_accesses:
-        parts.append(f"{file.dropped_accesses} accesses that did not fit into the trace")
+        parts.append(f"{counted(file.dropped_accesses, 'access')} that did not fit into the trace")
     return f"not replayed: {', '.join(parts)}" if parts else ""
 
 
@@ -169,7 +170,7 @@ def of_file(
     file = file_named(read(path), name, direction)
     found = collectives(file)
     if other := [count for count in ranks if count != file.ranks]:
-        raise TraceError(f"the trace is of {file.ranks} ranks: it can't be {use} with {other[0]}")
+        raise TraceError(f"the trace is of {counted(file.ranks, 'rank')}: it can't be {use} with {other[0]}")
     return file, found
 
 
