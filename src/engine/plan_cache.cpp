@@ -54,6 +54,11 @@ void PlanCache::keep(const Access& access, const Plan& plan, const AccessSummary
     kept.fingerprint = fingerprint;
 }
 
+void PlanCache::keep_buffers(RunMemory::Leases buffers) {
+    const bool keeps = std::ranges::any_of(entries_, &Entry::valid);
+    if (keeps && buffers_.collective.span().empty()) buffers_ = std::move(buffers);
+}
+
 void PlanCache::distrust(Direction direction) {
     constexpr int kMost = 64;
     Entry& kept = entries_[static_cast<std::size_t>(direction)];

@@ -14,7 +14,9 @@
 
 #include <array>
 #include <optional>
+#include <utility>
 
+#include "engine/run_memory.hpp"
 #include "plan/plan.hpp"
 
 namespace oratorio {
@@ -42,7 +44,16 @@ class PlanCache {
     /// after more successive accesses of equal shape than before. REQUIRES: called on all ranks,
     /// after the agreement that reported the mismatch.
     void distrust(Direction direction);
-    void forget() { entries_ = {}; }
+    /// Keeps the buffers of a collective access for the next one, if a plan is kept and no buffers
+    /// are. Each rank then has the memory for its part in the kept plan: before the first message
+    /// of such an access, nobody asks whether all ranks have memory.
+    void keep_buffers(RunMemory::Leases buffers);
+    /// Returns the kept buffers, which are then no longer kept; empty leases if there are none.
+    [[nodiscard]] RunMemory::Leases take_buffers() { return std::exchange(buffers_, {}); }
+    void forget() {
+        entries_ = {};
+        buffers_ = {};
+    }
 
   private:
     struct Entry {
@@ -60,6 +71,7 @@ class PlanCache {
         return entries_[static_cast<std::size_t>(direction)];
     }
     std::array<Entry, 2> entries_;
+    RunMemory::Leases buffers_;
 };
 
 }  // namespace oratorio

@@ -38,6 +38,7 @@ Run::Run(const RunContext& context, Access access, bool collective)
 
 /// In a collective access, reserves memory for any role, because this rank's role is not known yet.
 bool Run::reserve_memory() {
+    if (collective_) memory_.adopt(context_.file.plans.take_buffers());
     if (!collective_ || memory_.take_for_collective(access_.direction, (*context_.config)->options,
                                                     context_.file.transport.topology()))
         return true;
@@ -365,6 +366,7 @@ void Run::finish(const Error& error, Bytes bytes) {
         context_.file.stats.estimated_time +=
             static_cast<std::uint64_t>(std::llround(plan().seconds() * kNanoseconds));
     work_.reset();
+    if (collective_) context_.file.plans.keep_buffers(memory_.release());
     enter(Phase::done);
 }
 

@@ -22,18 +22,23 @@ bool RunMemory::Leases::has_all(Direction direction) const {
     return !collective.span().empty() && (direction == Direction::read || !scratch.span().empty());
 }
 
+/// Replaces a lease by one of `bytes` if it is shorter.
+void RunMemory::grow(BufferPool::Lease& lease, Bytes bytes) {
+    if (static_cast<Bytes>(lease.span().size()) < bytes) lease = pool_.take(bytes);
+}
+
 bool RunMemory::take_for_collective(Direction direction, const PlanOptions& options,
                                     const Topology& topology) {
     if (may_have_layers(options, topology)) {
         const int ranks = largest_group(topology, options);
-        shared_.group = pool_.take(GroupData::bytes_needed(direction, options, ranks));
+        grow(shared_.group, GroupData::bytes_needed(direction, options, ranks));
         if (shared_.group.span().empty()) return false;
     }
-    shared_.messages = pool_.take(MessageBuffers::bytes_needed(
-        message_bytes_of(options), std::max(1, options.messages_in_flight)));
+    grow(shared_.messages, MessageBuffers::bytes_needed(message_bytes_of(options),
+                                                        std::max(1, options.messages_in_flight)));
     const Bytes collective = options.collective_buffer(slots_most(options));
-    shared_.collective = pool_.take(std::max(collective, kCollectiveBytesMin));
-    if (direction == Direction::write) shared_.scratch = pool_.take(RegionWriter::scratch_bytes);
+    grow(shared_.collective, std::max(collective, kCollectiveBytesMin));
+    if (direction == Direction::write) grow(shared_.scratch, RegionWriter::scratch_bytes);
     return !shared_.messages.span().empty() && shared_.has_all(direction);
 }
 

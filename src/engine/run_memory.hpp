@@ -3,6 +3,8 @@
 // before the first message: after that, a rank can't withdraw without leaving others waiting.
 #pragma once
 
+#include <utility>
+
 #include "memory/buffer_pool.hpp"
 #include "plan/plan.hpp"
 
@@ -10,10 +12,24 @@ namespace oratorio {
 
 class RunMemory {
   public:
+    struct Leases {
+        BufferPool::Lease messages;
+        BufferPool::Lease group;
+        BufferPool::Lease collective;
+        BufferPool::Lease scratch;
+        [[nodiscard]] bool has_all(Direction direction) const;
+    };
+
     explicit RunMemory(BufferPool& pool) : pool_(pool) {}
 
-    /// Reserves memory for any role this rank may get. Returns false if there isn't enough.
-    /// REQUIRES: called before the first message of the access.
+    /// Takes over buffers that were kept with a plan.
+    void adopt(Leases kept) { shared_ = std::move(kept); }
+    /// Gives the collective memory away, to be kept with a plan. REQUIRES: nothing uses it any
+    /// more.
+    [[nodiscard]] Leases release() { return std::exchange(shared_, {}); }
+
+    /// Reserves memory for any role this rank may get, beyond the adopted buffers. Returns false if
+    /// there isn't enough. REQUIRES: called before the first message of the access.
     [[nodiscard]] bool take_for_collective(Direction direction, const PlanOptions& options,
                                            const Topology& topology);
     /// Reserves the buffers of `plan` for a rank that is its own aggregator and sends no messages.
@@ -36,13 +52,7 @@ class RunMemory {
     [[nodiscard]] std::span<std::byte> scratch() const { return used().scratch.span(); }
 
   private:
-    struct Leases {
-        BufferPool::Lease messages;
-        BufferPool::Lease group;
-        BufferPool::Lease collective;
-        BufferPool::Lease scratch;
-        [[nodiscard]] bool has_all(Direction direction) const;
-    };
+    void grow(BufferPool::Lease& lease, Bytes bytes);
     [[nodiscard]] const Leases& used() const {
         return alone_.collective.span().empty() ? shared_ : alone_;
     }
