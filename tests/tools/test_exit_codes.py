@@ -80,6 +80,14 @@ def test_no_fault_of_the_recording_hides_the_program_s_exit_code(oratorio, tmp_p
     assert "Traceback" not in done.stderr
 
 
+def test_a_page_in_a_folder_that_became_a_file_is_written_elsewhere(oratorio, tmp_path):
+    (tmp_path / "pages").mkdir()
+    done = oratorio("run", "--report", "pages/page.html", *SHELL, "rm -r pages; touch pages; exit 5")
+    assert done.returncode == 5, done.stderr
+    assert "page.html can't be written: Not a directory; choose another path; the page is in" in done.stderr
+    assert (tmp_path / "page.html").exists()
+
+
 @pytest.mark.parametrize("kind", [["run"], ["explain"], ["run", "--report", "page.html"], ["compare"]])
 def test_a_command_that_is_missing_or_can_not_be_started(oratorio, tmp_path, kind):
     (tmp_path / "text").write_text("no program\n")

@@ -15,9 +15,10 @@ from test_trace import two_ranks
 
 from oratorio.calibrate import calibrate
 from oratorio.calibrate import command as calibrate_command
+from oratorio.errors import OratorioError
 from oratorio.library import description
 from oratorio.machine import costs, mounts
-from oratorio.report import compared, explained
+from oratorio.report import compared, explained, html_page
 from oratorio.report import facts as run_facts
 from oratorio.report import page as run_report
 
@@ -171,6 +172,17 @@ def test_calibrate_without_a_folder_for_its_costs_measures_nothing(tmp_path, mon
     with pytest.raises(calibrate.CalibrateError, match="set ORATORIO_COSTS, XDG_CACHE_HOME or HOME"):
         calibrate_command.measure(tmp_path, None, True)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["file/here", "none/here", "n" * 255, "folder"])
+def test_a_file_that_cannot_be_written_is_one_sentence_and_leaves_nothing(tmp_path, name):
+    (tmp_path / "file").touch()
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(calibrate.CalibrateError, match="can't be written: "):
+        calibrate.write_costs(tmp_path / name, calibrate.Found(), {})
+    with pytest.raises(OratorioError, match=r"can't be written: .*; choose another path"):
+        html_page.write("page", tmp_path / name)
+    assert {file.name for file in tmp_path.iterdir()} == {"file", "folder"}
 
 
 @pytest.mark.parametrize(

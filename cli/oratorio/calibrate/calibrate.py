@@ -8,7 +8,6 @@ library and calls it.
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 import sys
@@ -17,7 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from oratorio import small_file
+from oratorio import small_file, whole_file
 from oratorio.calibrate.messages import CHILD, Sender
 from oratorio.errors import OratorioError
 from oratorio.launch.hosts import KILLED, TIMED_OUT
@@ -179,12 +178,9 @@ def write_costs(path: Path, found: Found, meanings: Mapping[str, Constant]) -> N
     head = (
         "# Measured by `oratorio calibrate`; nanoseconds. Remove this file to get the built-in values back.\n"
     )
-    part = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        part.write_text(head + "".join(lines))
-        part.replace(path)
+        whole_file.write(path, head + "".join(lines))
     except OSError as error:
-        part.unlink(missing_ok=True)
         raise CalibrateError(f"{path} can't be written: {error.strerror}") from None
 
 

@@ -5,10 +5,10 @@ and desktops."""
 from __future__ import annotations
 
 import html
-import os
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
+from oratorio import whole_file
 from oratorio.errors import OratorioError
 
 STYLE = """
@@ -150,10 +150,7 @@ def legend(parts: Sequence[tuple[str, str]]) -> str:
 
 def write(shown: str, out: Path) -> None:
     """Writes a page atomically: whole or not at all. Raises OratorioError."""
-    part = out.with_name(f".{out.name}.{os.getpid()}")
     try:
-        part.write_text(shown, encoding="utf-8")
-        part.replace(out)
+        whole_file.write(out, shown)
     except OSError as error:
-        part.unlink(missing_ok=True)
         raise OratorioError(f"{out} can't be written: {error.strerror}; choose another path") from None
