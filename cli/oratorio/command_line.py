@@ -313,14 +313,22 @@ def _without_output(code: int) -> int:
     return code
 
 
+def _replace_closed_streams() -> None:
+    """Opens /dev/null in place of standard output and standard error if they are closed. A program that is
+    started still finds them closed, because it doesn't inherit these files."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115  open to the end
+
+
 def main() -> None:
     """Entry point of `oratorio` and of `python -m oratorio`."""
+    _replace_closed_streams()
     try:
         try:
             code = call(sys.argv[1:])
         finally:
-            if sys.stdout:
-                sys.stdout.flush()
+            sys.stdout.flush()
     except BrokenPipeError:
         code = _without_output(CLOSED_PIPE)
     except KeyboardInterrupt:

@@ -2,6 +2,7 @@
 """Tests the exit codes: the table of the documentation, and a command for each code."""
 
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -141,6 +142,25 @@ def test_a_program_behind_a_closed_pipe_ends_as_without_oratorio(oratorio, tmp_p
         ["sh", "-c", script], capture_output=True, text=True, env=env, cwd=tmp_path, timeout=60
     )
     assert done.stdout.startswith("y\n") and "Broken pipe" not in done.stdout
+
+
+# A shell script that notes whether its standard output is open, and exits with 3.
+NOTES_OUTPUT = "if [ -e /proc/$$/fd/1 ]; then echo open >noted; else echo closed >noted; fi; exit 3"
+
+
+@pytest.mark.parametrize("kind", [["run"], ["run", "--report", "page.html"], ["explain", "--json"]])
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&-", ">&- 2>&-", "<&- >&- 2>&-"])
+def test_a_job_is_started_with_closed_streams(oratorio, tmp_path, kind, closed):
+    env = {**os.environ, "PYTHONPATH": str(tmp_path / "cli"), "LD_PRELOAD": ""}
+    command = shlex.join([sys.executable, "-m", "oratorio", *kind, "sh", "-c", NOTES_OUTPUT])
+    done = subprocess.run(
+        ["sh", "-c", f"{command} {closed}"], capture_output=True, text=True, env=env, cwd=tmp_path
+    )
+    assert done.returncode == 3, done.stderr
+    # With --json the job's standard output is another file.
+    is_closed = " >&-" in f" {closed}" and "--json" not in kind
+    assert (tmp_path / "noted").read_text() == ("closed\n" if is_closed else "open\n")
+    assert "Traceback" not in done.stderr and "oratorio: " not in done.stdout
 
 
 def test_an_output_without_room_is_one_line(oratorio, tmp_path):
