@@ -10,10 +10,11 @@ from pathlib import Path
 
 def write(path: Path, text: str) -> None:
     """Replaces a file atomically. Raises OSError; the file is then as it was, and nothing is left beside
-    it."""
+    it. Characters that UTF-8 lacks, as Python makes of a command's words in another encoding, are written
+    as escapes."""
     part = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        part.write_text(text, encoding="utf-8")
+        part.write_text(text, encoding="utf-8", errors="backslashreplace")
         part.replace(path)
     except BaseException:
         with suppress(OSError):

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Tests the exit codes: the table of the documentation, and a command for each code."""
 
+import html
+import json
 import os
 import shlex
 import signal
@@ -70,6 +72,7 @@ FAULTS = [
     'printf "\\0\\377" >"$ORATORIO_EXPLAIN"',
     'rm -f "$ORATORIO_TRACE"; mkdir "$ORATORIO_TRACE"',
     "mkdir pages/page.html",
+    'rm -f "$ORATORIO_EXPLAIN"; mkdir "$ORATORIO_EXPLAIN"',
 ]
 
 
@@ -79,6 +82,53 @@ def test_no_fault_of_the_recording_hides_the_program_s_exit_code(oratorio, tmp_p
     done = oratorio("run", "--report", "pages/page.html", *SHELL, f"{script}; exit 5")
     assert done.returncode == 5, done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_page_has_words_in_any_encoding(oratorio, tmp_path):
+    done = oratorio("run", "-q", "--report", "page.html", *SHELL, "exit 5", b"gr\366\337e")
+    assert done.returncode == 5, done.stderr
+    assert "gr\\udcf6\\udcdfe" in (tmp_path / "page.html").read_text()
+    assert not list(tmp_path.glob(".page*"))
+
+
+def test_explanations_that_cannot_be_read_are_a_remark(oratorio, tmp_path):
+    spoilt = ["-q", *SHELL, 'mkdir "$ORATORIO_EXPLAIN"; exit 5']
+    done = oratorio("explain", "--json", *spoilt)
+    assert done.returncode == 5, done.stderr
+    told = "the explanations can't be read: Is a directory"
+    assert json.loads(done.stdout)["explanations"] == [{"kind": "remark", "text": told}]
+    assert oratorio("run", "--report", "page.html", *spoilt).returncode == 5
+    assert told in html.unescape((tmp_path / "page.html").read_text())
+
+
+def opened(pipe: Path) -> int:
+    """Opens a named pipe for writing as soon as a process reads it; returns the descriptor."""
+    deadline = time.monotonic() + 60
+    while True:
+        try:
+            return os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
+        except OSError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
+
+
+@pytest.mark.parametrize("kind", [["run", "--report", "page.html"]])
+def test_ctrl_c_while_the_recording_is_read_leaves_the_program_s_exit_code(oratorio, tmp_path, kind):
+    """Lets the command wait for the explanations, in a pipe that nobody writes to."""
+    env = {**os.environ, "PYTHONPATH": str(tmp_path / "cli"), "LD_PRELOAD": ""}
+    script = 'mkfifo pipe; ln -s "$PWD/pipe" "$ORATORIO_EXPLAIN"; exit 5'
+    job = subprocess.Popen(
+        ["env", "--default-signal=INT", sys.executable, "-m", "oratorio", *kind, "-q", *SHELL, script],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env, cwd=tmp_path,
+    )  # fmt: skip
+    writer = opened(tmp_path / "pipe")
+    job.send_signal(signal.SIGINT)
+    _, told = job.communicate(timeout=60)
+    os.close(writer)
+    assert job.returncode == 5, told
+    assert told.splitlines()[-1].endswith("interrupted")
+    assert not list(tmp_path.glob(".oratorio-*"))
 
 
 def test_a_page_in_a_folder_that_became_a_file_is_written_elsewhere(oratorio, tmp_path):

@@ -15,8 +15,9 @@ import pytest
 from test_command_line import call  # noqa: F401  a fixture
 from test_trace import two_ranks
 
+from oratorio import command_line
 from oratorio.launch import launch
-from oratorio.report import run_recorder
+from oratorio.report import page, run_recorder
 
 # A shell command that writes the trace that a job with Oratorio would write.
 WRITES = 'cp whole.json "$ORATORIO_TRACE"; '
@@ -89,6 +90,18 @@ def test_an_unwritable_folder_is_reported_before_the_job_starts(job, tmp_path):
     with pytest.raises(run_recorder.RecordError, match="can't be written to"):
         run_recorder.Recorder(tmp_path / "none", {}).attached(job("touch started"), {}, lambda prepared: None)
     assert left(tmp_path) == set()
+
+
+@pytest.mark.parametrize("error", [MemoryError(), RecursionError("too deep"), KeyboardInterrupt()])
+@pytest.mark.parametrize("place", [run_recorder.trace, page])
+def test_whatever_prevents_the_page_leaves_the_job_s_exit_code(job, monkeypatch, capfd, place, error):
+    def fails(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(place, "read" if place is run_recorder.trace else "write", fails)
+    words = ["run", "-q", "--report", "page.html", *job(f"{WRITES}; exit 7")]
+    assert command_line.call(words) == 7
+    assert capfd.readouterr().err.startswith("oratorio: the report was not made: ")
 
 
 @pytest.mark.parametrize(("script", "code"), [("exit 7", 7), ("kill -9 $$", 137), ("true", 0)])

@@ -386,6 +386,7 @@ def test_the_command_makes_a_page_of_a_trace(tmp_path):
         (["none.json"], "ORATORIO_TRACE=FILE makes one"),
         (["cut.json"], "is not a trace of Oratorio"),
         (["good.json", "--explain", "none"], "ORATORIO_EXPLAIN=FILE.json makes one"),
+        (["good.json", "--explain", "."], ". can't be read: Is a directory"),
         (["good.json", "--compared", "none"], "`oratorio compare --json` prints it"),
         (["good.json", "-o", "no/such/page.html"], "choose another path"),
         (["good.json", "-o", "good.json"], "is the trace itself"),

@@ -13,7 +13,7 @@ from pathlib import Path
 from oratorio.command_line import Parser, add_compared
 from oratorio.document import add_json, print_document
 from oratorio.errors import OratorioError, tell
-from oratorio.launch.launch import Launch, LaunchError
+from oratorio.launch.launch import Launch
 from oratorio.machine.room import another_with_room
 from oratorio.quantity import counted
 from oratorio.report import page, run_recorder
@@ -74,28 +74,19 @@ def _summarize(run: Run, out: Path) -> None:
 def run_and_report(
     options: argparse.Namespace, variables: Mapping[str, str], describe: Callable[[Launch], None]
 ) -> int:
-    """Runs the command and writes a page about the run. Returns the command's own exit code, even if the
-    page can't be written. Raises OratorioError if the command was not started."""
+    """Runs the command and writes a page about the run. Returns the command's own exit code, whatever
+    prevents the page. Raises OratorioError if the command was not started."""
     known = read_compared(options.compared) if options.compared else None
     recorder = run_recorder.Recorder(options.report.absolute().parent, os.environ)
-    try:
+    with recorder.code_kept("the report was not made"):
         found, explained = recorder.attached(options.command, variables, describe)
-    except LaunchError:
-        raise
-    except OratorioError as error:
-        raise OratorioError(f"the report can't be made: {error}") from None
-    found.compared = known
-    try:
+        found.compared = known
         if options.explain:
             sys.stderr.write(explained)
         out = _write(found, options.report)
         if not options.quiet:
             _summarize(found, out)
-    except (OratorioError, OSError) as error:
-        tell(str(error))
-    except KeyboardInterrupt:
-        tell("the report was interrupted")
-    return found.exit_code or 0
+    return recorder.exit_code
 
 
 def _print_document(run: Run, out: Path) -> None:

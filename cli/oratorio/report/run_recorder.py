@@ -159,21 +159,30 @@ def apart(prepared: launch.Launch, seconds_max: float, said: Path) -> int | None
             raise
 
 
-def _explained(file: Path | None) -> explained.Explained:
-    if file is None or not file.exists():
-        return explained.Explained()
-    return explained.read(file.read_text(errors="replace"))
+def _explanations(place: Path) -> str:
+    """Returns the lines of explanations that a job has left in a folder. If they can't be read, returns a
+    line that says so: such a line is a remark."""
+    try:
+        return (place / EXPLAIN).read_text(errors="replace")
+    except FileNotFoundError:
+        return ""
+    except OSError as error:
+        return f"the explanations can't be read: {error.strerror}\n"
 
 
 def read_run(trace_file: Path, explain_file: Path | None) -> Run:
     """Reads the trace of an earlier run, and its explanations if there are any. Raises trace.TraceError."""
-    return Run(trace.read(trace_file), _explained(explain_file), began=trace.began(trace_file))
+    try:
+        lines = explain_file.read_text(errors="replace") if explain_file else ""
+    except OSError as error:
+        raise trace.TraceError(f"{explain_file} can't be read: {error.strerror}") from None
+    return Run(trace.read(trace_file), explained.read(lines), began=trace.began(trace_file))
 
 
 def _run_that_ended(trace_file: Path, is_new: bool, place: Path) -> Run:
     """Reads what a run has left, complete or not. Reads the trace only if `is_new`: the run itself wrote
     it."""
-    run = Run([], _explained(place / EXPLAIN))
+    run = Run([], explained.read(_explanations(place)))
     try:
         # The library makes the file at the first close, and leaves it empty if it can't write to it.
         if is_new and trace_file.stat().st_size:
@@ -188,6 +197,14 @@ def _run_that_ended(trace_file: Path, is_new: bool, place: Path) -> Run:
     return run
 
 
+def _why_lost(error: BaseException) -> str:
+    if isinstance(error, KeyboardInterrupt):
+        return "interrupted"
+    if isinstance(error, MemoryError):
+        return "there is too little memory"
+    return str(error) if isinstance(error, (OratorioError, OSError)) else repr(error)
+
+
 class Recorder:
     """Runs jobs and records each one separately.
 
@@ -197,6 +214,18 @@ class Recorder:
     def __init__(self, folder: Path, environ: Mapping[str, str]) -> None:
         self._folder = folder
         self._environ = environ
+        self.exit_code: int | None = None  # of the last job, once it has ended, unless at its time limit
+
+    @contextmanager
+    def code_kept(self, lost: str) -> Iterator[None]:
+        """In this context errors and Ctrl-C are only told, after the text `lost`, once a job has ended:
+        its exit code matters more. Before that they are raised."""
+        try:
+            yield
+        except (Exception, KeyboardInterrupt) as error:
+            if self.exit_code is None:
+                raise
+            tell(f"{lost}: {_why_lost(error)}")
 
     def attached(
         self, words: Sequence[str], variables: Mapping[str, str], describe: Callable[[launch.Launch], None]
@@ -213,9 +242,7 @@ class Recorder:
             describe(prepared)
             run = self._recorded(prepared, lambda: attached(prepared), trace_file, place, before)
             run.command = shlex.join(words)
-            explain_file = place / EXPLAIN
-            lines = explain_file.read_text(errors="replace") if explain_file.exists() else ""
-            return run, explained.text_of(lines)
+            return run, explained.text_of(_explanations(place))
 
     def explained(
         self, words: Sequence[str], variables: Mapping[str, str], describe: Callable[[launch.Launch], None]
@@ -223,12 +250,11 @@ class Recorder:
         """Runs a job as attached() does, without a trace, and with standard error as its standard output;
         returns its exit code and its explanations as objects. Calls `describe` before the job begins."""
         with _place(self._folder) as place:
-            file = place / EXPLAIN
-            prepared = launch.prepare(words, {**variables, "ORATORIO_EXPLAIN": str(file)}, self._environ)
+            recorded = {**variables, "ORATORIO_EXPLAIN": str(place / EXPLAIN)}
+            prepared = launch.prepare(words, recorded, self._environ)
             describe(prepared)
-            code = attached(prepared, stdout=sys.stderr)
-            lines = file.read_text(errors="replace") if file.exists() else ""
-            return code, list(explained.objects_of(lines))
+            self.exit_code = attached(prepared, stdout=sys.stderr)
+            return self.exit_code, list(explained.objects_of(_explanations(place)))
 
     def apart(
         self, words: Sequence[str], variables: Mapping[str, str] | None, seconds_max: float
@@ -259,11 +285,11 @@ class Recorder:
         before: int | None,
     ) -> Run:  # fmt: skip
         began, clock = time.time(), time.monotonic()
-        code = work()
+        self.exit_code = work()
         seconds = time.monotonic() - clock
         is_new = trace_file.exists() and trace_file.stat().st_mtime_ns != before
         run = _run_that_ended(trace_file, is_new, place)
-        run.exit_code, run.wall_seconds, run.began = code, seconds, began
+        run.exit_code, run.wall_seconds, run.began = self.exit_code, seconds, began
         run.program = prepared.needs.reason if prepared.needs else ""
         named = {key: value for key, value in self._environ.items() if key.startswith("ORATORIO_")}
         run.environment = {key: value for key, value in named.items() if key not in RECORDING}
