@@ -307,10 +307,9 @@ def call(words: Sequence[str]) -> int:
         return INTERRUPTED
 
 
-def _without_output(code: int) -> int:
-    """Redirects standard output to /dev/null, so that Python's last flush can't fail; returns `code`."""
+def discard_output() -> None:
+    """Redirects standard output to /dev/null, so that a later flush of what is left can't fail."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return code
 
 
 def _replace_closed_streams() -> None:
@@ -330,12 +329,14 @@ def main() -> None:
         finally:
             sys.stdout.flush()
     except BrokenPipeError:
-        code = _without_output(CLOSED_PIPE)
+        discard_output()
+        code = CLOSED_PIPE
     except KeyboardInterrupt:
         code = INTERRUPTED
     except OSError as error:
         if error.errno not in FULL:
             raise
         tell(f"standard output can't be written: {error.strerror}")
-        code = _without_output(REFUSED)
+        discard_output()
+        code = REFUSED
     sys.exit(code)

@@ -101,7 +101,7 @@ def test_explanations_that_cannot_be_read_are_a_remark(oratorio, tmp_path):
     assert told in html.unescape((tmp_path / "page.html").read_text())
 
 
-def opened(pipe: Path) -> int:
+def opened_for_writing(pipe: Path) -> int:
     """Opens a named pipe for writing as soon as a process reads it; returns the descriptor."""
     deadline = time.monotonic() + 60
     while True:
@@ -113,7 +113,7 @@ def opened(pipe: Path) -> int:
             time.sleep(0.01)
 
 
-@pytest.mark.parametrize("kind", [["run", "--report", "page.html"]])
+@pytest.mark.parametrize("kind", [["run", "--report", "page.html"], ["explain", "--json"]])
 def test_ctrl_c_while_the_recording_is_read_leaves_the_program_s_exit_code(oratorio, tmp_path, kind):
     """Lets the command wait for the explanations, in a pipe that nobody writes to."""
     env = {**os.environ, "PYTHONPATH": str(tmp_path / "cli"), "LD_PRELOAD": ""}
@@ -122,7 +122,7 @@ def test_ctrl_c_while_the_recording_is_read_leaves_the_program_s_exit_code(orato
         ["env", "--default-signal=INT", sys.executable, "-m", "oratorio", *kind, "-q", *SHELL, script],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env, cwd=tmp_path,
     )  # fmt: skip
-    writer = opened(tmp_path / "pipe")
+    writer = opened_for_writing(tmp_path / "pipe")
     job.send_signal(signal.SIGINT)
     _, told = job.communicate(timeout=60)
     os.close(writer)
@@ -192,6 +192,31 @@ def test_a_program_behind_a_closed_pipe_ends_as_without_oratorio(oratorio, tmp_p
         ["sh", "-c", script], capture_output=True, text=True, env=env, cwd=tmp_path, timeout=60
     )
     assert done.stdout.startswith("y\n") and "Broken pipe" not in done.stdout
+
+
+def full_disk():
+    return Path("/dev/full").open("wb")
+
+
+def closed_pipe():
+    read, write = os.pipe()
+    os.close(read)
+    return os.fdopen(write, "wb")
+
+
+@pytest.mark.parametrize(
+    ("opened", "why"), [(full_disk, "No space left on device"), (closed_pipe, "Broken pipe")]
+)
+def test_a_document_that_cannot_be_printed_leaves_the_program_s_exit_code(oratorio, tmp_path, opened, why):
+    env = {**os.environ, "PYTHONPATH": str(tmp_path / "cli"), "LD_PRELOAD": ""}
+    with opened() as output:
+        command = [sys.executable, "-m", "oratorio", "explain", "--json", "-q", *SHELL, "exit 3"]
+        done = subprocess.run(
+            command, stdout=output, stderr=subprocess.PIPE, text=True, env=env, cwd=tmp_path
+        )
+    assert done.returncode == 3, done.stderr
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith("oratorio: the explanations were not printed: ") and why in last
 
 
 # A shell script that notes whether its standard output is open, and exits with 3.

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from oratorio import __version__
-from oratorio.command_line import Parser, add_compared, add_job, add_method_and_hints
+from oratorio.command_line import Parser, add_compared, add_job, add_method_and_hints, discard_output
 from oratorio.document import add_json, print_document
 from oratorio.errors import OratorioError, tell
 from oratorio.launch import launch
@@ -104,11 +104,20 @@ def _become(prepared: launch.Launch) -> NoReturn:
 def _explain_as_json(
     words: Sequence[str], variables: Mapping[str, str], describe: Callable[[launch.Launch], None]
 ) -> int:
+    """Runs the command and prints its explanations. Returns the command's own exit code, whatever prevents
+    that."""
     from oratorio.report.run_recorder import Recorder  # noqa: PLC0415  other jobs need no recorder
 
-    code, explanations = Recorder(Path.cwd(), os.environ).explained(words, variables, describe)
-    print_document("explain", exit_code=code, explanations=explanations)
-    return code
+    recorder = Recorder(Path.cwd(), os.environ)
+    with recorder.code_kept("the explanations were not printed"):
+        code, explanations = recorder.explained(words, variables, describe)
+        try:
+            print_document("explain", exit_code=code, explanations=explanations)
+            sys.stdout.flush()
+        except BaseException:
+            discard_output()
+            raise
+    return recorder.exit_code
 
 
 def run(options: argparse.Namespace) -> int:
