@@ -69,6 +69,24 @@ def test_a_job_that_takes_too_long_is_ended_with_all_its_processes(job, tmp_path
     assert left(tmp_path) == set()
 
 
+# A shell script of a job whose shell dies of SIGTERM. The program behind it acts on SIGTERM by {action}.
+SURVIVED = "(trap '{action}' TERM; echo up; while :; do sleep 0.05; done) & echo $!; wait"
+
+
+def test_a_program_that_ignores_the_end_of_its_job_is_killed(job, tmp_path, monkeypatch):
+    monkeypatch.setattr(run_recorder, "GRACE_SECONDS", 0.5)
+    run, said = run_recorder.Recorder(tmp_path, {}).apart(job(SURVIVED.format(action="")), {}, 0.5)
+    assert run.exit_code is None
+    pid = next(line for line in said.splitlines() if line.isdigit())
+    assert not Path(f"/proc/{pid}/exe").exists(), "a process of the job is left"
+
+
+def test_a_program_has_time_to_end_after_its_launcher(job, tmp_path):
+    ends_slowly = "sleep 0.5; echo done; exit"
+    _, said = run_recorder.Recorder(tmp_path, {}).apart(job(SURVIVED.format(action=ends_slowly)), {}, 0.5)
+    assert said.splitlines()[-1] == "done"
+
+
 def test_a_trace_that_the_user_requested_stays(job, tmp_path):
     recorder = run_recorder.Recorder(tmp_path, {"ORATORIO_TRACE": "mine.json", "ORATORIO_METHOD": "naive"})
     run, explained = recorder.attached(job(WRITES), {}, lambda prepared: None)
@@ -188,6 +206,27 @@ def test_a_signal_that_comes_while_a_job_apart_starts_ends_it(in_place, tmp_path
     pid, _ = script.communicate(timeout=60)
     assert script.returncode == 128 + signal.SIGTERM
     assert not Path(f"/proc/{pid.strip()}").exists(), "the job goes on, and nobody knows of it"
+
+
+def test_a_second_signal_ends_a_job_apart_that_ignores_the_first(in_place, tmp_path):
+    script = in_place(
+        "from pathlib import Path\n"
+        "job = launch.Launch(['sh', '-c', sys.argv[1]], {}, None, None, [])\n"
+        f"recorded.apart(job, 100, Path({str(tmp_path / 'said')!r}))\n",
+        "trap 'echo told' TERM; echo $$; while :; do sleep 0.05; done",
+    )
+    said = tmp_path / "said"
+    for lines in (1, 2):  # its process, and that SIGTERM has reached it
+        deadline = time.monotonic() + 60
+        while not said.exists() or len(said.read_text().splitlines()) < lines:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        script.send_signal(signal.SIGTERM)
+    script.communicate(timeout=5)
+    assert script.returncode == 128 + signal.SIGTERM
+    assert not Path(f"/proc/{said.read_text().split()[0]}").exists(), (
+        "the job goes on, and nobody knows of it"
+    )
 
 
 def test_a_signal_is_not_lost_with_a_job_that_cannot_start(in_place):

@@ -26,6 +26,7 @@ from oratorio.trace import trace
 EXPLAIN = "explain.json"
 RECORDING = ("ORATORIO_TRACE", "ORATORIO_EXPLAIN")
 GRACE_SECONDS = 10  # seconds from SIGTERM to SIGKILL
+POLL_SECONDS = 0.02  # between two looks at a job that is to end
 # A handler as signal.signal takes it; Python 3.9 has no | of types.
 Handler = Union[Callable[[int, object], object], int, None]  # noqa: UP007
 PASSED_ON = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
@@ -100,16 +101,36 @@ def leave(number: int, frame: object) -> None:
     raise SystemExit(128 + number)
 
 
+def _signal_group(job: subprocess.Popen, number: int) -> bool:
+    """Sends a signal to all processes of a job that has a group of its own; 0 only asks for them. Returns
+    whether there is any."""
+    job.poll()  # the group exists until its leader is reaped
+    try:
+        os.killpg(job.pid, number)
+    except ProcessLookupError:
+        return False
+    except PermissionError:  # those that are left belong to another user
+        pass
+    return True
+
+
+def _end_group(job: subprocess.Popen, number: int) -> None:
+    """Sends a signal to all processes of a job, and waits until they have ended, but not longer than
+    GRACE_SECONDS."""
+    deadline = time.monotonic() + GRACE_SECONDS
+    is_left = _signal_group(job, number)
+    while is_left and time.monotonic() < deadline:
+        time.sleep(POLL_SECONDS)
+        is_left = _signal_group(job, 0)
+
+
 def _end(job: subprocess.Popen) -> None:
-    """Ends a job with all its processes. SIGTERM comes first, because launchers pass it on to their ranks."""
-    for number in (signal.SIGTERM, signal.SIGKILL):
-        with suppress(ProcessLookupError):
-            os.killpg(job.pid, number)
-        try:
-            job.wait(GRACE_SECONDS)
-            return
-        except subprocess.TimeoutExpired:
-            continue
+    """Ends a job with all its processes. SIGTERM comes first, because launchers pass it on to their ranks.
+    If another signal interrupts this process meanwhile, SIGKILL comes at once."""
+    try:
+        _end_group(job, signal.SIGTERM)
+    finally:
+        _end_group(job, signal.SIGKILL)
 
 
 def _code(returned: int) -> int:
