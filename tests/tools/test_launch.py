@@ -125,12 +125,14 @@ def linked_to(
     return compiled(folder, "int main(void) { return 0; }", *flags, *paths)
 
 
-def test_a_profiler_that_the_program_is_linked_to_is_put_before_oratorio(library, tmp_path):
+def test_a_profiler_that_the_program_is_linked_to_is_put_before_oratorio(library, tmp_path, monkeypatch):
     tool = "extern int PMPI_File_open(void); int MPI_File_open(void) { return PMPI_File_open(); }"
     mpi = "int PMPI_File_open(void) { return 0; } int MPI_File_open(void) { return 0; }"
     plain = "int helps(void) { return 0; }"
     has = linked_to(tmp_path, {"libtool.so": tool, "libother.so": mpi, "libplain.so": plain})
     assert prepared([has]).env["LD_PRELOAD"] == f"{tmp_path}/libtool.so:{library}"
+    monkeypatch.chdir(tmp_path)
+    assert prepared(["./program"]).env["LD_PRELOAD"] == f"{tmp_path}/libtool.so:{library}"
     named = {"LD_PRELOAD": f"{tmp_path}/libtool.so"}
     assert prepared([has], environ=named).env["LD_PRELOAD"] == f"{tmp_path}/libtool.so:{library}"
 
@@ -383,6 +385,42 @@ def test_a_static_program_is_refused(library, monkeypatch, program):
     monkeypatch.setattr(launch, "needs_of", lambda _: launch.Needs(None, "told", is_static=True))
     with pytest.raises(launch.LaunchError, match="statically"):
         prepared([program])
+
+
+@pytest.mark.parametrize("name", ["run_python", "ipython3", "python3-config", "python3.sh"])
+def test_a_program_is_not_started_because_its_name_is_like_python(library, tmp_path, name):
+    program = executable(tmp_path / "bin" / name, f"#!/bin/sh\necho >{tmp_path}/started\n")
+    script = executable(tmp_path / "script", f"#!{program} -u\n")
+    unknown = executable(tmp_path / "launch-all", "#!/bin/sh\n")
+    for words in ([program, "-c", "pass"], [script], [unknown, program]):
+        assert prepared(words).needs in (None, programs.Needs(None, "a script; the MPI is found at run time"))
+    assert not (tmp_path / "started").exists()
+
+
+def test_the_python_in_the_working_directory_is_asked_without_input(library, tmp_path, monkeypatch):
+    executable(tmp_path / "python3", f"#!/bin/sh\nreadlink /proc/self/fd/0 >{tmp_path}/input; exit 1\n")
+    monkeypatch.chdir(tmp_path)
+    assert "python3 has no mpi4py" in prepared(["./python3", "x.py"]).needs.reason
+    assert (tmp_path / "input").read_text() == "/dev/null\n"
+
+
+@pytest.mark.parametrize(
+    "head", ["#!{}/python3 -u", "#!/usr/bin/env python3", "#!/usr/bin/env -S python3 -u"]
+)
+def test_the_python_of_a_script_is_asked(library, tmp_path, monkeypatch, head):
+    executable(tmp_path / "python3", f"#!/bin/sh\necho >{tmp_path}/asked; exit 1\n")
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    script = executable(tmp_path / "script", head.format(tmp_path) + "\n")
+    assert "python3 has no mpi4py" in prepared([script]).needs.reason
+    assert (tmp_path / "asked").exists()
+    executable(tmp_path / "script", "#!/usr/bin/env python3.99\n")
+    assert prepared([script]).needs.reason == "a script; the MPI is found at run time"
+
+
+def test_a_python_that_does_not_answer_is_not_waited_for(library, tmp_path, monkeypatch):
+    monkeypatch.setattr(programs, "PYTHON_SECONDS", 0.2)
+    python = executable(tmp_path / "python3", "#!/bin/sh\nexec sleep 1000\n")
+    assert "python3 doesn't start in time" in prepared([python, "x.py"]).needs.reason
 
 
 def test_an_unknown_command_is_refused(library):

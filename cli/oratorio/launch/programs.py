@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 from dataclasses import dataclass
 from functools import cache
@@ -20,7 +21,8 @@ FLAVOURS = (
     (re.compile(r"libmpi_abi\.so\.[01]"), "abi"),
 )
 FLAVOUR_NAMES = {"mpich": "the MPICH ABI", "ompi": "Open MPI", "abi": "the MPI-5 standard ABI"}
-PYTHON_NAME = re.compile(r"(python|pypy)[0-9.]*$")
+PYTHON_NAME = re.compile(r"(python|pypy)[0-9.]*")
+PYTHON_SECONDS = 60  # time limit of a Python that is asked for its mpi4py
 # Libraries that load neither an MPI nor a profiler; any other library may load one.
 PLAIN_NAMES = re.compile(r"(lib(c|m|dl|rt|pthread|gcc_s|stdc\+\+|gfortran|quadmath)|ld-linux[\w-]*)\.so\.")
 PNETCDF_NAME = "libpnetcdf.so"
@@ -120,24 +122,30 @@ def flavour_of_file(file: Path) -> tuple[str, str] | None:
 
 
 def _interpreter(file: Path) -> Path | None:
-    """Returns the Python of a `#!` line; None without one, or if the file can't be read."""
+    """Returns the path of the Python in a `#!` line, where `env` searches PATH for it; None without one, or
+    if the file can't be read."""
     try:
         with file.open("rb") as stream:
             line = stream.readline(256).decode(errors="replace")
     except OSError:
         return None
     words = line[2:].split() if line.startswith("#!") else []
-    for word in words:
-        if PYTHON_NAME.search(word):
-            return Path(word)
-    return None
+    python = next((word for word in words if is_python(Path(word))), None)
+    found = shutil.which(python) if python else None
+    return Path(found).absolute() if found else None
 
 
 def _needs_of_python(python: Path) -> Needs:
     """Returns the needs of the mpi4py that this Python would import. If that mpi4py has several builds, its
     MPI is unknown before run time."""
     find = "import importlib.util as u; print(*u.find_spec('mpi4py').submodule_search_locations)"
-    found = subprocess.run([python, "-c", find], capture_output=True, text=True, check=False)
+    try:
+        found = subprocess.run(
+            [python, "-c", find], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+            timeout=PYTHON_SECONDS, check=False,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        return Needs(None, f"{python.name} doesn't start in time; the MPI is found at run time")
     folder = Path(found.stdout.strip()) if found.returncode == 0 else None
     if folder is None:
         return Needs(None, f"{python.name} has no mpi4py; the MPI is found at run time")
@@ -172,11 +180,12 @@ def _needs_of_elf(program: Path) -> Needs:
 
 def is_python(program: Path) -> bool:
     """Returns whether a program is a Python interpreter, by its name."""
-    return PYTHON_NAME.search(program.name) is not None
+    return PYTHON_NAME.fullmatch(program.name) is not None
 
 
 def needs_of(program: Path) -> Needs:
     """Returns which MPI `program`, an existing file, will use."""
+    program = program.absolute()  # a name without a slash would be searched in PATH
     try:
         if is_python(program):
             return _needs_of_python(program)
