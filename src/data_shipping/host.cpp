@@ -91,6 +91,7 @@ void AgentHost::run(std::size_t thread) {
         {
             const std::lock_guard leads(leading_);
             work = lead();
+            if (!work) end_connections();
         }
         if (!work) return;
         perform(thread, *work);
@@ -114,6 +115,12 @@ std::optional<AgentHost::Work> AgentHost::lead() {
         if (watched[1].revents != 0) lower(changed_);
         if (auto work = look(watched)) return work;
     }
+}
+
+/// Closes the connections, so that ranks notice the end at once, even if poll(2) has failed.
+void AgentHost::end_connections() {
+    connections_.clear();
+    listener_ = JobListener();
 }
 
 /// Returns the first whole request, if there is one, and admits new connections. Connections that

@@ -73,6 +73,7 @@ class AgentHost {
     [[nodiscard]] Result<void> start_threads();
     void run(std::size_t thread);
     [[nodiscard]] std::optional<Work> lead();
+    void end_connections();
     [[nodiscard]] std::optional<Work> look(std::span<const pollfd> watched);
     [[nodiscard]] AgentConnection::Receipt serve(Work& work, int ready);
     [[nodiscard]] bool begin(Work& work);

@@ -11,6 +11,7 @@
 #include "data_shipping/remote_agents.hpp"
 #include "data_shipping/server.hpp"
 #include "support/memory_store.hpp"
+#include "support/resource_limit.hpp"
 #include "unit/data_shipping/agent_pieces.hpp"
 
 namespace oratorio::test::host_test {
@@ -105,6 +106,24 @@ TEST(AgentHosts, AFileThatIsClosedIsServedNoMoreAndTheOthersStillAre) {
     EXPECT_EQ(ask(*second, piece).error.kind, ErrorKind::none);
     EXPECT_EQ(files.disk(1).contents(), Buffer(100, std::byte{5}));
     EXPECT_EQ(files.disk(2).size(), 0);
+}
+
+/// poll(2) refuses more descriptors than the process may have.
+TEST(AgentHosts, RanksLearnThatAHostCanNoLongerWait) {
+    ManyFiles files(4);
+    std::vector<std::unique_ptr<RemoteAgents>> ranks;
+    for (std::size_t rank = 0; rank < 8; ++rank) {
+        ranks.push_back(files.reached(rank % 4));
+        Piece piece(Direction::write, 0, 0, 100, 1);
+        EXPECT_EQ(ask(*ranks.back(), piece).error.kind, ErrorKind::none);
+    }
+    const ResourceLimit few(RLIMIT_NOFILE, 8);
+    Piece next(Direction::write, 0, 0, 100, 2);
+    (void)ask(*ranks[0], next);  // is served if a thread has begun to wait before
+    for (std::size_t rank = 1; rank < 8; ++rank) {
+        Piece piece(Direction::write, 0, 0, 100, 3);
+        EXPECT_EQ(ask(*ranks[rank], piece).error.kind, ErrorKind::io);
+    }
 }
 
 /// Files are closed while other ranks still access other files.
