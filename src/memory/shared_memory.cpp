@@ -107,7 +107,7 @@ SharedMemory& SharedMemory::operator=(SharedMemory&& other) noexcept {
 
 SharedMemory::~SharedMemory() {
     unlink();
-    if (!memory_.empty()) munmap(memory_.data(), memory_.size() + kMark);
+    if (memory_.data() != nullptr) munmap(memory_.data(), memory_.size() + kMark);
 }
 
 void SharedMemory::unlink() {

@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <fstream>
+#include <string>
 #include <vector>
 
 namespace oratorio::test::shared_memory_test {
@@ -76,6 +78,28 @@ TEST(SharedMemory, another_object_of_that_name_is_refused_before_it_is_touched) 
     const auto none = SharedMemory::attach(name, 10'000);
     ASSERT_FALSE(none.ok());
     EXPECT_EQ(none.error().system_errno, ENOENT);
+}
+
+int mappings() {
+    std::ifstream all("/proc/self/maps");
+    int found = 0;
+    for (std::string line; std::getline(all, line);)
+        found += line.find("/oratorio-") != std::string::npos ? 1 : 0;
+    return found;
+}
+
+/// Ranks of a node without agents have such memory.
+TEST(SharedMemory, memory_of_no_bytes_is_unmapped_too) {
+    const int before = mappings();
+    {
+        auto made = SharedMemory::create(0);
+        ASSERT_TRUE(made.ok());
+        const auto attached = SharedMemory::attach(made->name(), 0);
+        ASSERT_TRUE(attached.ok());
+        const SharedMemory moved = std::move(*made);
+        EXPECT_EQ(mappings(), before + 2);
+    }
+    EXPECT_EQ(mappings(), before);
 }
 
 TEST(SharedMemory, a_rank_that_means_another_length_is_refused) {
