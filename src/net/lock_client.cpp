@@ -4,6 +4,7 @@
 #include <poll.h>
 
 #include <cerrno>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -66,16 +67,21 @@ LockId LockClient::next_number() {
     return ++last_number_;
 }
 
-/// Returns a connection that has no lock: an earlier one if any is idle, otherwise a new one.
-Result<Socket> LockClient::idle_connection() {
-    {
-        const std::lock_guard lock(mutex_);
-        if (!idle_.empty()) {
-            Socket kept = std::move(idle_.back());
-            idle_.pop_back();
-            return kept;
-        }
-    }
+/// Returns an earlier connection that has no lock, or an invalid socket if there is none.
+Socket LockClient::take_idle() {
+    const std::lock_guard lock(mutex_);
+    if (idle_.empty()) return Socket();
+    Socket kept = std::move(idle_.back());
+    idle_.pop_back();
+    return kept;
+}
+
+void LockClient::drop_idle() {
+    const std::lock_guard lock(mutex_);
+    idle_.clear();
+}
+
+Result<Socket> LockClient::connect() const {
     auto connected = connect_to(address_, Clock::now() + limits_.connect);
     if (!connected)
         return Error::make(
@@ -113,21 +119,33 @@ Result<void> LockClient::wait_for_grant(Socket& socket, const LockTable::Request
     }
 }
 
-Result<LockId> LockClient::acquire(const LockKey& file, Extent range, bool exclusive) {
-    give_up_waiting();
-    auto socket = idle_connection();
-    if (!socket) return socket.error().at(range.begin, range.length());
-    const LockTable::Request wanted{file, range, exclusive};
+/// Acquires a lock through this connection.
+Result<LockId> LockClient::acquire_by(Socket socket, const LockTable::Request& wanted) {
     LockId number = next_number();
-    auto done = ask(*socket, wanted, number);
-    if (done) done = wait_for_grant(*socket, wanted, number);
+    auto done = ask(socket, wanted, number);
+    if (done) done = wait_for_grant(socket, wanted, number);
     if (!done)
         return Error::make(ErrorKind::io, "lock: the job's lock service no longer answers",
                            done.error().system_errno)
-            .at(range.begin, range.length());
+            .at(wanted.range.begin, wanted.range.length());
     const std::lock_guard lock(mutex_);
-    held_.emplace(number, std::move(*socket));
+    held_.emplace(number, std::move(socket));
     return number;
+}
+
+/// Repeats the request on a new connection if an earlier one has ended. The server frees a lock
+/// when its connection ends, so the first request holds nothing then.
+Result<LockId> LockClient::acquire(const LockKey& file, Extent range, bool exclusive) {
+    give_up_waiting();
+    const LockTable::Request wanted{file, range, exclusive};
+    Socket kept = take_idle();
+    std::optional<Result<LockId>> first;
+    if (kept.number() >= 0) first = acquire_by(std::move(kept), wanted);
+    if (first && *first) return *first;
+    if (first) drop_idle();
+    auto fresh = connect();
+    if (fresh) return acquire_by(std::move(*fresh), wanted);
+    return first ? *first : fresh.error().at(range.begin, range.length());
 }
 
 Result<void> LockClient::release(LockId lock) {

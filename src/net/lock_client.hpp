@@ -21,7 +21,8 @@ struct LockLimits {
 };
 
 /// A client with a connection for each lock that the process holds or waits for at the same time,
-/// which is usually one. Connections are made when needed and kept for later locks.
+/// which is usually one. Connections are made when needed and kept for later locks. If a kept one
+/// has ended, because the network was down, a new one takes its place.
 ///
 /// A waiting thread calls `while_locked`, which may itself acquire another lock. The thread then
 /// withdraws its first request, and repeats that request afterwards. So no thread holds a lock
@@ -38,7 +39,10 @@ class LockClient final : public LockService {
     Result<void> release(LockId lock) override;
 
   private:
-    [[nodiscard]] Result<Socket> idle_connection();
+    [[nodiscard]] Socket take_idle();
+    void drop_idle();
+    [[nodiscard]] Result<Socket> connect() const;
+    [[nodiscard]] Result<LockId> acquire_by(Socket socket, const LockTable::Request& wanted);
     [[nodiscard]] Result<void> wait_for_grant(Socket& socket, const LockTable::Request& wanted,
                                               LockId& number);
     [[nodiscard]] LockId next_number();

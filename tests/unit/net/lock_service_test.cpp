@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The job's locks by TCP: a server, and clients as they are in several processes.
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <csignal>
+#include <filesystem>
+#include <string>
 #include <thread>
 
 #include "counter_support.hpp"
@@ -206,6 +209,36 @@ TEST(LockService, clients_learn_that_the_server_is_gone) {
     const auto refused = late.acquire(kFile, kRange, true);
     ASSERT_FALSE(refused.ok());
     EXPECT_EQ(refused.error().kind, ErrorKind::unsupported_operation);
+}
+
+/// Ends all TCP connections of this process, like a network that is down for a while.
+void end_all_connections() {
+    for (const auto& each : std::filesystem::directory_iterator("/proc/self/fd")) {
+        const int number = std::stoi(each.path().filename());
+        sockaddr_storage peer{};
+        socklen_t length = sizeof peer;
+        const bool connected =
+            ::getpeername(number, reinterpret_cast<sockaddr*>(&peer), &length) == 0;
+        if (connected && peer.ss_family != AF_UNIX) ::shutdown(number, SHUT_RDWR);
+    }
+}
+
+TEST(LockService, kept_connections_that_have_ended_are_replaced) {
+    auto server = serving();
+    LockClient client(server->address()), other(server->address());
+    const auto one = client.acquire(kFile, kRange, false),
+               two = client.acquire(kFile, kRange, false);
+    ASSERT_TRUE(one.ok() && two.ok());
+    ASSERT_TRUE(client.release(*one).ok() && client.release(*two).ok());
+    end_all_connections();
+    const auto again = client.acquire(kFile, kRange, true);
+    ASSERT_TRUE(again.ok());
+    ASSERT_TRUE(client.release(*again).ok());
+    EXPECT_TRUE(other.acquire(kFile, kRange, true).ok()) << "nobody holds the lock";
+    server.reset();
+    const auto gone = client.acquire(kFile, kRange, true);
+    ASSERT_FALSE(gone.ok());
+    EXPECT_EQ(gone.error().kind, ErrorKind::io);
 }
 
 TEST(LockService, a_process_offers_one_service_until_its_last_offer_is_taken_back) {
