@@ -16,6 +16,8 @@
 #include <utility>
 
 #include "base/descriptor.hpp"
+#include "base/helper_thread.hpp"
+#include "base/system_call.hpp"
 
 namespace oratorio {
 
@@ -41,6 +43,18 @@ std::string new_name() {
            random_digits();
 }
 
+/// Allocates pages, and returns 0 or an errno. On kernels before 2024 any signal interrupts the
+/// call, and it starts again from the beginning. So signals are blocked: a timer of the program
+/// could interrupt every attempt.
+int allocate(int descriptor, Bytes bytes) {
+    const SignalsBlocked blocked;
+    return uninterrupted([&] {
+               errno = posix_fallocate(descriptor, 0, bytes);
+               return errno == 0 ? 0 : -1;
+           })
+        .error_number;
+}
+
 Error another() {
     return Error::make(ErrorKind::io,
                        "shared memory: ranks of this node see different objects of one name; if "
@@ -60,9 +74,9 @@ Result<SharedMemory> SharedMemory::create(Bytes bytes) {
         memory.name_.clear();
         return Error::of_errno("shared memory: shm_open", errno);
     }
-    const int full = posix_fallocate(descriptor.number(), 0, bytes + kMark);
-    auto mapped = full == 0 ? memory.map(descriptor.number(), bytes)
-                            : Error::of_errno("shared memory: /dev/shm is too small", full);
+    const int refused = allocate(descriptor.number(), bytes + kMark);
+    auto mapped = refused == 0 ? memory.map(descriptor.number(), bytes)
+                               : Error::of_errno("shared memory: allocating in /dev/shm", refused);
     if (!mapped) return mapped.error();
     std::ranges::copy(memory.name_, memory.mark());
     return memory;

@@ -7,8 +7,10 @@
 #include <sys/uio.h>
 
 #include <cerrno>
+#include <csignal>
 #include <string_view>
 
+#include "memory/shared_memory.hpp"
 #include "plan/methods.hpp"
 #include "sim/file_ranks.hpp"
 #include "support/leader_ranks.hpp"
@@ -21,6 +23,15 @@ struct Refusal {
     int error = 0;
 };
 thread_local Refusal refused;
+
+/// Signals of a timer end posix_fallocate of this thread, as on kernels before 2024.
+thread_local bool has_timer = false;
+
+bool is_interrupted() {
+    sigset_t blocked;
+    ::pthread_sigmask(SIG_SETMASK, nullptr, &blocked);
+    return has_timer && sigismember(&blocked, SIGPROF) == 0;
+}
 
 bool is_refused(std::string_view call) {
     return refused.call == call;
@@ -44,6 +55,7 @@ int __wrap_shm_open(const char* name, int flags, mode_t mode) {
 }
 int __wrap_posix_fallocate(int descriptor, off_t from, off_t bytes) {
     if (is_refused("posix_fallocate")) return refused.error;
+    if (is_interrupted()) return EINTR;
     return __real_posix_fallocate(descriptor, from, bytes);
 }
 void* __wrap_mmap(void* where, std::size_t bytes, int protection, int flags, int descriptor,
@@ -178,6 +190,13 @@ TEST(NoSharedMemory, files_work_where_shm_open_is_refused) {
 
 TEST(NoSharedMemory, files_work_where_dev_shm_gives_no_room) {
     files_work_without("posix_fallocate", {ENOSPC, ENOSYS, EINTR});
+}
+
+TEST(NoSharedMemory, a_timer_of_the_program_does_not_prevent_shared_memory) {
+    has_timer = true;
+    const auto made = SharedMemory::create(10'000);
+    has_timer = false;
+    EXPECT_TRUE(made.ok());
 }
 
 TEST(NoSharedMemory, files_work_where_shared_memory_cannot_be_mapped) {
