@@ -18,6 +18,8 @@ namespace oratorio {
 namespace {
 
 constexpr int kRoomAgain = 1000;  ///< milliseconds between checks while a buffer is wanted
+/// After more time than this, a check comes late.
+constexpr std::chrono::milliseconds kLate{2 * kRoomAgain};
 
 void raise(const Descriptor& event) {
     const std::uint64_t one = 1;
@@ -108,13 +110,24 @@ std::optional<AgentHost::Work> AgentHost::lead() {
             watched.push_back({each->number(), each->events(), 0});
         listener_.watch(watched);
         const int longest = listener_.patience();
-        const int ready = ::poll(watched.data(), watched.size(),
-                                 buffers_.is_wanted() && longest < 0 ? kRoomAgain : longest);
+        const bool wanted = buffers_.is_wanted();
+        const int ready =
+            ::poll(watched.data(), watched.size(), wanted && longest < 0 ? kRoomAgain : longest);
         if (ready < 0 && errno == EINTR) continue;
         if (ready < 0 || watched[0].revents != 0) return std::nullopt;
         if (watched[1].revents != 0) lower(changed_);
+        renew_patience(wanted);
         if (auto work = look(watched)) return work;
     }
+}
+
+/// Restarts the patience with all ranks if no buffer was wanted, or if this check comes late. The
+/// clock also runs while the job is suspended, and no rank can send then.
+void AgentHost::renew_patience(bool wanted) {
+    const auto now = Socket::Clock::now();
+    const bool late = now - std::exchange(checked_, now) > kLate;
+    if (wanted && !late) return;
+    for (const auto& each : connections_) each->restart_patience(now);
 }
 
 /// Closes the connections, so that ranks notice the end at once, even if poll(2) has failed.
@@ -164,8 +177,8 @@ AgentConnection::Receipt AgentHost::serve(Work& work, int ready) {
     using Receipt = AgentConnection::Receipt;
     AgentConnection& connection = *work.connection;
     if (ready == 0) {
-        const auto since = Socket::Clock::now() - options_.patience;
-        return buffers_.is_wanted() && connection.is_stuck(since) ? Receipt::over : Receipt::waits;
+        const bool stuck = connection.is_stuck(checked_ - options_.patience);
+        return buffers_.is_wanted() && stuck ? Receipt::over : Receipt::waits;
     }
     if ((ready & POLLOUT) != 0 && !connection.send_replies()) return Receipt::over;
     return (ready & ~POLLOUT) != 0 ? connection.receive(work.request) : Receipt::waits;

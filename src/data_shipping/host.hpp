@@ -41,7 +41,8 @@ class AgentHost {
     struct Options {
         std::size_t threads = 1;
         Bytes shipment_max = 0;  ///< size limit of a description and its data
-        /// A rank that keeps a buffer that others wait for is disconnected after this time.
+        /// A rank that keeps a buffer that others wait for is disconnected after this time. Time in
+        /// which the job is suspended doesn't count.
         std::chrono::milliseconds patience{60'000};
         auto operator<=>(const Options&) const = default;
     };
@@ -73,6 +74,7 @@ class AgentHost {
     [[nodiscard]] Result<void> start_threads();
     void run(std::size_t thread);
     [[nodiscard]] std::optional<Work> lead();
+    void renew_patience(bool wanted);
     void end_connections();
     [[nodiscard]] std::optional<Work> look(std::span<const pollfd> watched);
     [[nodiscard]] AgentConnection::Receipt serve(Work& work, int ready);
@@ -94,6 +96,7 @@ class AgentHost {
     JobListener listener_;
     std::vector<std::shared_ptr<AgentConnection>> connections_;
     std::size_t next_ = 0;  ///< first connection of the next look(), so that none is always last
+    Socket::Clock::time_point checked_ = Socket::Clock::now();  ///< when poll(2) last returned
     std::vector<std::thread> threads_;
 };
 

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Agents as threads that are reached by TCP, from ranks and from clients that are not ranks.
+// Agents as threads that are reached by TCP, from ranks and from clients that are not ranks. The
+// program replaces std::chrono::steady_clock::now.
 #include "data_shipping/server.hpp"
 
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/resource.h>
 
+#include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 
@@ -15,6 +18,21 @@
 #include "support/temporary_folder.hpp"
 #include "unit/data_shipping/agent_pieces.hpp"
 #include "unit/net/counter_support.hpp"
+
+namespace {
+
+/// Nanoseconds by which the clock of this process is ahead.
+std::atomic<std::int64_t> ahead{0};
+
+}  // namespace
+
+extern "C" {
+std::chrono::steady_clock::time_point __real__ZNSt6chrono3_V212steady_clock3nowEv();
+
+std::chrono::steady_clock::time_point __wrap__ZNSt6chrono3_V212steady_clock3nowEv() {
+    return __real__ZNSt6chrono3_V212steady_clock3nowEv() + std::chrono::nanoseconds(ahead);
+}
+}
 
 namespace oratorio::test {
 namespace {
@@ -225,6 +243,34 @@ TEST(AgentServer, DisconnectsASlowClientWhenOthersNeedItsBuffer) {
     Piece piece(Direction::write, 0, 0, 1000, 1);
     EXPECT_EQ(ask(*agents, piece).error.kind, ErrorKind::none);
     EXPECT_EQ(disk.size(), 1000);
+}
+
+/// The clock goes on while a job is suspended. Then no rank can send, but none is stopped for good.
+TEST(AgentServer, KeepsAllClientsOfAJobThatWasSuspended) {
+    constexpr int kRanks = 5;  // the last one waits for a buffer
+    MemoryDisk disk;
+    const Few few(disk, 1);
+    const ServiceAddress place = few.servers[0]->address();
+    std::vector<RawClient> ranks;
+    std::vector<Piece> pieces;
+    for (int rank = 0; rank < kRanks; ++rank) {
+        pieces.emplace_back(Direction::write, 0, 100 * rank, 100, 1);
+        RequestHead head = pieces.back().numbered(1).head;
+        head.service = place.service;
+        ranks.push_back(RawClient::admitted(place));
+        ranks.back().say(bytes_of(head));
+        ranks.back().say(pieces.back().table);
+    }
+    // The agent has handled what was said before when it admits a client.
+    const RawClient before = RawClient::admitted(place);
+    ahead += std::chrono::nanoseconds(1h).count();
+    const RawClient after = RawClient::admitted(place);
+    for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+        ranks[rank].say(pieces[rank].data);
+        for (std::size_t word = 0; word < sizeof(ReplyHead) / sizeof(Word); ++word)
+            (void)ranks[rank].hear();
+    }
+    EXPECT_EQ(disk.contents(), Buffer(100 * kRanks, std::byte{1}));
 }
 
 /// If late replies held buffers, a few ranks that take no replies would keep others from the file.
