@@ -77,7 +77,8 @@ void DevicePipe::begin_piece() {
 }
 
 /// Ends a piece. A read first waits for the copies of the piece before, which have usually ended by
-/// now, and then starts to copy this piece to the device.
+/// now, and then starts to copy this piece to the device. After an error it is unknown which part
+/// of the bounce buffer was filled, so nothing is copied unless all of it was.
 void DevicePipe::end_piece() {
     const Outcome piece = run_->outcome();
     all_go_on_ = run_->goes_on();
@@ -89,7 +90,8 @@ void DevicePipe::end_piece() {
         return;
     }
     if (!queue_ || !end_copies()) return;
-    if (piece.bytes > 0) {
+    const bool is_short = copied_ + piece.bytes < started_;
+    if (piece.bytes > 0 && !(is_short && piece.error.kind != ErrorKind::none)) {
         const auto got = block_.piece(1 - which_).first(static_cast<std::size_t>(piece.bytes));
         const Error error = scatter_to_device(*queue_, cursor_, memory_.base, got);
         note(error);

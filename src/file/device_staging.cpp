@@ -29,7 +29,9 @@ bool DeviceStaging::stage_if_of_device(AccessCall& call, PlacedAccess& placed) {
     DeviceMemory memory{owned->driver, owned->address, access.buffer, std::move(access.memory)};
     const Bytes bytes = memory.layout.size();
     access.memory = Layout{Shape::run(bytes), bytes, 0, 1};
-    const bool in_pieces = !call.conversion && !hints_->plan.atomic;
+    // What is read of a file that ends between interleaving tiles isn't the beginning of the data.
+    const bool has_scattered_end = access.direction == Direction::read && !access.file.searchable();
+    const bool in_pieces = !call.conversion && !hints_->plan.atomic && !has_scattered_end;
     if (messages_.explains())
         messages_.warn(file_.path + ": memory of a device (" + memory.driver->name() +
                        "): " + (in_pieces ? "in pieces" : "each access as a whole") +

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // DeviceStaging: moves the data of accesses with device memory through bounce buffers in host
-// memory: in pieces if neither conversion nor atomic mode needs all data at once, else as a whole,
-// like data that is converted. Private to src/file.
+// memory: as a whole, like data that is converted, if conversion, atomic mode or a read with
+// interleaving tiles needs all data at once; else in pieces. Private to src/file.
 #pragma once
 
 #include "device/devices.hpp"

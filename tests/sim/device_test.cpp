@@ -166,6 +166,49 @@ TEST_P(OnDevice, RecordsOfADeviceArentGathered) {
     for (std::size_t i = 0; i < 12; ++i) EXPECT_TRUE(holds(content, i * kBytes, kBytes, 6)) << i;
 }
 
+/// Sets a view whose tile k is two blocks, at 2 * block * k and `apart` behind that.
+void set_interleaved_view(File& file, Bytes block, Offset apart) {
+    const auto blocks = Shape::blocks(Shape::run(block), List<Offset>{0, apart});
+    const auto view = View::make(0, 1, blocks, 2 * block, true, "native");
+    ASSERT_TRUE(file.set_view(view, {}).ok());
+}
+
+TEST_P(OnDevice, AReadOfInterleavedTilesGetsTheDataBeforeTheEndOfTheFile) {
+    const Bytes before_end = 50;
+    std::byte* const older = filled(kPiece, 100);
+    std::byte* const content = filled(before_end, 1);
+    std::byte* const in = empty(64);
+    const std::byte untouched{0xee};
+    std::fill_n(device_.data(in), 64, untouched);
+    with_file(1, opening(), [&](File& file, Rank) {
+        expect_done(file.access(call(kWriting, older, kPiece, false)), kPiece);
+        ASSERT_TRUE(file.set_size(0).ok());
+        expect_done(file.access(call(kWriting, content, before_end, false)), before_end);
+        set_interleaved_view(file, 4, 100);
+        // Seven of the blocks at 8 k begin before the end, and two bytes of the seventh lie there.
+        expect_done(file.access(call(kReading, in, 64, false)), 26);
+    });
+    for (Bytes i = 0; i < 64; ++i) {
+        const bool there = i % 8 < 4 && i < before_end;
+        EXPECT_EQ(device_.data(in)[i], there ? byte_at(i, 1) : untouched) << i;
+    }
+}
+
+TEST_P(OnDevice, OnlyReadsOfInterleavedTilesAreStagedAsAWhole) {
+    const Bytes bytes = kPiece + 8;
+    std::byte* const out = filled(bytes, 5);
+    std::byte* const in = empty(bytes);
+    with_file(1, opening(), [&](File& file, Rank) {
+        set_interleaved_view(file, kPiece / 4, 3 * kPiece / 4);
+        const long before = device_.counts().copies;
+        expect_done(file.access(call(kWriting, out, bytes, false)), bytes);
+        EXPECT_EQ(device_.counts().copies - before, 2) << "two pieces";
+        expect_done(file.access(call(kReading, in, bytes, false)), bytes);
+        EXPECT_EQ(device_.counts().copies - before, 3) << "all at once";
+    });
+    EXPECT_TRUE(is_filled(in, bytes, 5));
+}
+
 TEST_P(OnDevice, AnAtomicAccessIsStagedAsAWhole) {
     const Bytes bytes = kPiece + 1;
     std::byte* const out = filled(bytes, 8);
