@@ -181,11 +181,14 @@ Result<void> DescriptorStore::sync() {
 // closing another descriptor of the same file doesn't drop them.
 Result<void> DescriptorStore::lock(Extent range, bool lock, bool exclusive) {
     if (range.empty()) return {};  // a length of 0 would mean "to the end of the file"
-    // The system refuses shared locks on a write-only descriptor.
+    // The system refuses shared locks on a write-only descriptor and exclusive ones on a read-only
+    // descriptor. A handle that only reads needs no more than a shared lock.
     const bool write_only = mode_.write && !mode_.read;
+    const bool read_only = !mode_.write;
     const bool of_data = range.begin < kBehindData;
     // A shared mandatory lock also denies its owner's writes.
-    const bool shares = !exclusive && !write_only && !(kind().mandatory_locks && of_data);
+    const bool denies_own = kind().mandatory_locks && of_data;
+    const bool shares = read_only || (!exclusive && !write_only && !denies_own);
     struct flock region = lock_of(range, !lock ? F_UNLCK : shares ? F_RDLCK : F_WRLCK);
     const Answer locked = change_lock(region);
     if (!locked.failed()) {

@@ -166,7 +166,8 @@ class Store {
     /// without shrinking the file or changing data.
     virtual Result<void> resize(Bytes bytes, bool allocate) = 0;
     virtual Result<void> sync() = 0;
-    /// Waits for a lock on the range and takes it (against other handles; usually advisory). With
+    /// Waits for a lock on the range and takes it (against other handles; usually advisory). The
+    /// lock is shared unless `exclusive`, and always if the file is open for reading only. With
     /// `lock == false`, unlocks the range.
     virtual Result<void> lock(Extent range, bool lock, bool exclusive) = 0;
     /// Returns true if another handle holds a lock on any part of the range.

@@ -28,6 +28,7 @@ constexpr long kSmb = 0xFE534D42;
 constexpr long k9p = 0x01021997;
 constexpr long kFuse = 0x65735546;
 constexpr OpenMode kReadWrite{.read = true, .write = true, .create = true};
+constexpr OpenMode kReadOnly{.read = true};
 
 /// A simulated client: while `client` is set, the calls below behave as its file system's client
 /// does.
@@ -210,6 +211,26 @@ TEST_F(OtherClients, ASharedLockOnSmbLetsItsOwnerWrite) {
     EXPECT_TRUE(held->give_back().ok());
 }
 
+TEST_F(OtherClients, AHandleThatOnlyReadsTakesSharedLocksOnSmb) {
+    client_.type = kSmb;
+    grow(1000, 'a');
+    auto one = open_posix(path(), kReadOnly);
+    auto two = open_posix(path(), kReadOnly);
+    ASSERT_TRUE(one.ok() && two.ok());
+    auto held = RangeLock::take(**one, nullptr, {0, 1000}, false);
+    ASSERT_TRUE(held.ok()) << describe(held.error(), "");
+    // If the first lock were exclusive, this call would wait forever.
+    auto beside = RangeLock::take(**two, nullptr, {0, 1000}, false);
+    ASSERT_TRUE(beside.ok()) << describe(beside.error(), "");
+    std::vector<std::byte> bytes(100);
+    EXPECT_EQ(read_at(**one, 10, bytes).bytes, 100);
+    EXPECT_EQ(client_.refused, 0);
+    EXPECT_TRUE(*opened()->is_locked_elsewhere({0, 1000}));
+    EXPECT_TRUE(held->give_back().ok());
+    EXPECT_TRUE(beside->give_back().ok());
+    EXPECT_FALSE(*opened()->is_locked_elsewhere({0, 1000}));
+}
+
 TEST_F(OtherClients, BytesThatSayAHandleIsThereAreSharedOnSmb) {
     client_.type = kSmb;
     auto one = opened();
@@ -249,6 +270,18 @@ TEST_F(OtherClients, AnAccessThatALockOfAnotherHandleDeniesOnSmbWaitsForIt) {
             ASSERT_TRUE(store.ok());
             move_beside_a_lock(client_, *holder, **store, direction);
         }
+    }
+}
+
+TEST_F(OtherClients, AReadOfAHandleThatOnlyReadsWaitsForTheLockThatDeniesItOnSmb) {
+    client_.type = kSmb;
+    grow(1000, 'a');
+    for (const auto open : {open_posix, open_uncached}) {
+        client_.waits = client_.refused = 0;
+        auto holder = opened();
+        auto store = open(path(), kReadOnly);
+        ASSERT_TRUE(store.ok());
+        move_beside_a_lock(client_, *holder, **store, Direction::read);
     }
 }
 
