@@ -251,7 +251,10 @@ File::Begun File::begin(AccessCall& call, bool waits, Outcome& outcome) {
                 .outcome = outcome};
     PlacedAccess& placed = begun.placed;
     if (state.records.on() && !gathers(call, begun)) {
-        if (auto written = state.records.write(); !written) refuse(placed.access, written.error());
+        if (auto written = state.records.write(); !written) {
+            refuse(placed.access, written.error());
+            placed.etypes = 0;
+        }
     }
     if (call.collective || placed.access.refused.kind == ErrorKind::none)
         place(placed, state.place.view, claim(call, begun));

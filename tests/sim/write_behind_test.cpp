@@ -181,6 +181,44 @@ TEST(WriteBehind, AFullDiskIsAnErrorOfTheCallThatMeetsItAndLosesNothing) {
     EXPECT_EQ(records, (std::map<char, int>{{'a', 1}, {'b', 1}, {'c', 1}}));
 }
 
+/// Gathers a record on each of two ranks, lets the disk be full, and calls `body`; then lets the
+/// records be written.
+void with_unwritable_records(const std::function<void(File&, Rank)>& body) {
+    const Folder folder;
+    rlimit before{};
+    ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+    const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+    with_file_on_node(
+        2, call_of(folder.file("data"), kCreate, gathering(1000)), [&](File& file, Rank rank) {
+            const auto rendezvous = [&] {
+                std::uint64_t here = 0;
+                EXPECT_TRUE(reduce(file.transport(), std::span(&here, 1), ReduceOp::sum).ok());
+            };
+            EXPECT_EQ(append(file, rank).bytes, Bytes{kRecord});
+            const rlimit small{3, before.rlim_max};
+            EXPECT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
+            rendezvous();
+            body(file, rank);
+            rendezvous();
+            EXPECT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+            EXPECT_TRUE(file.sync().ok());
+        });
+    std::signal(SIGXFSZ, handler);
+    EXPECT_EQ(counted(folder.read("data")), (std::map<char, int>{{'a', 1}, {'b', 1}}));
+}
+
+TEST(WriteBehind, AnAccessThatUnwritableRecordsRefuseLeavesItsFilePointer) {
+    with_unwritable_records([](File& file, Rank rank) {
+        auto bytes = record_of(rank);
+        const auto call = call_for(Direction::write, bytes, false, Positioning::individual);
+        const auto started = file.start(call);
+        EXPECT_EQ(file.finish(started).error.system_errno, EFBIG);
+        EXPECT_EQ(file.position(), 0);
+        EXPECT_EQ(file.access(call).error.system_errno, EFBIG);
+        EXPECT_EQ(file.position(), 0);
+    });
+}
+
 TEST(WriteBehind, CloseReportsUnwritableRecordsOnAllRanks) {
     const Folder folder;
     rlimit before{};
