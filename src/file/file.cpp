@@ -176,8 +176,12 @@ Result<void> File::set_view(const Result<View>& mine, const HintMap& info) {
     const TracedCall traced(state_->trace, Routine::set_view);
     settle_together();
     Transport& ranks = state_->transport;
-    if (auto good = agree_on_error(ranks, mine ? state_->ready() : mine.error()); !good)
-        return good.error();
+    Error error = mine ? state_->ready() : mine.error();
+    // New hints may need the gathered records to be written. If that fails, it must fail before the
+    // shared file pointer is reset.
+    if (auto written = state_->records.write(); !written && error.kind == ErrorKind::none)
+        error = written.error();
+    if (auto good = agree_on_error(ranks, error); !good) return good.error();
     const std::uint64_t units =
         hash(mine->representation) ^ static_cast<std::uint64_t>(mine->etype_size);
     if (auto same = agree_on_equal(
@@ -187,7 +191,6 @@ Result<void> File::set_view(const Result<View>& mine, const HintMap& info) {
     }
     // The shared file pointer may be reset now: all ranks have entered, and no rank leaves before
     // the hints are agreed on.
-    Error error;
     if (ranks.topology().rank == 0) {
         if (auto set = ranks.counter().set(0); !set) error = set.error();
     }

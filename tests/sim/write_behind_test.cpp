@@ -219,6 +219,13 @@ TEST(WriteBehind, AnAccessThatUnwritableRecordsRefuseLeavesItsFilePointer) {
     });
 }
 
+TEST(WriteBehind, AViewThatUnwritableRecordsRefuseLeavesTheSharedFilePointer) {
+    with_unwritable_records([](File& file, Rank) {
+        EXPECT_EQ(kind_of(file.set_view(View::bytes(), gathering(2000))), ErrorKind::io);
+        EXPECT_EQ(*file.position_shared(), 2 * Offset{kRecord});
+    });
+}
+
 TEST(WriteBehind, CloseReportsUnwritableRecordsOnAllRanks) {
     const Folder folder;
     rlimit before{};
