@@ -121,8 +121,12 @@ TraceCall trace_of(const Opening& opening) {
     if (path.empty()) return {};
     int who = -1;
     if (world_exists()) host().Comm_rank(MPI_COMM_WORLD, &who);
-    return {path, who, FileTable::place_of(opening.handle),
-            [](const std::string& text) { tell_troubles({text}); }, opening.began};
+    return {path,
+            who,
+            FileTable::place_of(opening.handle),
+            [](const std::string& text) { tell_troubles({text}); },
+            opening.began,
+            may_be_spawned()};
 }
 
 /// Prints the hints in use, as MPI_File_get_info returns them, with their origin unless that is

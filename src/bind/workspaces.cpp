@@ -119,10 +119,15 @@ Lending stood_aside(bool speaks) {
 
 }  // namespace
 
+bool may_be_spawned() {
+    if (!world_exists()) return false;
+    MPI_Comm parent = MPI_COMM_NULL;
+    return host().Comm_get_parent(&parent) != MPI_SUCCESS || parent != MPI_COMM_NULL;
+}
+
 bool covers_job(MPI_Comm program) {
     if (!world_exists() || size_of(program) != size_of(MPI_COMM_WORLD)) return false;
-    MPI_Comm parent = MPI_COMM_NULL;
-    if (host().Comm_get_parent(&parent) != MPI_SUCCESS || parent != MPI_COMM_NULL) return false;
+    if (may_be_spawned()) return false;
     const int difference = difference_from_world(program);
     return difference == MPI_IDENT || difference == MPI_CONGRUENT || difference == MPI_SIMILAR;
 }

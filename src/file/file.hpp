@@ -86,6 +86,9 @@ struct TraceCall {
     Narrator complain;  ///< receives the reason if the trace can't be written; may be empty
     /// When the program called open, as Recorder::now() measures it; empty: when File::open began.
     std::optional<std::int64_t> began;
+    /// Another job has started this process: a trace that was written before is perhaps that job's,
+    /// so it is kept.
+    bool spawned = false;
 };
 
 using OpenStoreOf =

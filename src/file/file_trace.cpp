@@ -17,7 +17,7 @@ void complain(const TraceCall& call, const char* what, const Error& error) {
 
 /// Opens the trace on rank 0. If that fails, tells the user why and returns nothing.
 std::optional<TraceFile> open_trace(const TraceCall& call) {
-    auto file = TraceFile::open(call.path);
+    auto file = TraceFile::open(call.path, call.spawned);
     if (file) return std::move(*file);
     complain(call, "tracing is off", file.error());
     return std::nullopt;

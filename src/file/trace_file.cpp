@@ -114,7 +114,7 @@ std::size_t length_of_character(std::string_view text) {
 
 }  // namespace
 
-Result<TraceFile> TraceFile::open(const std::string& path) {
+Result<TraceFile> TraceFile::open(const std::string& path, bool adds) {
     struct stat status {};
     const bool exists = ::stat(path.c_str(), &status) == 0;
     if (exists && S_ISDIR(status.st_mode)) return Error::of_errno("opening", EISDIR);
@@ -137,7 +137,7 @@ Result<TraceFile> TraceFile::open(const std::string& path) {
                            "the file is not a trace; name another file, or remove it");
     const std::int64_t written =
         std::int64_t{status.st_mtim.tv_sec} * 1'000'000 + status.st_mtim.tv_nsec / 1000;
-    if (written < begin_of_process()) {
+    if (!adds && written < begin_of_process()) {
         if (::ftruncate(file.number(), 0) != 0) return Error::of_errno("emptying");
         return TraceFile(std::move(file), begin_of_process(), 0, true);
     }

@@ -2,6 +2,9 @@
 // The trace of a file's accesses. It is valid JSON and contains each access of each rank once, with
 // the phases of the access inside it, and the calls that move no data. A trace that cannot be
 // written does not affect I/O.
+#include <fcntl.h>
+#include <sys/stat.h>
+
 #include <thread>
 
 #include "sim/traced.hpp"
@@ -254,6 +257,22 @@ TEST(Trace, FilesOfARunAreSectionsOfOneTrace) {
     expect_sound(trace);
     EXPECT_EQ(events_of(trace, "name", "oratorio_file").size(), 3u);
     EXPECT_EQ(events_of(trace, "cat", "access").size(), 6u);
+}
+
+TEST(Trace, KeepsTheSectionsOfTheJobThatSpawnedTheProcess) {
+    const Folder folder;
+    OpenCall call = traced(folder, folder.file("trace"));
+    const auto files_after_one_more = [&](bool spawned) {
+        call.trace.spawned = spawned;
+        with_file(2, call, [](File&, Rank) {});
+        const std::size_t found = events_of(read_trace(folder), "name", "oratorio_file").size();
+        const timespec long_ago[] = {{0, 0}, {0, 0}};
+        EXPECT_EQ(::utimensat(AT_FDCWD, call.trace.path.c_str(), long_ago, 0), 0);
+        return found;
+    };
+    EXPECT_EQ(files_after_one_more(false), 1U);
+    EXPECT_EQ(files_after_one_more(true), 2U);
+    EXPECT_EQ(files_after_one_more(false), 1U);
 }
 
 TEST(Trace, IsOnlyWrittenWhereAllRanksWantIt) {

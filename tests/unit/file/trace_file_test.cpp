@@ -30,9 +30,9 @@ std::string event(int number) {
     return "{\"number\":" + std::to_string(number) + "}";
 }
 
-/// Appends a section of `count` events.
-Result<void> add(const std::string& path, int first, int count) {
-    auto file = TraceFile::open(path);
+/// Appends a section of `count` events. `spawned`: as a process that another job has started.
+Result<void> add(const std::string& path, int first, int count, bool spawned = false) {
+    auto file = TraceFile::open(path, spawned);
     if (!file) return file.error();
     for (int i = 0; i < count; ++i) file->add(event(first + i));
     return file->close();
@@ -113,6 +113,13 @@ TEST_F(TraceFileTest, TheTraceOfAnEarlierRunIsReplaced) {
     age(path_);
     ASSERT_TRUE(add(path_, 7, 1).ok());
     EXPECT_EQ(numbers_in(path_), std::vector<long long>{7});
+}
+
+TEST_F(TraceFileTest, ASpawnedProcessAddsToTheTraceOfItsParents) {
+    ASSERT_TRUE(add(path_, 0, 5).ok());
+    age(path_);
+    ASSERT_TRUE(add(path_, 7, 1, true).ok());
+    EXPECT_EQ(numbers_in(path_), (std::vector<long long>{0, 1, 2, 3, 4, 7}));
 }
 
 TEST_F(TraceFileTest, AnEarlierRunsThatEndsEarlyIsReplacedToo) {
