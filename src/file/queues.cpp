@@ -61,10 +61,10 @@ Outcome File::finish(const OperationPtr& operation) {
     run_until(state.queues.independent, operation, state.transport, stats);
     if (!operation->done()) run_until(state.queues.collective, operation, state.transport, stats);
     // A feature that was asked for may turn out to be unavailable only when it is first used.
-    for (const Store* each : {state.store.get(), state.io_thread.store()}) {
-        if (each != nullptr && !each->limits().remark.empty())
-            state.messages.warn(each->limits().remark);
-    }
+    if (state.store != nullptr && !state.store->limits().remark.empty())
+        state.messages.warn(state.store->limits().remark);
+    if (const std::string remark = state.io_thread.limits().remark; !remark.empty())
+        state.messages.warn(remark);
     return operation->outcome();
 }
 

@@ -24,7 +24,7 @@ class ThreadedStore final : public Store, private IoThread::Client {
     ThreadedStore(Store& store, Store& beside, IoThread& thread, int queue_depth)
         : store_(store), beside_(beside), thread_(thread) {
         facts_ = store_.facts();
-        facts_.limits = beside_.limits();
+        facts_.limits = thread_.limits();
         facts_.limits.queue_depth = std::max(queue_depth, 1);
         facts_.limits.asynchronous = facts_.limits.performs_jobs = true;
     }
@@ -86,6 +86,7 @@ class ThreadedStore final : public Store, private IoThread::Client {
             while (beside_.reap(std::span(&completion, 1), true) == 0) {
             }
         }
+        thread_.note_limits(beside_.limits());
         const std::lock_guard hold(lock_);
         --queued_;
         done_.push_back(completion);
@@ -102,9 +103,10 @@ class ThreadedStore final : public Store, private IoThread::Client {
 
     // Copies the limits that a refused transfer may have changed.
     void take_over_limits() {
-        facts_.limits.direct_read = beside_.limits().direct_read;
-        facts_.limits.direct_write = beside_.limits().direct_write;
-        facts_.limits.remark = beside_.limits().remark;
+        const StoreLimits now = thread_.limits();
+        facts_.limits.direct_read = now.direct_read;
+        facts_.limits.direct_write = now.direct_write;
+        facts_.limits.remark = now.remark;
     }
 
     std::unique_ptr<Belongings> belongings_;
@@ -137,8 +139,19 @@ bool IoThread::prepare(Store& store) {
         auto another = store.duplicate();
         if (!another) return false;
         store_ = std::move(*another);
+        limits_ = store_->limits();
     }
     return thread_.joinable() || start();
+}
+
+StoreLimits IoThread::limits() const {
+    const std::lock_guard hold(lock_);
+    return limits_;
+}
+
+void IoThread::note_limits(const StoreLimits& limits) {
+    const std::lock_guard hold(lock_);
+    limits_ = limits;
 }
 
 Result<void> IoThread::close() {
@@ -194,6 +207,7 @@ Result<std::unique_ptr<Store>> open_threaded(const std::string& path, const Open
     if (!opened) return opened.error();
     auto belongings = std::make_unique<Belongings>();
     belongings->store = std::move(*opened);
+    belongings->thread.note_limits(belongings->store->limits());
     return std::unique_ptr<Store>(
         std::make_unique<ThreadedStore>(std::move(belongings), queue_depth));
 }

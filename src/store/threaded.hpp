@@ -39,6 +39,12 @@ class IoThread {
     [[nodiscard]] bool prepare(Store& store);
     /// Returns the duplicate that prepare() made; null before.
     [[nodiscard]] Store* store() const { return store_.get(); }
+    /// Returns the limits of the store that performs the requests, as they were after the last
+    /// request. The store's own limits may change at any time during a request.
+    [[nodiscard]] StoreLimits limits() const;
+    /// Keeps limits for limits(). A client calls this after each request, before it tells anyone
+    /// that the request is done.
+    void note_limits(const StoreLimits& limits);
     /// Closes the duplicate. REQUIRES: nothing is queued.
     Result<void> close();
 
@@ -56,12 +62,13 @@ class IoThread {
     [[nodiscard]] bool start();
     void run();
 
-    std::mutex lock_;
+    mutable std::mutex lock_;
     std::condition_variable changed_;
     std::condition_variable idle_;
     std::deque<Job> jobs_;  ///< the first is being performed
     bool ending_ = false;
     std::unique_ptr<Store> store_;
+    StoreLimits limits_;
     std::thread thread_;
 };
 

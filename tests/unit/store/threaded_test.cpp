@@ -12,6 +12,7 @@
 #include <csignal>
 #include <cstddef>
 #include <functional>
+#include <latch>
 #include <memory>
 #include <vector>
 
@@ -40,7 +41,7 @@ struct Seen {
 
 // A store that, like its duplicates, records its calls. A request takes some time, so that a call
 // that does not wait for it would come first.
-class SlowStore final : public Store {
+class SlowStore : public Store {
   public:
     explicit SlowStore(Seen& seen) : seen_(seen) {}
     Submitted submit(const IoRequest& request) override {
@@ -75,7 +76,38 @@ class SlowStore final : public Store {
         seen_.requests_before_call = seen_.tokens.size();
         return static_cast<Bytes>(seen_.tokens.size());
     }
+
+  protected:
     Seen& seen_;
+};
+
+// Marks the steps of a request to a RefusingStore.
+struct Steps {
+    std::latch has_changed{1};
+    std::latch may_end{1};
+};
+
+// A store that gives up direct I/O in a request, and only then waits until the request may end.
+class RefusingStore final : public SlowStore {
+  public:
+    RefusingStore(Seen& seen, Steps& steps) : SlowStore(seen), steps_(steps) {
+        facts_.limits.direct_write = {512, 512};
+    }
+    [[nodiscard]] const StoreFacts& facts() const override { return facts_; }
+    Submitted submit(const IoRequest& request) override {
+        facts_.limits.direct_write = {};
+        facts_.limits.remark = "refused";
+        steps_.has_changed.count_down();
+        steps_.may_end.wait();
+        return SlowStore::submit(request);
+    }
+    Result<std::unique_ptr<Store>> duplicate() override {
+        return std::unique_ptr<Store>(std::make_unique<RefusingStore>(seen_, steps_));
+    }
+
+  private:
+    Steps& steps_;
+    StoreFacts facts_;
 };
 
 std::byte one_byte{1};
@@ -103,6 +135,28 @@ TEST(Threaded, requests_are_done_in_order_by_another_thread_without_signals) {
     EXPECT_EQ(tokens, (std::vector<std::uint64_t>{0, 1, 2}));
     EXPECT_NE(seen.thread, std::this_thread::get_id());
     EXPECT_FALSE(seen.takes_signals);
+}
+
+TEST(Threaded, limits_that_a_request_changes_are_seen_only_once_it_is_done) {
+    Seen seen;
+    Steps steps;
+    RefusingStore refusing(seen, steps);
+    IoThread thread;
+    const auto store = make_threaded(refusing, thread, 1);
+    submit(*store, 1);
+    steps.has_changed.wait();
+    const auto another = make_threaded(refusing, thread, 1);
+    for (const StoreLimits& seen_now : {thread.limits(), store->limits(), another->limits()}) {
+        EXPECT_EQ(seen_now.remark, "");
+        EXPECT_EQ(seen_now.direct_write.file, 512);
+    }
+    steps.may_end.count_down();
+    std::array<IoCompletion, 1> out;
+    EXPECT_EQ(store->reap(out, true), 1U);
+    for (const StoreLimits& seen_now : {thread.limits(), store->limits()}) {
+        EXPECT_EQ(seen_now.remark, "refused");
+        EXPECT_EQ(seen_now.direct_write.file, 0);
+    }
 }
 
 // A job that makes two requests with the store that it is given.
