@@ -43,15 +43,19 @@ Error check_view(const ViewArguments& arguments, const AccessMode& mode) {
     return {};
 }
 
-Result<View> make_view(const ViewArguments& arguments, File& file, ViewTypes& types) {
-    if (const Error error = check_view(arguments, file.mode()); error.kind != ErrorKind::none)
+/// Collective in a sequential file. Returns where the view begins.
+Result<Offset> beginning_of_view(MPI_Offset displacement, File& file) {
+    // Depends on the mode, which is equal on all ranks, and not on this rank's argument, which may
+    // be wrong.
+    return file.mode().sequential ? file.shared_displacement() : Result<Offset>(displacement);
+}
+
+/// `begin` is the result of beginning_of_view().
+Result<View> make_view(const ViewArguments& arguments, const Result<Offset>& begin,
+                       const AccessMode& mode, ViewTypes& types) {
+    if (const Error error = check_view(arguments, mode); error.kind != ErrorKind::none)
         return error;
-    Offset displacement = arguments.displacement;
-    if (file.mode().sequential) {
-        const auto current = file.shared_displacement();
-        if (!current) return current.error();
-        displacement = *current;
-    }
+    if (!begin) return begin.error();
     auto etype = HeldType::equivalent(arguments.etype);
     if (!etype) return etype.error();
     auto filetype = HeldType::equivalent(arguments.filetype);
@@ -61,8 +65,8 @@ Result<View> make_view(const ViewArguments& arguments, File& file, ViewTypes& ty
     const auto tile = decode_in_file(arguments.representation, arguments.filetype);
     if (!tile) return tile.error();
     types = {std::move(*etype), std::move(*filetype)};
-    return View::make(displacement, unit->shape->size(), tile->shape, tile->extent,
-                      file.mode().writable(), arguments.representation);
+    return View::make(*begin, unit->shape->size(), tile->shape, tile->extent, mode.writable(),
+                      arguments.representation);
 }
 
 Whence whence_of(int whence) {
@@ -80,11 +84,12 @@ int file_set_view(MPI_File fh, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype
         ViewTypes types;
         HintMap hints;
         Result<View> view = View::bytes();
+        const Result<Offset> begin = beginning_of_view(disp, *open.file);
         const Error refused = catch_to_error([&] {
             const auto given = hints_of(info);
             if (!given) return given.error();
             hints = *given;
-            view = make_view({disp, etype, filetype, datarep}, *open.file, types);
+            view = make_view({disp, etype, filetype, datarep}, begin, open.file->mode(), types);
             return Error{};
         });
         if (refused.kind != ErrorKind::none) view = refused;

@@ -383,8 +383,17 @@ Result<Offset> File::position_shared() {
 }
 
 Result<Offset> File::shared_displacement() {
-    const auto position = state_->transport.counter().fetch_add(0);
-    return position ? byte_offset(*position) : position;
+    settle_together();
+    Transport& ranks = state_->transport;
+    // Until all ranks have entered, some rank may still move the shared file pointer.
+    if (auto entered = agree_on_error(ranks, state_->ready()); !entered) return entered.error();
+    Result<Offset> position = Offset{0};
+    if (ranks.topology().rank == 0) position = ranks.counter().fetch_add(0);
+    if (auto read = agree_on_error(ranks, position ? Error{} : position.error()); !read)
+        return read.error();
+    const auto agreed = agree_on_root(ranks, *position);
+    if (!agreed) return agreed.error();
+    return byte_offset(**agreed);
 }
 
 Result<Offset> File::byte_offset(Offset index) const {

@@ -242,7 +242,8 @@ class File {
     /// on all ranks (else not_same).
     Result<void> seek_shared(Offset offset, Whence whence);
     Result<Offset> position_shared();  ///< etypes
-    /// Returns the byte offset in the file of the shared file pointer.
+    /// Collective. Returns the byte offset, in this rank's view, of the position that the shared
+    /// file pointer has when all ranks have entered.
     Result<Offset> shared_displacement();
 
   private:

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The shared file pointer, ordered accesses and split collectives as the program sees them; no file
 // other than the program's own appears.
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "mpi/bind_support.hpp"
@@ -176,12 +178,52 @@ void a_sequential_file_is_a_stream() {
     CHECK(MPI_File_close(&file) == MPI_SUCCESS);
 }
 
+/// Sets the view of a sequential file while rank 0 still writes. The view begins on all ranks after
+/// that data.
+void a_view_of_a_stream_begins_where_the_last_rank_left_it() {
+    const std::string name = shared_name();
+    const int ranks = size_of_world(), rank = rank_of_world();
+    MPI_File file = MPI_FILE_NULL;
+    CHECK(MPI_File_open(MPI_COMM_WORLD, name.c_str(),
+                        MPI_MODE_CREATE | MPI_MODE_WRONLY | MPI_MODE_SEQUENTIAL, MPI_INFO_NULL,
+                        &file) == MPI_SUCCESS);
+    const std::string header(100, 'h');
+    if (rank == 0) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+        CHECK(MPI_File_write_shared(file, header.data(), 100, MPI_CHAR, MPI_STATUS_IGNORE) ==
+              MPI_SUCCESS);
+    }
+    CHECK(MPI_File_set_view(file, MPI_DISPLACEMENT_CURRENT, MPI_CHAR, MPI_CHAR, "native",
+                            MPI_INFO_NULL) == MPI_SUCCESS);
+    MPI_Offset displacement = -1;
+    MPI_Datatype etype, filetype;
+    char representation[MPI_MAX_DATAREP_STRING];
+    MPI_File_get_view(file, &displacement, &etype, &filetype, representation);
+    CHECK(displacement == 100);
+    const char byte = static_cast<char>('a' + rank);
+    CHECK(MPI_File_write_ordered(file, &byte, 1, MPI_CHAR, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+    // A wrong argument of one rank is an error on all ranks.
+    const MPI_Offset wrong = rank == ranks - 1 ? 0 : MPI_DISPLACEMENT_CURRENT;
+    CHECK(MPI_File_set_view(file, wrong, MPI_CHAR, MPI_CHAR, "native", MPI_INFO_NULL) !=
+          MPI_SUCCESS);
+    CHECK(MPI_File_close(&file) == MPI_SUCCESS);
+    CHECK(MPI_File_open(MPI_COMM_WORLD, name.c_str(), MPI_MODE_RDONLY | MPI_MODE_DELETE_ON_CLOSE,
+                        MPI_INFO_NULL, &file) == MPI_SUCCESS);
+    std::string all(header.size() + static_cast<std::size_t>(ranks), ' '), expected = header;
+    for (int each = 0; each < ranks; ++each) expected += static_cast<char>('a' + each);
+    CHECK(MPI_File_read_at_all(file, 0, all.data(), 100 + ranks, MPI_CHAR, MPI_STATUS_IGNORE) ==
+          MPI_SUCCESS);
+    CHECK(all == expected);
+    CHECK(MPI_File_close(&file) == MPI_SUCCESS);
+}
+
 void run() {
     for (const char* gathered : {"0", "10000"}) no_record_is_lost_or_torn(gathered);
     ordered_data_lies_in_the_order_of_the_ranks();
     each_opening_has_its_pointer_and_no_hidden_file();
     a_split_collective_ends_as_it_began();
     a_sequential_file_is_a_stream();
+    a_view_of_a_stream_begins_where_the_last_rank_left_it();
 }
 
 }  // namespace
