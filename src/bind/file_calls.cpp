@@ -50,8 +50,7 @@ int file_set_info(MPI_File fh, MPI_Info info) {
             if (given) hints = std::move(*given);
             return given ? Error{} : given.error();
         });
-        const Error error = error_of(open.file->set_hints(hints));
-        return error.kind == ErrorKind::none ? refused : error;
+        return error_of(open.file->set_hints(hints, refused));
     });
 }
 

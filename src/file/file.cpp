@@ -200,9 +200,10 @@ Result<void> File::set_view(const Result<View>& mine, const HintMap& info) {
     return {};
 }
 
-Result<void> File::set_hints(const HintMap& info) {
+Result<void> File::set_hints(const HintMap& info, const Error& refused) {
     settle_together();
-    if (auto good = agree_on_error(state_->transport, state_->ready()); !good) return good.error();
+    const Error error = refused.kind == ErrorKind::none ? state_->ready() : refused;
+    if (auto good = agree_on_error(state_->transport, error); !good) return good.error();
     return state_->take_info(info);
 }
 

@@ -174,8 +174,10 @@ class File {
     /// their old view. The etype's size and the representation must be equal on all ranks (else
     /// not_same).
     Result<void> set_view(const Result<View>& mine, const HintMap& info);
-    /// Collective. Applies rank 0's hints. Keys that are missing from them keep their values.
-    Result<void> set_hints(const HintMap& info);
+    /// Collective. Applies rank 0's hints. Keys that are missing from them keep their values. If
+    /// the caller found an argument error on some rank (`refused`), all ranks fail and keep their
+    /// hints.
+    Result<void> set_hints(const HintMap& info, const Error& refused = {});
     /// Collective. Sets the file's size, which must be equal on all ranks (else not_same). Fails
     /// with `argument` if the size is negative, with `read_only` if the file isn't open for
     /// writing, and with `unsupported_operation` if it is open for sequential access. The same

@@ -118,6 +118,8 @@ void handles_that_are_none_are_errors_of_the_call() {
     CHECK(class_of(MPI_File_set_view(file, 0, MPI_INT, no_type, "native", MPI_INFO_NULL)) ==
           MPI_ERR_TYPE);
     CHECK(class_of(MPI_File_set_info(file, no_info)) == MPI_ERR_ARG);
+    const MPI_Info on_one_rank = rank_of_world() == 1 ? no_info : MPI_INFO_NULL;
+    CHECK(class_of(MPI_File_set_info(file, on_one_rank)) == MPI_ERR_ARG);
     CHECK(MPI_File_close(&file) == MPI_SUCCESS);
     const std::string name = shared_name();
     const int mode = MPI_MODE_CREATE | MPI_MODE_RDWR;
