@@ -3,6 +3,8 @@
 logs that PyDarshan ships."""
 
 import importlib.util
+import types
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -114,6 +116,46 @@ def test_small_reads_of_several_ranks_are_found_with_dxt():
     both = [*segments_of(*[512] * 20, direction="read"), *segments_of(*[512] * 20, direction="read", rank=1)]
     made = log_of(mpi=[mpi(INDEP_READS=40, BYTES_READ=40 * 512)], segments=both)
     assert only_file(made).repeated_reads == 40
+
+
+@contextmanager
+def report_of_open_mpi(path, read_all):
+    """Yields what PyDarshan has of two ranks that read and write 40 pieces each with Open MPI: an access
+    through MPI-IO has the offset -1."""
+
+    def traced(rank, offsets):
+        accesses = [{"offset": at, "length": 512, "start_time": 0.0, "end_time": 0.1} for at in offsets]
+        return {"id": 7, "rank": rank, "read_segments": accesses, "write_segments": accesses}
+
+    def record(*counters, seconds):
+        return {"id": 7, "rank": ALL_RANKS, "counters": counters, "fcounters": [seconds]}
+
+    stored = {"counters": ["POSIX_WRITES", "POSIX_BYTES_WRITTEN"], "fcounters": ["POSIX_F_WRITE_TIME"]}
+    yield types.SimpleNamespace(
+        metadata={"job": {"nprocs": 2, "run_time": 1.0}},
+        modules=("POSIX", "MPI-IO", *log.TRACES),
+        name_records={7: FILE},
+        counters={"POSIX": stored, "MPI-IO": {"counters": ["MPIIO_NB_WRITES"], "fcounters": ["MPIIO_F"]}},
+        records={
+            "POSIX": [record(80, 80 * 512, seconds=1.0)],
+            "MPI-IO": [record(80, seconds=1.0)],
+            "DXT_POSIX": [
+                traced(rank, range(rank * 40 * 512, (rank + 1) * 40 * 512, 512)) for rank in (0, 1)
+            ],
+            "DXT_MPIIO": [traced(rank, [-1] * 40) for rank in (0, 1)],
+        },
+        mod_read_all_records=lambda module, dtype: None,
+        mod_read_all_dxt_records=lambda module, dtype: None,
+    )
+
+
+def test_accesses_of_open_mpi_have_no_offsets_with_dxt(tmp_path, monkeypatch):
+    (tmp_path / "job.darshan").touch()
+    darshan = types.SimpleNamespace(DarshanReport=report_of_open_mpi)
+    monkeypatch.setattr(log.importlib, "import_module", lambda name: darshan)
+    made = log.read(tmp_path / "job.darshan")
+    assert one_estimate(made).calls_after == 1
+    assert only_file(made).repeated_reads == 0
 
 
 @pytest.mark.parametrize(

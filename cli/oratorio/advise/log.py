@@ -91,6 +91,8 @@ def _records(report: Any, module: str) -> list[Record]:
 
 
 def _segments(report: Any, module: str) -> list[Segment]:
+    """Returns the accesses that a DXT module recorded. Those without an offset are left out: Darshan gives
+    all accesses of Open MPI through MPI-IO the offset -1."""
     made = []
     for one in report.records[module]:
         name = report.name_records.get(one["id"], str(one["id"]))
@@ -98,7 +100,7 @@ def _segments(report: Any, module: str) -> list[Segment]:
             made += [
                 Segment(name, int(one["rank"]), direction, int(s["offset"]), int(s["length"]),
                         float(s["end_time"] - s["start_time"]))
-                for s in one[f"{direction}_segments"]
+                for s in one[f"{direction}_segments"] if s["offset"] >= 0
             ]  # fmt: skip
     return made
 
