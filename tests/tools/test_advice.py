@@ -100,6 +100,11 @@ CASES = [
     ),
     (advice.not_beside, run(explained=told(CALLS)), run(explained=told(THREAD))),
     (advice.crowded, run(file(ranks=8), cores=2), run(file(ranks=2), cores=2)),
+    (
+        advice.crowded,
+        run(*[file(access(0, 1.0, 0.5, process=p), ranks=1, number=p) for p in range(8)], cores=2),
+        run(*[file(access(0, 1.0, 0.5, process=0), ranks=1, number=n) for n in range(8)], cores=2),
+    ),
 ]
 
 

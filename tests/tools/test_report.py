@@ -77,10 +77,19 @@ def test_ranks_are_those_of_the_world():
     own = [file(access(0, 1.0, 0.5, process=p), path=f"/s/own-{p}.dat", ranks=1, number=p) for p in range(3)]
     found = run(*own)
     assert list(found.processes) == [0, 1, 2]
+    assert (found.ranks, found.nodes, found.ranks_per_node) == (3, 1, 3)
     assert found.io_seconds == pytest.approx(0.5)
     (some,) = run_facts.alike(found.files)
     (group,) = run_facts.groups_of(*some)
     assert (group.calls, group.moved, group.seconds) == (1, 3 * MIB, pytest.approx(0.5))
+
+
+def test_nodes_are_those_of_all_files():
+    own = [file(access(0, 1.0, 0.5, process=p), path=f"/s/own-{p}.dat", ranks=1, number=p) for p in range(4)]
+    for one in own[:3]:
+        one.args["nodes"][0]["name"] = "there"
+    found = run(*own)
+    assert (found.ranks, found.nodes, found.ranks_per_node) == (4, 2, 3)
 
 
 def test_accesses_that_are_alike_are_one_row():

@@ -7,6 +7,7 @@ import os
 import platform
 import re
 import statistics
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -226,19 +227,34 @@ class Run:
 
     @property
     def ranks(self) -> int:
-        return max((file.ranks for file in self.files), default=len(self.processes))
+        """The number of ranks of the largest file, or of all ranks with accesses if these are more: each rank
+        may open a file of its own."""
+        return max(len(self.processes), *(file.ranks for file in self.files), 0)
+
+    @property
+    def nodes(self) -> int:
+        """The number of nodes of the largest file, or of all files if these are more."""
+        names = {node["name"] for file in self.files for node in file.args["nodes"]}
+        return max(len(names), *(file.nodes for file in self.files), 1)
 
     @property
     def ranks_per_node(self) -> int:
-        """The largest number of ranks on one node."""
-        found: dict[int, int] = defaultdict(int)
+        """The largest number of ranks on one node: of one file, or those with accesses to any file."""
         most = 0
+        with_accesses: dict[str, set[int]] = defaultdict(set)
         for file in self.files:
-            found.clear()
+            processes = {access.rank: access.process for access in file.accesses}
+            known = sorted(processes)
+            of_file: dict[int, int] = defaultdict(int)
+            begin = 0
             for node, ranks in file.args["placement"]:
-                found[node] += ranks
-            most = max(most, *found.values(), 0)
-        return most
+                of_file[node] += ranks
+                here = with_accesses[file.args["nodes"][node]["name"]]
+                some = known[bisect_left(known, begin) : bisect_left(known, begin + ranks)]
+                here.update(processes[rank] for rank in some)
+                begin += ranks
+            most = max(most, *of_file.values(), 0)
+        return max(most, *map(len, with_accesses.values()), 0)
 
 
 def file_system_of(file: File) -> Mount | None:

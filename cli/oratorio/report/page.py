@@ -90,7 +90,6 @@ def _figures(run: Run) -> str:
     of_wall = f"{100 * run.io_seconds / run.wall_seconds:.0f} %" if run.wall_seconds else ""
     names = dict.fromkeys(library_name(file) for file in run.files)
     kinds = dict.fromkeys(mount.kind for file in run.files if (mount := file_system_of(file)))
-    nodes = max((file.nodes for file in run.files), default=1)
     busy = busy_seconds(one for file in run.files for one in (*file.accesses, *file.calls))
     is_whole = run.wall_seconds and not run.dropped and not run.dropped_calls
     outside = "outside of MPI-IO" if run.call_seconds else "outside of accesses"
@@ -99,7 +98,7 @@ def _figures(run: Run) -> str:
         for direction, rate in rates_of(run).items()
     ]
     return facts([
-        ("ranks", f"{run.ranks} on {counted(nodes, 'node')}"),
+        ("ranks", f"{run.ranks} on {counted(run.nodes, 'node')}"),
         ("in accesses, slowest rank", seconds_text(run.io_seconds)),
         *((f"in {name}, slowest rank", seconds_text(max(run.call_seconds[name].values())))
           for name in ("open", "close") if name in run.call_seconds),
