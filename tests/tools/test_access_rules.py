@@ -132,6 +132,15 @@ def test_a_recording_counts_each_open_of_a_file():
     assert access_rules.frequent_opens(facts).rule == "frequent_opens"
 
 
+def test_one_open_of_each_rank_alone_is_not_taken_for_opens_of_one_rank():
+    alone = [file(ranks=1, number=n, calls=[("open", n, 0.0, 0.001)]) for n in range(64)]
+    facts = facts_of_run(run(*alone, wall_seconds=0.05))
+    assert (facts.files[0].opens, facts.files[0].ranks) == (1, 64)
+    sees = access_rules.frequent_opens(facts).sees
+    assert "opened files 64 times" in sees and "each rank" not in sees
+    assert access_rules.frequent_opens(facts_of_run(run(*alone, wall_seconds=2.0))) is None
+
+
 def test_opens_and_closes_of_a_recording_have_their_time():
     calls = [("open", 0, 0.0, 0.5), ("close", 0, 2.0, 0.25), ("sync", 0, 1.5, 0.125)]
     (found,) = facts_of_run(run(file(access(0, 1.0, 0.5), calls=calls))).files

@@ -8,7 +8,7 @@ in Darshan logs only, such as the chunks of datasets.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -58,10 +58,10 @@ class FileFacts:
     """What is known about one file; a number is 0 if it is unknown."""
 
     path: str
-    ranks: int  # ranks that opened the file together
+    ranks: int  # ranks that opened the file
     streams: tuple[Stream, ...] = ()
     library: str = ""  # HDF5 or netCDF classic, as far as known
-    opens: int = 1  # opens by one rank
+    opens: int = 1  # the largest number of opens by one rank; from a Darshan log, the mean number
     metadata_calls: int = 0  # opens, and calls such as stat, seek and set_view, of all ranks
     metadata_seconds: float = 0.0  # time in opens, closes and these calls, summed over all ranks
     repeated_reads: int = 0  # small reads of bytes that another rank read, too
@@ -164,6 +164,11 @@ def _open_close_seconds(files: list[File]) -> float:
     return sum(seconds for name in ("open", "close") for seconds in spent.get(name, {}).values())
 
 
+def _processes(file: File) -> set[int]:
+    """Returns the ranks of MPI_COMM_WORLD with accesses or other calls in the record of a file."""
+    return {one.process for one in (*file.accesses, *file.calls)}
+
+
 def _facts_of(files: list[File]) -> FileFacts:
     """Returns the facts of one file; `files` has a record for each of its opens."""
     first, accesses = files[0], [access for file in files for access in file.accesses]
@@ -172,9 +177,11 @@ def _facts_of(files: list[File]) -> FileFacts:
     stripe = int(first.args["hints"].get("striping_unit", 0) or 0)
     large = [a for a in accesses if stripe and a.collective is None and 8 * a.args["moved"] >= stripe]
     unaligned = [a for a in large if a.args["hull"][0] % stripe]
+    opens = Counter(process for file in files for process in _processes(file))
     return FileFacts(
-        first.location, max(file.ranks for file in files), tuple(map(_stream, groups_of(*files))),
-        library_of(first.location), len(files), metadata_seconds=_open_close_seconds(files),
+        first.location, max(len(opens), *(file.ranks for file in files)),
+        tuple(map(_stream, groups_of(*files))), library_of(first.location),
+        max(opens.values(), default=len(files)), metadata_seconds=_open_close_seconds(files),
         repeated_reads=len(repeated),
         repeated_seconds=spent_of(repeated).total, stripe=stripe, large=len(large),
         unaligned=len(unaligned), unaligned_seconds=spent_of(unaligned).total,
