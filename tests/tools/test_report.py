@@ -11,7 +11,8 @@ from pathlib import Path
 import package
 import pytest
 from made_runs import MIB, access, collective, file, planned, run, span
-from test_trace import two_ranks
+from test_trace import access as recorded
+from test_trace import two_ranks, whole
 
 from oratorio.calibrate import calibrate
 from oratorio.calibrate import command as calibrate_command
@@ -371,6 +372,17 @@ def command(*words, cwd):
         [sys.executable, "-m", "oratorio", *map(str, words)], capture_output=True, text=True, cwd=cwd,
         env={"PYTHONPATH": PYTHONPATH, "PATH": "/usr/bin:/bin"},
     )  # fmt: skip
+
+
+def test_a_rank_may_have_no_data_in_a_collective_access(tmp_path):
+    """Reads a trace in which the access of such a rank has the members that the library writes for it."""
+    planned = {"collective": 0, "method": "two_phase"}
+    some, none = (recorded(rank, 0, 1.0, 0.5, **planned, asked=64 * (1 - rank), moved=0) for rank in (0, 1))
+    for name in ("hull", "pieces", "memory_pieces", "from", "view", "memory"):
+        del none["args"][name]
+    (tmp_path / "trace.json").write_text(json.dumps(whole([some, none])))
+    done = command("report", "trace.json", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "trace.html\n"), done.stderr
 
 
 def test_the_command_makes_a_page_of_a_trace(tmp_path):

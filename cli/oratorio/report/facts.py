@@ -100,8 +100,8 @@ class Group:
 
     @property
     def pieces(self) -> int:
-        """The number of pieces in the file, summed over all ranks."""
-        return sum(access.args["pieces"] for access in self.accesses)
+        """The number of pieces in the file, summed over all ranks. An access without data has none."""
+        return sum(access.args.get("pieces", 0) for access in self.accesses)
 
     @property
     def piece_bytes(self) -> float:
