@@ -324,6 +324,7 @@ def test_the_host_is_shown_if_it_was_measured(tmp_path):
     [
         ("thesis", "is not what"),
         ('{"command": "trace"}', "is not what"),
+        ("[" * 100_000, "is not what"),
         (json.dumps({**HOST_AND_AUTO, "schema": 2}), "schema 2"),
         (json.dumps({**HOST_AND_AUTO, "methods": [{}]}), "differs from the format in docs/user/stability.md"),
     ],

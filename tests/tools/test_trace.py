@@ -174,6 +174,16 @@ def test_dropped_calls_are_reported(written):
     assert "5 calls such as set_view did not fit" in table.title_of(file)
 
 
+def without(category, name, value=None):
+    """Returns a trace in which the first event of a category lacks a member, or has another value of it."""
+    made = two_ranks()
+    args = next(event["args"] for event in made["traceEvents"] if event.get("cat") == category)
+    del args[name]
+    if value is not None:
+        args[name] = value
+    return made
+
+
 def cut(text):
     return text[: len(text) * 2 // 3]
 
@@ -194,6 +204,11 @@ def cut(text):
         ({**two_ranks(), "traceEvents": two_ranks()["traceEvents"][:-1]}, "out.h5 is missing"),
         ({**two_ranks(), "traceEvents": two_ranks()["traceEvents"][1:]}, "differs from the format"),
         ({**two_ranks(), "traceEvents": [1]}, "differs from the format in docs/user/trace.md"),
+        (whole([access(0, 0, 1, 1, moved="all")]), "differs from the format in docs/user/trace.md"),
+        (without("access", "moved"), "moved is missing"),
+        (without("access", "counts"), "counts is missing"),
+        (without(None, "hints", []), "hints is []"),
+        ("[" * 100_000, "is not a trace of Oratorio"),
     ],
 )  # fmt: skip
 def test_what_is_not_whole_is_one_clear_error(written, show, content, said):

@@ -56,7 +56,7 @@ def read(path: Path) -> Compared:
         document = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ComparedError(f"{path}: {error.strerror}; `oratorio compare --json` prints it") from None
-    except ValueError:
+    except (ValueError, RecursionError):
         document = None
     if not isinstance(document, dict) or document.get("command") != "compare":
         raise ComparedError(f"{path} is not what `oratorio compare --json` printed")

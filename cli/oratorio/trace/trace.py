@@ -15,10 +15,15 @@ from typing import Any
 
 from oratorio.errors import OratorioError
 from oratorio.machine.room import is_full
+from oratorio.members import check
 from oratorio.quantity import counted
 
 VERSION = 1
 ROUTINES = ("open", "close", "set_view", "set_size", "preallocate", "sync")  # routines that move no data
+# Members of the events of files and of accesses, and what they are; those that not all events have are left
+# out.
+OF_A_FILE = {"path": str, "ranks": int, "placement": list, "nodes": list, "hints": dict}
+OF_AN_ACCESS = {"direction": str, "moved": int, "counts": dict}
 SPANS = ("phase", "round", "detail")  # categories of events that are parts of an access
 
 
@@ -137,7 +142,7 @@ def _events(path: Path) -> list[dict[str, Any]]:
         raise TraceError(f"{path} is empty: {_why_cut(path, 'no file was closed before the run ended')}")
     try:
         whole = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         if text.startswith('{"displayTimeUnit"') and not text.endswith("]}\n"):
             why = _why_cut(path, "the run was ended while it closed a file")
             raise TraceError(f"{path} ends early, after {len(text)} characters: {why}") from error
@@ -183,12 +188,15 @@ def _files(events: list[dict[str, Any]]) -> Iterator[File]:
     for event in events:
         category = event.get("cat")
         named["span" if category in SPANS else category or event["name"]].append(event)
-    files = {
-        event["args"]["file"]: File(event["args"]["file"], event["args"]) for event in named["oratorio_file"]
-    }
+    files = {}
+    for event in named["oratorio_file"]:
+        args = event["args"]
+        check(args, OF_A_FILE)
+        files[args["file"]] = File(args["file"], args)
     accesses = {}
     for event in named["access"]:
         args = event["args"]
+        check(args, OF_AN_ACCESS)
         access = Access(args["rank"], args["access"], *_times(event), args, event["pid"])
         accesses[args["file"], event["pid"], args["access"]] = access
         files[args["file"]].accesses.append(access)
