@@ -73,6 +73,7 @@ FAULTS = [
     'rm -f "$ORATORIO_TRACE"; mkdir "$ORATORIO_TRACE"',
     "mkdir pages/page.html",
     'rm -f "$ORATORIO_EXPLAIN"; mkdir "$ORATORIO_EXPLAIN"',
+    'echo "{\\"kind\\": \\"access\\"}" >"$ORATORIO_EXPLAIN"',
 ]
 
 

@@ -3,6 +3,8 @@
 
 import json
 
+import pytest
+
 from oratorio.paths import ROOT
 from oratorio.report import explained
 
@@ -75,6 +77,15 @@ def test_remarks_appear_once_and_the_last_line_is_read():
 def test_lines_of_other_programs_are_remarks():
     told = explained.read(f"not JSON\n\n[1]\n{lines(READ)}")
     assert (told.remarks, len(told.decisions)) == (["not JSON", "[1]"], 1)
+
+
+def test_the_other_lines_are_read_where_one_lacks_members():
+    for lacking in ({"kind": "access"}, {**WRITE, "facts": []}, {"kind": "end"}, {"kind": "remark"}):
+        with pytest.raises(explained.ExplainedError, match="1 line of explanations differ") as failed:
+            explained.read(lines(WRITE, lacking, MISSPELT))
+        told = failed.value.told
+        assert (len(told.decisions), told.remarks) == (1, ["hint cb_nodez: did you mean cb_nodes?"])
+    assert explained.text_of(lines({"kind": "remark"}, END)) == "\nthe end\n"
 
 
 def test_the_kind_of_locks_is_reported_once_for_all_files():

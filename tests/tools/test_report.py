@@ -405,7 +405,12 @@ def test_the_command_makes_a_page_of_a_trace(tmp_path):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["none.json"], "ORATORIO_TRACE=FILE makes one"),
+        (["none.json"], "ORATORIO_TRACE=FILE makes a trace"),
+        (["."], "Is a directory"),
+        (["n" * 300], "File name too long"),
+        (["loop"], "Too many levels of symbolic links"),
+        (["good.json", "--explain", "."], "Is a directory"),
+        (["good.json", "--explain", "lacks.json"], "1 line of explanations differ from the format"),
         (["cut.json"], "is not a trace of Oratorio"),
         (["good.json", "--explain", "none"], "ORATORIO_EXPLAIN=FILE.json makes one"),
         (["good.json", "--explain", "."], ". can't be read: Is a directory"),
@@ -417,6 +422,8 @@ def test_the_command_makes_a_page_of_a_trace(tmp_path):
 def test_impossible_requests_print_one_sentence_and_exit_with_2(words, said, tmp_path):
     (tmp_path / "good.json").write_text(json.dumps(two_ranks()))
     (tmp_path / "cut.json").write_text("cut")
+    (tmp_path / "lacks.json").write_text('{"kind": "access"}\n')
+    (tmp_path / "loop").symlink_to("loop")
     before = sorted(tmp_path.iterdir())
     done = command("report", *words, cwd=tmp_path)
     assert done.returncode == 2

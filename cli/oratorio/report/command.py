@@ -22,7 +22,6 @@ from oratorio.report.compared import read as read_compared
 from oratorio.report.facts import Run
 from oratorio.report.outcome import why_nothing
 from oratorio.report.waits import rates_of, waited_for
-from oratorio.trace.trace import TraceError
 
 ADVICE_MOST = 3  # at most this many pieces of advice are printed in the terminal
 
@@ -108,14 +107,10 @@ def _print_document(run: Run, out: Path) -> None:
 
 def report_trace(options: argparse.Namespace) -> int:
     """Writes a page about the trace of an earlier run. Raises OratorioError."""
-    out = options.output or options.trace.with_suffix(".html")
-    if out.resolve() == options.trace.resolve():
-        raise OratorioError(f"{out} is the trace itself; name another file with -o")
-    if not options.trace.exists():
-        raise TraceError(f"{options.trace} doesn't exist; ORATORIO_TRACE=FILE makes one, docs/user/trace.md")
-    if options.explain and not options.explain.exists():
-        raise TraceError(f"{options.explain} doesn't exist; ORATORIO_EXPLAIN=FILE.json makes one")
     run = run_recorder.read_run(options.trace, options.explain)
+    out = options.output or options.trace.with_suffix(".html")
+    if os.path.realpath(out) == os.path.realpath(options.trace):
+        raise OratorioError(f"{out} is the trace itself; name another file with -o")
     run.compared = read_compared(options.compared) if options.compared else None
     page.write(run, out)
     if options.json:

@@ -12,6 +12,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from oratorio.errors import OratorioError
+from oratorio.members import check
+from oratorio.quantity import counted
+
+# Members of a line about an access, and what they are.
+OF_AN_ACCESS = {"path": str, "direction": str, "why": str, "facts": dict, "candidates": list}
 TOLD_BY_TRACE = ("hints", "account")  # kinds of lines that are skipped, because the trace has the same facts
 
 OF_A_FILE = ("access", "repeated", "locks", "striping", "hints", "account")
@@ -74,13 +80,21 @@ class Explained:
     opened: bool = False  # a file was opened: its hints, locks or accesses were reported
 
 
+class ExplainedError(OratorioError):
+    """Raised if explanations differ from their format; `told` is what can be read of them."""
+
+    def __init__(self, text: str, told: Explained) -> None:
+        super().__init__(text)
+        self.told = told
+
+
 def objects_of(lines: str) -> Iterator[dict[str, Any]]:
     """Yields the object of each line that is a JSON object with a kind. Any other line becomes a remark,
     except an empty line and the beginning of an object that a full disk cut off."""
     for line in lines.splitlines():
         try:
             said = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             said = None
         if isinstance(said, dict) and "kind" in said:
             yield said
@@ -95,6 +109,7 @@ def _candidate(said: dict[str, Any]) -> Candidate:
 
 
 def _decision(said: dict[str, Any]) -> Decision:
+    check(said, OF_AN_ACCESS)
     return Decision(
         said["path"],
         said["collective"],
@@ -121,31 +136,45 @@ def _add_once(texts: list[str], text: str) -> None:
         texts.append(text)
 
 
+def _add(said: dict[str, Any], told: Explained) -> None:
+    """Adds what one line says. Raises KeyError, TypeError or AttributeError if the line lacks a member."""
+    kind = said["kind"]
+    told.opened = told.opened or kind in OF_A_FILE
+    if kind == "access":
+        told.decisions.append(_decision(said))
+    elif kind == "repeated":
+        _count_again(said, told.decisions)
+    elif kind == "end":
+        told.version, told.saw = said["version"], (said["accesses"], said["files"])
+    elif kind == "locks":
+        _add_once(told.locks, said["sentence"])
+    elif kind == "striping":
+        told.striping.append(
+            Striping(said["path"], said["bytes"], said["targets"], said["proposed"], said["command"])
+        )
+    elif kind == "off":
+        told.off = True
+    elif kind not in TOLD_BY_TRACE:
+        _add_once(told.remarks, said["text"].strip())
+
+
 def read(lines: str) -> Explained:
-    """Parses the text of a file that ORATORIO_EXPLAIN wrote."""
-    told = Explained()
+    """Parses the text of a file that ORATORIO_EXPLAIN wrote. Raises ExplainedError, which has what was read
+    of the other lines, if a line differs from the format."""
+    told, faults = Explained(), []
     for said in objects_of(lines):
-        kind = said["kind"]
-        told.opened = told.opened or kind in OF_A_FILE
-        if kind == "access":
-            told.decisions.append(_decision(said))
-        elif kind == "repeated":
-            _count_again(said, told.decisions)
-        elif kind == "end":
-            told.version, told.saw = said["version"], (said["accesses"], said["files"])
-        elif kind == "locks":
-            _add_once(told.locks, said["sentence"])
-        elif kind == "striping":
-            told.striping.append(
-                Striping(said["path"], said["bytes"], said["targets"], said["proposed"], said["command"])
-            )
-        elif kind == "off":
-            told.off = True
-        elif kind not in TOLD_BY_TRACE:
-            _add_once(told.remarks, said["text"].strip())
+        try:
+            _add(said, told)
+        except (KeyError, TypeError, AttributeError) as error:
+            faults.append(error)
+    if faults:
+        raise ExplainedError(
+            f"{counted(len(faults), 'line')} of explanations differ from the format in "
+            f"docs/user/stability.md: {faults[0]!r}", told,
+        )  # fmt: skip
     return told
 
 
 def text_of(lines: str) -> str:
     """Returns the text for people that is in these lines, one line after the other."""
-    return "".join(said["text"].rstrip("\n") + "\n" for said in objects_of(lines))
+    return "".join(f"{said.get('text', '')}".rstrip("\n") + "\n" for said in objects_of(lines))

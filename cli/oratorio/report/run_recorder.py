@@ -191,19 +191,35 @@ def _explanations(place: Path) -> str:
         return f"the explanations can't be read: {error.strerror}\n"
 
 
-def read_run(trace_file: Path, explain_file: Path | None) -> Run:
-    """Reads the trace of an earlier run, and its explanations if there are any. Raises trace.TraceError."""
+def _explained_by(lines: str) -> explained.Explained:
+    """Returns the explanations that a run has left, with a remark if some can't be read."""
     try:
-        lines = explain_file.read_text(errors="replace") if explain_file else ""
-    except OSError as error:
-        raise trace.TraceError(f"{explain_file} can't be read: {error.strerror}") from None
-    return Run(trace.read(trace_file), explained.read(lines), began=trace.began(trace_file))
+        return explained.read(lines)
+    except explained.ExplainedError as error:
+        error.told.remarks.append(str(error))
+        return error.told
+
+
+def read_run(trace_file: Path, explain_file: Path | None) -> Run:
+    """Reads the trace of an earlier run, and its explanations if `explain_file` isn't None. Raises
+    OratorioError."""
+    run = Run(trace.read(trace_file), began=trace.began(trace_file))
+    if explain_file:
+        try:
+            run.explained = explained.read(explain_file.read_text(errors="replace"))
+        except OSError as error:
+            raise RecordError(
+                f"{explain_file} can't be read: {error.strerror}; ORATORIO_EXPLAIN=FILE.json makes one"
+            ) from None
+        except explained.ExplainedError as error:
+            raise RecordError(f"{explain_file}: {error}") from None
+    return run
 
 
 def _run_that_ended(trace_file: Path, is_new: bool, place: Path) -> Run:
     """Reads what a run has left, complete or not. Reads the trace only if `is_new`: the run itself wrote
     it."""
-    run = Run([], explained.read(_explanations(place)))
+    run = Run([], _explained_by(_explanations(place)))
     try:
         # The library makes the file at the first close, and leaves it empty if it can't write to it.
         if is_new and trace_file.stat().st_size:

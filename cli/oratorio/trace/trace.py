@@ -137,7 +137,9 @@ def _events(path: Path) -> list[dict[str, Any]]:
     try:
         text = path.read_text(encoding="utf-8", errors="replace")
     except OSError as error:
-        raise TraceError(f"{path}: {error.strerror}") from error
+        raise TraceError(
+            f"{path} can't be read: {error.strerror}; ORATORIO_TRACE=FILE makes a trace, docs/user/trace.md"
+        ) from error
     if not text:
         raise TraceError(f"{path} is empty: {_why_cut(path, 'no file was closed before the run ended')}")
     try:
