@@ -88,6 +88,12 @@ def test_the_other_lines_are_read_where_one_lacks_members():
     assert explained.text_of(lines({"kind": "remark"}, END)) == "\nthe end\n"
 
 
+def test_a_text_may_have_characters_that_end_lines_elsewhere():
+    path = "/s/a\u0085b\u2028c\u2029d.dat"
+    told = explained.read(json.dumps({**WRITE, "path": path}, ensure_ascii=False) + "\n")
+    assert ([one.path for one in told.decisions], told.remarks) == ([path], [])
+
+
 def test_the_kind_of_locks_is_reported_once_for_all_files():
     seen, lacking = ({"kind": "locks", "text": "", "sentence": name} for name in ("seen", "lacking"))
     told = explained.read(lines({**seen, "path": "/c"}, {**seen, "path": "/d"}, {**lacking, "path": "/e"}))

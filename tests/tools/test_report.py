@@ -368,11 +368,20 @@ def test_times_are_for_people(seconds, said):
     assert run_report.seconds_text(seconds) == said
 
 
-def command(*words, cwd):
+def command(*words, cwd, **environ):
     return subprocess.run(
         [sys.executable, "-m", "oratorio", *map(str, words)], capture_output=True, text=True, cwd=cwd,
-        env={"PYTHONPATH": PYTHONPATH, "PATH": "/usr/bin:/bin"},
+        env={"PYTHONPATH": PYTHONPATH, "PATH": "/usr/bin:/bin", **environ},
     )  # fmt: skip
+
+
+def test_explanations_are_utf_8_in_any_locale(tmp_path):
+    (tmp_path / "trace.json").write_text(json.dumps(two_ranks()))
+    (tmp_path / "told").write_text('{"kind": "remark", "text": "für µs"}\n', encoding="utf-8")
+    plain = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    done = command("report", "trace.json", "--explain", "told", cwd=tmp_path, **plain)
+    assert done.returncode == 0, done.stderr
+    assert "für µs" in (tmp_path / "trace.html").read_text(encoding="utf-8")
 
 
 def test_a_rank_may_have_no_data_in_a_collective_access(tmp_path):

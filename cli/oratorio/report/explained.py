@@ -91,7 +91,7 @@ class ExplainedError(OratorioError):
 def objects_of(lines: str) -> Iterator[dict[str, Any]]:
     """Yields the object of each line that is a JSON object with a kind. Any other line becomes a remark,
     except an empty line and the beginning of an object that a full disk cut off."""
-    for line in lines.splitlines():
+    for line in lines.split("\n"):  # splitlines() also splits at U+2028 and others, which texts may have
         try:
             said = json.loads(line)
         except (ValueError, RecursionError):

@@ -184,7 +184,7 @@ def _explanations(place: Path) -> str:
     """Returns the lines of explanations that a job has left in a folder. If they can't be read, returns a
     line that says so: such a line is a remark."""
     try:
-        return (place / EXPLAIN).read_text(errors="replace")
+        return (place / EXPLAIN).read_text(encoding="utf-8", errors="replace")
     except FileNotFoundError:
         return ""
     except OSError as error:
@@ -206,7 +206,7 @@ def read_run(trace_file: Path, explain_file: Path | None) -> Run:
     run = Run(trace.read(trace_file), began=trace.began(trace_file))
     if explain_file:
         try:
-            run.explained = explained.read(explain_file.read_text(errors="replace"))
+            run.explained = explained.read(explain_file.read_text(encoding="utf-8", errors="replace"))
         except OSError as error:
             raise RecordError(
                 f"{explain_file} can't be read: {error.strerror}; ORATORIO_EXPLAIN=FILE.json makes one"
@@ -309,7 +309,7 @@ class Recorder:
             run = self._recorded(
                 prepared, lambda: apart(prepared, seconds_max, said), trace_file, place, None
             )
-            return run, said.read_text(errors="replace")
+            return run, said.read_text(encoding="utf-8", errors="replace")
 
     def _prepared(
         self, words: Sequence[str], variables: Mapping[str, str], trace_file: Path, place: Path
