@@ -241,3 +241,10 @@ def test_a_picture_is_drawn(written, show, tmp_path):
     code, _, complaint = show(written(whole([])), "--plot", out)
     assert code == 2
     assert "no access to draw" in complaint
+
+
+@pytest.mark.parametrize(("name", "said"), [("no/such/x.png", "choose another path"), ("x.foo", "supported")])
+def test_a_picture_that_cannot_be_written_is_one_clear_error(written, show, tmp_path, name, said):
+    code, shown, complaint = show(written(two_ranks()), "--plot", tmp_path / name)
+    assert (code, shown) == (2, "")
+    assert complaint.count("\n") == 1 and said in complaint

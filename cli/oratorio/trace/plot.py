@@ -51,8 +51,8 @@ def _bars(spans: Sequence[Span], name: str, begin: float) -> list[tuple[float, f
 
 
 def draw(file: File, out: Path) -> None:
-    """Draws the first RANKS_MOST ranks of a file over time, as a picture in the file `out`. Raises TraceError
-    if the file has no access."""
+    """Draws the first RANKS_MOST ranks of a file over time, as a picture in the file `out`. Raises
+    OratorioError if the file has no access, or the picture can't be written."""
     if not file.accesses:
         raise TraceError(f"{file.path}: there is no access to draw")
     plots = pyplot()
@@ -83,5 +83,11 @@ def draw(file: File, out: Path) -> None:
     axes.legend(drawn.values(), names, ncols=len(names), frameon=False, loc="upper left", fontsize=8,
                 bbox_to_anchor=(0, -0.9 / (0.9 + 0.5 * len(ranks))))  # fmt: skip
     figure.tight_layout()
-    figure.savefig(out, dpi=130)
-    plots.close(figure)
+    try:
+        figure.savefig(out, dpi=130)
+    except OSError as error:
+        raise OratorioError(f"{out} can't be written: {error.strerror}; choose another path") from None
+    except ValueError as error:  # an unknown suffix
+        raise OratorioError(f"{out} can't be drawn: {error}") from None
+    finally:
+        plots.close(figure)
