@@ -84,6 +84,8 @@ def test_srun_exports_values_by_name_and_keeps_the_users_export(library, launche
     assert done.env == variables
     done = prepared([srun, "--export=NONE", program], variables)
     assert done.argv == [srun, f"--export=LD_PRELOAD={library},ORATORIO_HINTS", program]
+    done = prepared([srun, "--export"])
+    assert done.argv == [srun, f"--export=ALL,LD_PRELOAD={library}", "--export"]
     done = prepared([srun, "--export=ALL,A=1", program])
     assert done.argv == [srun, f"--export=ALL,A=1,LD_PRELOAD={library}", program]
 

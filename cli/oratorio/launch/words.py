@@ -143,7 +143,7 @@ def _joined(command: Command, variables: Mapping[str, str], inherited: str) -> l
         begin = max(part.begin, first)
         for at in range(begin, part.end if part.program is None else part.program):
             name, equals, value = words[at].partition("=")
-            if name == option:
+            if name == option and (equals or at + 1 < part.end):
                 place = at if equals else at + 1
                 value = value if equals else words[place]
                 break
