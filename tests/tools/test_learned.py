@@ -67,6 +67,13 @@ def test_a_malformed_file_is_one_clear_error(
     assert "oratorio learned --clear" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("words", [[], ["--json"], ["--export"], ["--clear"]])
+def test_a_folder_is_no_file_of_times(folder: Path, words: list[str]) -> None:
+    (folder / "learned-folder.txt").mkdir()
+    assert call(["learned", *words]) == 0
+    assert (folder / "learned-folder.txt").is_dir()
+
+
 def test_without_a_home_nothing_is_found() -> None:
     assert times.folder_of({}) is None
     assert times.files_in(None) == []

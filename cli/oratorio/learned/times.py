@@ -105,7 +105,7 @@ def folder_of(environ: Mapping[str, str]) -> Path | None:
 
 def files_in(folder: Path | None) -> list[Path]:
     """Returns the files of learned times, one for each machine."""
-    return sorted(folder.glob("learned-*.txt")) if folder is not None else []
+    return sorted(path for path in folder.glob("learned-*.txt") if path.is_file()) if folder else []
 
 
 def kind_of(words: list[str]) -> Kind:
