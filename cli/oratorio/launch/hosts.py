@@ -21,6 +21,7 @@ from typing import IO
 
 from oratorio.errors import OratorioError
 from oratorio.launch.launch import launcher_kind
+from oratorio.launch.launchers import VERSION_SECONDS
 from oratorio.launch.preload import preloadable
 from oratorio.paths import PRIVATE, preload_library
 
@@ -59,10 +60,12 @@ class Host:
 
 
 def _version_of(mpiexec: Path) -> str:
-    """Returns the version that mpiexec prints; empty if mpiexec does not start."""
+    """Returns the version that mpiexec prints; empty if mpiexec does not start, or does not end in time."""
     try:
-        told = subprocess.run([mpiexec, "--version"], capture_output=True, text=True, timeout=20, check=False)
-    except OSError:
+        told = subprocess.run(
+            [mpiexec, "--version"], capture_output=True, text=True, timeout=VERSION_SECONDS, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
         return ""
     found = re.search(r"\d+\.\d+(\.\d+)?", told.stdout)
     return found.group() if found else ""
