@@ -320,6 +320,31 @@ def _replace_closed_streams() -> None:
             setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115  open to the end
 
 
+def _failed(error: Exception) -> int:
+    """Reports an error that no command expected, and returns REFUSED. An error of the system is one line; any
+    other is a mistake in Oratorio, whose traceback maintainers need."""
+    if isinstance(error, OSError) and error.filename is not None:
+        tell(f"{error.filename}: {error.strerror}")
+    elif isinstance(error, OSError) and error.errno in FULL:
+        tell(f"standard output can't be written: {error.strerror}")
+        discard_output()
+    elif isinstance(error, OSError) and not _has_folder():
+        tell("the working directory doesn't exist any more; change to another one")
+    else:
+        sys.excepthook(type(error), error, error.__traceback__)
+        tell("this is a mistake in Oratorio: please report it, with the lines above")
+    return REFUSED
+
+
+def _has_folder() -> bool:
+    """Returns whether the working directory exists."""
+    try:
+        Path.cwd()
+    except FileNotFoundError:
+        return False
+    return True
+
+
 def main() -> None:
     """Entry point of `oratorio` and of `python -m oratorio`."""
     _replace_closed_streams()
@@ -333,10 +358,6 @@ def main() -> None:
         code = CLOSED_PIPE
     except KeyboardInterrupt:
         code = INTERRUPTED
-    except OSError as error:
-        if error.errno not in FULL:
-            raise
-        tell(f"standard output can't be written: {error.strerror}")
-        discard_output()
-        code = REFUSED
+    except Exception as error:
+        code = _failed(error)
     sys.exit(code)

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from test_command_line import call  # noqa: F401  a fixture
 
+from oratorio import command_line
 from oratorio.errors import (
     CLOSED_PIPE,
     EXIT_CODES,
@@ -246,6 +247,42 @@ def test_an_output_without_room_is_one_line(oratorio, tmp_path):
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, env=env, cwd=tmp_path)
     assert done.returncode == REFUSED
     assert done.stderr == "oratorio: standard output can't be written: No space left on device\n"
+
+
+LEAVING = [["run", "--report", "page.html", "true"], ["explain", "--json", "true"], ["compare", "true"]]
+
+
+@pytest.mark.parametrize("words", LEAVING)
+def test_a_working_directory_that_was_removed_is_one_line(oratorio, tmp_path, words):
+    (tmp_path / "gone").mkdir()
+    env = {**os.environ, "PYTHONPATH": str(tmp_path / "cli"), "LD_PRELOAD": ""}
+    script = 'rmdir ../gone; exec "$0" -m oratorio "$@"'
+    done = subprocess.run(
+        ["sh", "-c", script, sys.executable, *words], capture_output=True, text=True, env=env,
+        cwd=tmp_path / "gone",
+    )  # fmt: skip
+    assert done.returncode == REFUSED
+    assert done.stderr == "oratorio: the working directory doesn't exist any more; change to another one\n"
+
+
+@pytest.mark.parametrize(
+    ("raised", "told"),
+    [
+        (PermissionError(13, "Permission denied", "/s/a"), "oratorio: /s/a: Permission denied\n"),
+        (OSError(28, "No space left on device", "/s/a"), "oratorio: /s/a: No space left on device\n"),
+        (KeyError("moved"), "KeyError: 'moved'\noratorio: this is a mistake in Oratorio: please report it"),
+    ],
+)
+def test_an_error_that_no_command_expects_ends_with_2(monkeypatch, capsys, raised, told):
+    def fail(words):
+        raise raised
+
+    monkeypatch.setattr(command_line, "call", fail)
+    with pytest.raises(SystemExit) as ended:
+        command_line.main()
+    assert ended.value.code == REFUSED
+    said = capsys.readouterr().err
+    assert told in said and ("Traceback" in said) == isinstance(raised, KeyError)
 
 
 @pytest.mark.parametrize("kind", [["compare", "-q"], ["run", "-q"], ["run", "-q", "--report", "page.html"]])
