@@ -75,9 +75,11 @@ int Requests::query(void* id, MPI_Status* status) {
 
 int Requests::forget(void* id) {
     Requests& requests = process().requests;
+    // Freed after the mutex is unlocked: it may be the last to hold the operation and the file.
+    decltype(requests.known_)::node_type forgotten;
     const std::lock_guard lock(requests.mutex_);
-    requests.known_count_ -=
-        static_cast<int>(requests.known_.erase(reinterpret_cast<std::uintptr_t>(id)));
+    forgotten = requests.known_.extract(reinterpret_cast<std::uintptr_t>(id));
+    if (!forgotten.empty()) --requests.known_count_;
     return MPI_SUCCESS;
 }
 

@@ -147,6 +147,7 @@ void Operation::finish(Outcome outcome) {
     run_.reset();
     pipe_.reset();
     entered_.reset();
+    conversion_.reset();
     staging_ = {};
     context_.file.stats.count_access(outcome_.bytes, direction_ == Direction::write);
     context_.traced.end(outcome_.bytes, outcome_.error.kind);

@@ -34,8 +34,10 @@ class Operation {
 
     /// Returns true if the operation was refused before it began: no data is or will be moved.
     [[nodiscard]] bool refused() const { return access_.refused.kind != ErrorKind::none; }
-    /// Completes the operation. The file also calls this for an access that was moved at once,
-    /// without a step.
+    /// Completes the operation and frees its conversion, which may call MPI and code of the program
+    /// (bind/user_conversion). A helper thread that may do neither never steps an operation with a
+    /// conversion (fit_for_helper), but it may free the completed operation. The file also calls
+    /// this for an access that was moved at once, without a step.
     void finish(Outcome outcome);
     /// Advances the operation by at most `moves` steps. The first call begins the access.
     void step(int moves);

@@ -2,8 +2,10 @@
 // Files with a data representation other than native: external32 is compared with bytes computed by
 // hand; others are registered by the program.
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstring>
+#include <thread>
 #include <vector>
 
 #include "mpi/bind_support.hpp"
@@ -309,6 +311,65 @@ void without_functions_data_is_native() {
     CHECK(MPI_File_close(&file) == MPI_SUCCESS);
 }
 
+std::thread::id programs_thread;
+int freed = 0;
+MPI_File other = MPI_FILE_NULL;
+
+/// Counts a copy of the datatype that is freed. Uses another file, as a callback may.
+int count_freed(MPI_Datatype, int, void*, void*) {
+    CHECK(std::this_thread::get_id() == programs_thread);
+    ++freed;
+    const char byte = 'x';
+    MPI_Request request = MPI_REQUEST_NULL;
+    CHECK(MPI_File_iwrite_at(other, 0, &byte, 1, MPI_BYTE, &request) == MPI_SUCCESS);
+    CHECK(MPI_Wait(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+    return MPI_SUCCESS;
+}
+
+/// Returns a type of two ints that are two apart, with an attribute that each copy of the type has,
+/// too.
+MPI_Datatype with_attribute(int* key) {
+    MPI_Datatype two = MPI_DATATYPE_NULL, type = MPI_DATATYPE_NULL;
+    MPI_Type_create_keyval(MPI_TYPE_DUP_FN, count_freed, key, nullptr);
+    MPI_Type_vector(2, 1, 2, MPI_INT, &two);
+    MPI_Type_create_resized(two, 0, 16, &type);
+    MPI_Type_commit(&type);
+    MPI_Type_free(&two);
+    MPI_Type_set_attr(type, *key, &freed);
+    return type;
+}
+
+/// Completes two nonblocking writes in one order or the other. The library's copies of their
+/// datatype are freed in the program's thread, where the callbacks may use files: a helper thread
+/// can't call MPI.
+void copies_of_the_datatype_are_freed_in_the_programs_thread(bool last_first) {
+    constexpr int kInts = 50'000;
+    programs_thread = std::this_thread::get_id();
+    int key = MPI_KEYVAL_INVALID;
+    MPI_Datatype type = with_attribute(&key);
+    std::vector<int> ints(2 * kInts, 7);
+    other = open_scratch();
+    MPI_File file = open_scratch();
+    CHECK(set_view(file, MPI_INT, "text") == MPI_SUCCESS);
+    state = {};
+    freed = 0;
+    MPI_Request requests[2];
+    const MPI_Offset own = static_cast<MPI_Offset>(2) * kInts * rank_of_world();
+    for (int i = 0; i < 2; ++i)
+        CHECK(MPI_File_iwrite_at(file, own + static_cast<MPI_Offset>(i) * kInts, ints.data(),
+                                 kInts / 2, type, &requests[i]) == MPI_SUCCESS);
+    const int first = last_first ? 1 : 0;
+    CHECK(MPI_Wait(&requests[first], MPI_STATUS_IGNORE) == MPI_SUCCESS);
+    // The helper thread sees now that the access is done.
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    CHECK(MPI_Wait(&requests[1 - first], MPI_STATUS_IGNORE) == MPI_SUCCESS);
+    CHECK(freed == 2);
+    CHECK(MPI_File_close(&file) == MPI_SUCCESS);
+    MPI_Type_free(&type);
+    MPI_Type_free_keyval(&key);
+    CHECK(MPI_File_close(&other) == MPI_SUCCESS);
+}
+
 /// Sets a view with a representation that only one rank has registered. The call fails on all
 /// ranks.
 void a_name_that_a_rank_does_not_know_is_refused_on_all() {
@@ -339,6 +400,8 @@ int main(int argc, char** argv) {
     data_is_converted_by_the_programs_functions();
     a_function_that_fails_is_a_conversion_error_everywhere();
     without_functions_data_is_native();
+    copies_of_the_datatype_are_freed_in_the_programs_thread(false);
+    copies_of_the_datatype_are_freed_in_the_programs_thread(true);
     a_name_that_a_rank_does_not_know_is_refused_on_all();
     const int result = verdict("datarep");
     MPI_Finalize();
