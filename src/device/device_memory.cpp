@@ -117,6 +117,9 @@ class Gathering {
 }  // namespace
 
 Error start_rows(DeviceQueue& queue, const CopyRows& rows) {
+    if (rows.count == 0)
+        return Error::make(ErrorKind::internal,
+                           "device copy: the layout ends before the data does");
     if (rows.count == 1 ||
         (is_pitch(rows.to_stride, rows.length) && is_pitch(rows.from_stride, rows.length)))
         return queue.start(rows);

@@ -22,7 +22,8 @@ struct DeviceMemory {
     [[nodiscard]] Result<std::unique_ptr<DeviceQueue>> open() const { return driver->open(owned); }
 };
 
-/// Starts a copy of `rows`, piece by piece if the driver can't copy with such strides.
+/// Starts a copy of `rows`, piece by piece if the driver can't copy with such strides. Fails if
+/// there are none, so that a loop over a layout that ends too early ends, too.
 [[nodiscard]] Error start_rows(DeviceQueue& queue, const CopyRows& rows);
 /// Starts to copy the next out.size() data bytes at the cursor to `out`. All of them are in `out`
 /// after the queue's wait(). Equally spaced pieces are one copy by the driver. Small pieces that

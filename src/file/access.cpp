@@ -31,10 +31,10 @@ Error check_mode(const AccessMode& mode, const AccessCall& call) {
     return {};
 }
 
-/// Returns the number of etypes in `bytes` bytes. Fails if the number isn't whole, or if the size
-/// of the data has overflowed (INT64_MAX).
+/// Returns the number of etypes in `bytes` bytes of the file. Fails if the number isn't whole, or
+/// if there are more bytes than a file can have.
 Result<Offset> etypes_of(Bytes bytes, const View& view) {
-    if (bytes == INT64_MAX)
+    if (bytes > kOffsetLimit)
         return Error::make(ErrorKind::count,
                            "access: count times the size of the datatype is too large");
     if (bytes == 0) return Offset{0};
@@ -117,18 +117,7 @@ PlacedAccess File::describe(AccessCall& call) const {
         .etypes = 0,
         .device = {},
         .looked_for_devices = false};
-    // Looks for device drivers here if stage_late() would come too late or leave the access alone:
-    // claim() may move data with the shared file pointer, and stage_late() skips accesses with
-    // conversion. Other collective accesses of several ranks are never moved at once, so they need
-    // the look anyway.
-    state_->staging.stage(call, placed,
-                          call.at == Positioning::shared || call.conversion ||
-                              (call.collective && state.transport.topology().size > 1));
     Access& access = placed.access;
-    if (call.conversion && call.refused.kind == ErrorKind::none) {
-        const Bytes bytes = call.conversion->file_bytes();
-        access.memory = Layout{Shape::run(bytes), bytes, 0, 1};
-    }
     refuse(access, check_mode(mode(), call));
     if (call.collective) refuse(access, state.ready());
     if (call.collective && state.split) {
@@ -138,13 +127,23 @@ PlacedAccess File::describe(AccessCall& call) const {
                 ErrorKind::other,
                 "access: a split collective on this file has begun and not ended; end it first"));
     }
-    const auto asked = etypes_of(access.memory.size(), view);
+    const Bytes bytes = call.conversion ? call.conversion->file_bytes() : access.memory.size();
+    const auto asked = etypes_of(bytes, view);
     if (!asked) refuse(access, asked.error());
     if (!access.memory.fits()) {
         refuse(access, Error::make(ErrorKind::count,
                                    "access: count times the datatype's extent is too large"));
     }
     placed.etypes = access.refused.kind == ErrorKind::none ? *asked : 0;
+    // Looks for device drivers here if stage_late() would come too late or leave the access alone:
+    // claim() may move data with the shared file pointer, and stage_late() skips accesses with
+    // conversion. Other collective accesses of several ranks are never moved at once, so they need
+    // the look anyway.
+    state_->staging.stage(call, placed,
+                          call.at == Positioning::shared || call.conversion ||
+                              (call.collective && state.transport.topology().size > 1));
+    if (call.conversion && access.refused.kind == ErrorKind::none)
+        access.memory = Layout{Shape::run(bytes), bytes, 0, 1};
     return placed;
 }
 

@@ -23,6 +23,28 @@ namespace {
 
 ORATORIO_ON_BOTH_DRIVERS;
 
+TEST_P(OnDevice, MoreDataThanALayoutMayHaveIsRefused) {
+    std::byte* const out = filled(1000, 2);
+    const Layout layouts[] = {{Shape::run(8), 8, 0, Bytes{1} << 61},
+                              {Shape::run(1), 1, 0, kOffsetLimit + 8},
+                              {Shape::run(8), kOffsetLimit, 0, 2}};
+    for (const int ranks : {1, 2})
+        for (const bool atomic : {false, true})
+            for (const bool collective : {false, true})
+                for (const Positioning at : {kAt, kShared})
+                    with_file(ranks, opening(), [&](File& file, Rank rank) {
+                        ASSERT_TRUE(file.set_atomicity(atomic).ok());
+                        for (const Layout& layout : layouts) {
+                            AccessCall made = call(kWriting, out, 1000, collective, 0, at);
+                            made.memory = layout;
+                            const Outcome outcome = file.access(made);
+                            EXPECT_EQ(outcome.error.kind, ErrorKind::count) << "rank " << rank;
+                            EXPECT_EQ(outcome.bytes, 0);
+                        }
+                    });
+    EXPECT_EQ(folder_.read("data"), "");
+}
+
 TEST_P(OnDevice, ACopyThatFailsEndsTheAccessWithWhatWasWritten) {
     std::byte* const out = filled(3 * kPiece, 2);
     for (const int late : {0, 1})

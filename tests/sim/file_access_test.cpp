@@ -3,6 +3,7 @@
 #include "sim/file_ranks.hpp"
 #include "support/random.hpp"
 #include "type/cursor.hpp"
+#include "type/external32.hpp"
 
 namespace oratorio::test::file_access_test {
 namespace {
@@ -157,6 +158,12 @@ TEST(FileAccess, BadArgumentsAreRefusedAndThePointerStays) {
             AccessCall far = call_for(Direction::write, even, collective);
             far.memory = {Shape::run(4), kOffsetLimit / 2, 0, 4};
             EXPECT_EQ(access(file, far), failed(ErrorKind::count));
+            // The data has 2^61 + 4 bytes in memory, and 2^62 + 8 in the file.
+            AccessCall longer = call_for(Direction::write, even, collective);
+            longer.memory = {Shape::run(4), 4, 0, kOffsetLimit / 8 + 1};
+            longer.conversion = *external32_conversion(
+                longer.memory, Signature::of({ScalarKind::signed_long, 1, 4, 8, 1}));
+            EXPECT_EQ(access(file, longer), failed(ErrorKind::count));
             AccessCall refused = call_for(Direction::write, even, collective);
             refused.refused = Error::make(ErrorKind::type, "test");
             EXPECT_EQ(access(file, refused), failed(ErrorKind::type));

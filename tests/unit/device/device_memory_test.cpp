@@ -226,6 +226,17 @@ TEST_P(Copies, AnyLayoutIsCopiedCorrectly) {
     }
 }
 
+TEST_P(Copies, OfMoreDataThanALayoutHasFail) {
+    const Layout layout{Shape::run(1000), 1000, 0, 1};
+    Buffer more(1001);
+    Cursor from(layout);
+    EXPECT_EQ(gather_from_device(*queue_, from, memory_, more, block_.window()).kind,
+              ErrorKind::internal);
+    Cursor to(layout);
+    EXPECT_EQ(scatter_to_device(*queue_, to, memory_, more).kind, ErrorKind::internal);
+    EXPECT_EQ(queue_->wait().kind, ErrorKind::none);
+}
+
 TEST_P(Copies, KeepTheMemoryTheyGoThrough) {
     const std::byte* const first = block_.piece(0).data();
     block_ = {};
