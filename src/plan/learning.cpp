@@ -152,6 +152,13 @@ void add_times(ArmTimes& times, std::span<const double> latest) {
     times.unsaved = std::min(times.unsaved + latest.size(), times.seconds.size());
 }
 
+/// Drops the first arms that don't `apply`, as many as are too many.
+void drop_surplus(std::vector<ArmTimes>& arms,
+                  const std::function<bool(const ArmTimes&)>& applies) {
+    for (auto one = arms.begin(); one != arms.end() && arms.size() > KindTimes::kArmsKept;)
+        one = applies(*one) ? one + 1 : arms.erase(one);
+}
+
 std::string times_text(std::span<const TimedArm> known, std::uint64_t accesses) {
     std::string text;
     for (const TimedArm& one : known) {
@@ -202,7 +209,7 @@ void LearnedTimes::put(KindTimes kind) {
 }
 
 /// Moves the kind of a trial to the front, adds all arms of the trial to it, and returns it. Drops
-/// arms that no longer apply if there are too many.
+/// other arms if there are too many.
 KindTimes& LearnedTimes::bring_forward(const Trial& trial) {
     const auto found = std::ranges::find(kinds_, trial.kind, &KindTimes::kind);
     if (found == kinds_.end()) {
@@ -211,10 +218,6 @@ KindTimes& LearnedTimes::bring_forward(const Trial& trial) {
         std::rotate(kinds_.begin(), found, found + 1);
     }
     KindTimes& kind = kinds_.front();
-    const auto applies = [&](const ArmTimes& one) {
-        return std::ranges::find(trial.arms, one.of.arm, &ArmEstimate::arm) != trial.arms.end();
-    };
-    if (kind.arms.size() > 2 * kArmsMost) std::erase_if(kind.arms, std::not_fn(applies));
     for (const ArmEstimate& one : trial.arms) {
         const auto same = std::ranges::find(kind.arms, one.arm, arm_of);
         if (same != kind.arms.end()) {
@@ -223,6 +226,9 @@ KindTimes& LearnedTimes::bring_forward(const Trial& trial) {
             kind.arms.push_back({one, {}});
         }
     }
+    drop_surplus(kind.arms, [&](const ArmTimes& one) {
+        return std::ranges::find(trial.arms, one.of.arm, &ArmEstimate::arm) != trial.arms.end();
+    });
     return kind;
 }
 
@@ -262,6 +268,9 @@ void LearnedTimes::merge(const LearnedTimes& other) {
             add_times(*same, std::span(one.seconds).last(one.unsaved));
             same->unsaved = 0;
         }
+        drop_surplus(kind.arms, [&](const ArmTimes& one) {
+            return std::ranges::find(theirs.arms, one.of.arm, arm_of) != theirs.arms.end();
+        });
         put(std::move(kind));
     }
 }

@@ -31,10 +31,12 @@ struct ArmTimes {
 
 /// What is known about one kind of access.
 struct KindTimes {
+    static constexpr std::size_t kArmsKept = 2 * kArmsMost;
+
     AccessKind kind;
-    std::vector<ArmTimes> arms;
-    Arm current;  ///< the arm in use, while no other is tried
-    Arm next;     ///< the arm of the next access, if the same arms apply to it
+    std::vector<ArmTimes> arms;  ///< at most kArmsKept
+    Arm current;                 ///< the arm in use, while no other is tried
+    Arm next;                    ///< the arm of the next access, if the same arms apply to it
     /// The time that accesses of this kind have taken, in total or since the last save.
     struct Spent {
         std::uint64_t accesses = 0;

@@ -18,9 +18,11 @@ constexpr std::string_view kVersion = "oratorio-learned 1";
 constexpr std::array<std::string_view, static_cast<std::size_t>(DomainsChoice::count)> kDomainNames{
     "auto", "even", "block", "cyclic", "stripes"};
 
+constexpr double kLongest = 1e9;  // seconds
+
 std::string real_text(double value) {
     char text[32];
-    std::snprintf(text, sizeof text, "%.6g", value);
+    std::snprintf(text, sizeof text, "%.6g", std::min(value, kLongest));
     return text;
 }
 
@@ -76,8 +78,6 @@ class Words {
     bool ok_ = true;
 };
 
-constexpr double kLongest = 1e9;  // seconds
-
 std::optional<KindTimes> parse_kind(Words& words) {
     KindTimes one;
     AccessKind& kind = one.kind;
@@ -96,7 +96,8 @@ std::optional<KindTimes> parse_kind(Words& words) {
     return one;
 }
 
-/// Adds the arm of a line. Returns false if the line is malformed.
+/// Adds the arm of a line, unless the kind has kArmsKept arms already. Returns false if the line is
+/// malformed.
 bool parse_arm(Words& words, KindTimes& kind) {
     ArmTimes one;
     Arm& arm = one.of.arm;
@@ -111,10 +112,10 @@ bool parse_arm(Words& words, KindTimes& kind) {
     const bool in_use = words.number(0, 1) == 1;
     while (!words.at_end() && one.seconds.size() < ArmTimes::kKept)
         one.seconds.push_back(words.number(0.0, kLongest));
-    if (!words.ok() || !words.at_end() || kind.arms.size() > 2 * kArmsMost) return false;
+    if (!words.ok() || !words.at_end()) return false;
     if (arm.method == nullptr) return true;
     if (in_use) kind.current = kind.next = arm;
-    kind.arms.push_back(std::move(one));
+    if (kind.arms.size() < KindTimes::kArmsKept) kind.arms.push_back(std::move(one));
     return true;
 }
 

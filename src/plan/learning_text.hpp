@@ -16,11 +16,14 @@
 
 namespace oratorio {
 
+/// Formats the table. Times above 10^9 seconds, as wrong constants of the cost model give, become
+/// 10^9 seconds.
 [[nodiscard]] std::string to_text(const LearnedTimes& learned);
 /// Returns the part of the table that is about accesses of `ranks` ranks.
 [[nodiscard]] LearnedTimes for_ranks(const LearnedTimes& learned, int ranks);
 /// Parses the text of to_text(). Returns nothing if the text is of another version or malformed.
-/// Leaves out arms of methods that this version doesn't have.
+/// Leaves out arms of methods that this version doesn't have, and arms beyond
+/// KindTimes::kArmsKept.
 [[nodiscard]] std::optional<LearnedTimes> parse_learned(std::string_view text);
 
 }  // namespace oratorio

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cerrno>
+#include <numeric>
 #include <set>
 
 #include "plan/learning_text.hpp"
@@ -283,6 +284,70 @@ TEST(LearningFile, the_same_text_comes_back_from_the_parser) {
     EXPECT_EQ(to_text(*parsed), to_text(learned));
     EXPECT_TRUE(for_ranks(*parsed, 6).kinds().empty());
     EXPECT_EQ(for_ranks(*parsed, 7).kinds().size(), 1U);
+}
+
+/// Returns the arms of `double_buffer` with these numbers of aggregators.
+std::vector<ArmEstimate> arms_with(int first, int last) {
+    std::vector<ArmEstimate> arms;
+    for (int one = first; one <= last; ++one)
+        arms.push_back({{.method = find_method("double_buffer"), .aggregators = one}, 0.5, 2});
+    return arms;
+}
+
+/// Returns the numbers of aggregators of all arms of the first kind.
+std::vector<int> numbers_of(const LearnedTimes& learned) {
+    std::vector<int> numbers;
+    for (const ArmTimes& one : learned.kinds().front().arms)
+        numbers.push_back(one.of.arm.aggregators);
+    return numbers;
+}
+
+std::vector<int> numbers(int first, int last) {
+    std::vector<int> all(static_cast<std::size_t>(last - first + 1));
+    std::iota(all.begin(), all.end(), first);
+    return all;
+}
+
+TEST(LearningFile, has_as_many_arms_as_are_kept_those_of_the_latest_accesses) {
+    LearnedTimes learned;
+    for (const int first : {1, 6, 11})
+        learned.record(learned.trial({}, arms_with(first, first + 7)), 1);
+    EXPECT_EQ(numbers_of(learned), numbers(3, 18));
+    const auto parsed = parse_learned(to_text(learned));
+    ASSERT_TRUE(parsed);
+    EXPECT_EQ(to_text(*parsed), to_text(learned));
+}
+
+TEST(LearningFile, takes_over_the_arms_of_a_later_job_and_drops_others) {
+    LearnedTimes file;
+    for (const int first : {1, 9}) file.record(file.trial({}, arms_with(first, first + 7)), 1);
+    file.mark_saved();
+    LearnedTimes job;
+    job.record(job.trial({}, arms_with(15, 20)), 1);
+    file.merge(job);
+    EXPECT_EQ(numbers_of(file), numbers(5, 20));
+    EXPECT_TRUE(parse_learned(to_text(file)));
+}
+
+TEST(LearningFile, with_more_arms_than_are_kept_is_read_without_the_last_ones) {
+    LearnedTimes learned;
+    learned.record(learned.trial({}, arms_with(1, 1)), 1);
+    std::string text = to_text(learned);
+    for (int one = 2; one <= 24; ++one)
+        text += "arm double_buffer " + std::to_string(one) + " 0 auto 0.5 2 0 1.5\n";
+    const auto parsed = parse_learned(text);
+    ASSERT_TRUE(parsed);
+    EXPECT_EQ(numbers_of(*parsed), numbers(1, 16));
+}
+
+TEST(LearningFile, is_read_whatever_the_model_estimates) {
+    LearnedTimes learned;
+    auto arms = arms_with(1, 2);
+    arms.back().seconds = 1e15;
+    learned.record(learned.trial({}, arms), 1);
+    const auto parsed = parse_learned(to_text(learned));
+    ASSERT_TRUE(parsed);
+    EXPECT_EQ(parsed->kinds().front().arms.back().of.seconds, 1e9);
 }
 
 TEST(LearningFile, nodes_of_a_cluster_share_a_file) {
