@@ -9,6 +9,8 @@
 - src/ gives each new file descriptor to a Descriptor or a Socket, which avoid 0, 1 and 2; it opens no
   streams.
 - Messages of src/ go through base/standard_error.
+- src/ formats floating-point numbers by base/decimal and changes the case of letters by
+  base/string_util, because the program's locale changes what the C library does.
 - In src/, only the tables of parts (KIND_TABLES) ask which part a method has; other code asks for the
   part's facts.
 - Only the collective helpers in VOUCHERS vouch for agreed values.
@@ -97,6 +99,12 @@ STANDARD_ERROR_FILES = {
     "src/base/descriptor.cpp",
     "src/store/descriptor_store.cpp",
 }
+# Formats of printf for floating-point numbers, and functions whose results depend on the program's locale.
+FLOATING_FORMAT = re.compile(r"%[-+#0]*(?:\d+|\*)?(?:\.(?:\d+|\*))?L?[aefgAEFG](?![a-z])")
+LOCALE_NAME = re.compile(
+    r"\b(?:o?stringstream|strto(?:d|f|ld)|sto(?:d|f|ld)|atof|sscanf|to(?:lower|upper)"
+    r"|is(?:alnum|alpha|lower|punct|space|upper))\b"
+)
 SUBJECTS_SINCE = "2026-11-26T22:00"
 TODO = re.compile(r"\b(TODO|FIXME|XXX)\b(?!\(#\d+\))")
 TYPE_OR_NAMESPACE = re.compile(r"\b(namespace|class|struct|union|enum|extern)\b")
@@ -249,6 +257,21 @@ def check_standard_error(file: Path, text: str) -> Iterator[Complaint]:
             yield Complaint(file, number, f"{found.group()} may be a data file: use write_to_standard_error")
 
 
+def check_locale(file: Path, text: str) -> Iterator[Complaint]:
+    """Reports text of src/ that depends on the locale of the user's program: others couldn't read it."""
+    if room_of(file) is None:
+        return
+    for literal in LITERALS_AND_COMMENTS.finditer(text):
+        found = FLOATING_FORMAT.search(literal.group())
+        if found and literal.group().startswith('"'):
+            line = text.count("\n", 0, literal.start()) + 1
+            yield Complaint(file, line, f"{found.group()} depends on the locale: use base/decimal")
+    for number, line in enumerate(without_literals(text).splitlines(), 1):
+        if (found := LOCALE_NAME.search(line)) and not line.lstrip().startswith("#"):
+            told = f"{found.group()} depends on the locale: use base/decimal, base/string_util or from_chars"
+            yield Complaint(file, number, told)
+
+
 def check_sizes(file: Path, text: str) -> Iterator[Complaint]:
     """Checks the length of the file and of its functions."""
     lines = text.count("\n")
@@ -374,6 +397,7 @@ def check(file: Path, text: str) -> list[Complaint]:
         found += [*check_includes(file, text), *check_mpi_names(file, text)]
         found += [*check_kinds(file, text), *check_vouching(file, text)]
         found += [*check_descriptors(file, text), *check_standard_error(file, text)]
+        found += check_locale(file, text)
         found += [*check_parameters(file, text), *check_virtuals(file, text)]
     return found
 

@@ -2,7 +2,8 @@
 #include "base/amounts.hpp"
 
 #include <array>
-#include <cstdio>
+
+#include "base/decimal.hpp"
 
 namespace oratorio {
 
@@ -11,9 +12,7 @@ namespace {
 /// Formats a nonnegative number: below 100 with at most three significant digits, from 100 on as a
 /// whole number.
 std::string three_digits(double value) {
-    char text[32];
-    std::snprintf(text, sizeof text, value >= 99.95 ? "%.0f" : "%.3g", value);
-    return text;
+    return value >= 99.95 ? fixed_text(value, 0) : general_text(value, 3);
 }
 
 }  // namespace

@@ -4,10 +4,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cerrno>
 #include <iterator>
 #include <system_error>
+
+#include "base/string_util.hpp"
 
 namespace oratorio {
 namespace {
@@ -135,9 +136,7 @@ std::string system_text(int system_errno) {
                            : std::generic_category().message(system_errno);
     // The text begins with a lower-case letter ("no space"), unless it begins with an acronym ("RPC
     // ...").
-    if (text.size() > 1 && std::islower(static_cast<unsigned char>(text[1]))) {
-        text[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(text[0])));
-    }
+    if (text.size() > 1 && text[1] != upper(text[1])) text[0] = lower(text[0]);
     const ErrnoRow* row = row_of(system_errno);
     return text + " (" + (row ? row->name : "errno " + std::to_string(system_errno)) + ")";
 }

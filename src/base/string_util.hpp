@@ -3,17 +3,25 @@
 #pragma once
 
 #include <algorithm>
-#include <cctype>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace oratorio {
 
+/// Returns the letter in lower case. Changes letters of ASCII only, whatever the program's locale
+/// is: in a Turkish one std::tolower('I') isn't 'i'.
+constexpr char lower(char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
+/// Returns the letter in upper case. Changes letters of ASCII only.
+constexpr char upper(char c) {
+    return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+}
+
 inline std::string lower(std::string_view text) {
     std::string result(text);
-    std::ranges::transform(result, result.begin(),
-                           [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    std::ranges::transform(result, result.begin(), [](char c) { return lower(c); });
     return result;
 }
 

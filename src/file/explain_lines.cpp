@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "file/explain_lines.hpp"
 
-#include <cstdio>
-
+#include "base/decimal.hpp"
 #include "file/striping_advice.hpp"
 #include "file/trace_file.hpp"
 #include "plan/methods.hpp"
@@ -20,9 +19,7 @@ std::string member(std::string_view key, std::uint64_t value) {
 }
 
 std::string digits(double value) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%.9g", value);
-    return text;
+    return general_text(value, 9);
 }
 
 std::string member(std::string_view key, double value) {

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <numeric>
 
 #include "base/string_util.hpp"
@@ -85,8 +84,7 @@ std::vector<std::string> misspelt_variables(std::span<const std::string_view> na
         if (!word.starts_with("oratorio_")) continue;
         const std::string_view instead = meant(word, kVariables);
         std::string variable(instead);
-        std::ranges::transform(variable, variable.begin(),
-                               [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+        std::ranges::transform(variable, variable.begin(), [](char c) { return upper(c); });
         if (instead.empty() || variable == name) continue;
         sentences.push_back(std::string(name) + ": unknown variable; did you mean " + variable +
                             "?");

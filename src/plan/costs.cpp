@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstdio>
 
+#include "base/decimal.hpp"
 #include "base/string_util.hpp"
 
 namespace oratorio {
@@ -61,11 +61,13 @@ Costs parse_costs(std::string_view text, Costs costs, std::vector<std::string>& 
 }
 
 std::string to_text(const Costs& costs) {
+    constexpr std::size_t kName = 18;    // one more than the longest name
+    constexpr std::size_t kNumber = 12;  // two more than the longest number
     std::string text;
-    const auto add = [&](const char* name, double value, const char* doc) {
-        char line[200];
-        std::snprintf(line, sizeof line, "%-16s %12.4g  # %s\n", name, value, doc);
-        text += line;
+    const auto add = [&](std::string name, double value, const char* doc) {
+        const std::string number = general_text(value, 4);
+        name.resize(kName + kNumber - number.size(), ' ');
+        text.append(name).append(number).append("  # ").append(doc).append("\n");
     };
 #define COST(name, memory, disk, doc) add(#name, costs.name, doc);
 #include "plan/costs.def"

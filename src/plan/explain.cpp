@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
-#include <cstdio>
 #include <span>
 
 #include "base/amounts.hpp"
+#include "base/decimal.hpp"
 #include "plan/learning.hpp"
 #include "plan/methods.hpp"
 #include "plan/plan.hpp"
@@ -21,9 +21,7 @@ std::string many(std::int64_t value, const char* noun) {
 }
 
 std::string milliseconds(double seconds) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%.3f ms", seconds * 1e3);
-    return text;
+    return fixed_text(seconds * 1e3, 3) + " ms";
 }
 
 /// Lists the ranks, at most kRanksTold of them. If there are more, appends `all`, the number of all

@@ -5,8 +5,8 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <cstdio>
 
+#include "base/decimal.hpp"
 #include "base/string_util.hpp"
 #include "plan/methods.hpp"
 
@@ -21,9 +21,7 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(DomainsChoice::c
 constexpr double kLongest = 1e9;  // seconds
 
 std::string real_text(double value) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%.6g", std::min(value, kLongest));
-    return text;
+    return general_text(std::min(value, kLongest), 6);
 }
 
 std::string line_of(const KindTimes& one) {

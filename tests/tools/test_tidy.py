@@ -115,6 +115,27 @@ def test_messages_go_to_the_original_standard_error(text):
     assert complaints("src/bind/a.cpp", "/// Says why on stderr.\n") == []
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        'std::snprintf(text, sizeof text, "%.6g", value);\n',
+        'std::snprintf(text, sizeof text, "%-12s %+8.*f\\n", name, 3, value);\n',
+        'std::snprintf(text, sizeof text, "%Le", value);\n',
+        "std::ostringstream out;\n",
+        "double value = std::strtod(text, &end);\n",
+        "c = static_cast<char>(std::tolower(c));\n",
+    ],
+)
+def test_text_that_depends_on_the_locale_is_refused(text):
+    assert len(complaints("src/plan/a.cpp", text)) == 1
+    assert complaints("lab/count/a.cpp", text) == []
+
+
+def test_other_formats_are_fine():
+    text = 'std::snprintf(text, sizeof text, "%d of %016llx, 5 %for all", i, n);  // not %g, not tolower(c)\n'
+    assert complaints("src/plan/a.cpp", text) == []
+
+
 def test_a_file_of_600_lines_is_fine_and_of_601_is_not():
     assert complaints("src/base/a.cpp", "int a;\n" * 600) == []
     assert len(complaints("src/base/a.cpp", "int a;\n" * 601)) == 1
