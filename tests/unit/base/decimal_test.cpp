@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <cmath>
 #include <cstdio>
 #include <limits>
 
@@ -20,8 +19,9 @@ std::string printed(const char* format, int digits, double value) {
 
 TEST(Decimal, IsWhatPrintfWritesInTheCLocale) {
     using Limits = std::numeric_limits<double>;
-    for (const double value : {0.0, -0.0, 0.5, -1.0 / 3, 99.95, 123456.789, 1e6, 1e-5, 1e300,
-                               Limits::max(), Limits::lowest(), Limits::denorm_min(), INFINITY}) {
+    for (const double value :
+         {0.0, -0.0, 0.5, -1.0 / 3, 99.95, 123456.789, 1e6, 1e-5, 1e300, Limits::max(),
+          Limits::lowest(), Limits::denorm_min(), Limits::infinity()}) {
         for (const int digits : {0, 3, 6, 9}) {
             EXPECT_EQ(general_text(value, digits), printed("%.*g", digits, value));
             EXPECT_EQ(fixed_text(value, digits), printed("%.*f", digits, value));
