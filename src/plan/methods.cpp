@@ -322,8 +322,8 @@ bool asks_for_targets(const PlanOptions& options) {
 
 bool may_have_layers(const PlanOptions& options, const Nodes& nodes) {
     const Method* const asked = options.method;
-    if (asked == nullptr) return !nodes.one_node() && nodes.size >= kLayersPayFrom;
-    return asked->layers_part().local_aggregators;
+    return nodes.size >= kLayersPayFrom ||
+           (asked != nullptr && asked->layers_part().local_aggregators);
 }
 
 bool may_choose(const Method& method, const PlanInputs& inputs) {

@@ -117,6 +117,7 @@ inline constexpr Bytes kMapWindowAlignment = 2 << 20;  // the largest folios of 
 [[nodiscard]] bool asks_for_targets(const PlanOptions& options);
 
 /// Returns true if the method of a collective access may need local aggregators and their memory.
+/// If the requested method doesn't apply, the method is chosen as without a request.
 [[nodiscard]] bool may_have_layers(const PlanOptions& options, const Nodes& nodes);
 
 /// Returns true if the method applies and `auto` may choose it.

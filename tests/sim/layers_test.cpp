@@ -183,6 +183,17 @@ TEST(Layers, AutoTakesThemFrom512RanksOn) {
     }
 }
 
+TEST(Layers, AreTakenInPlaceOfARequestedMethodThatDoesNotApply) {
+    for (const char* const method : {"mmap", "shared_buffer"}) {
+        for (const Direction direction : {Direction::write, Direction::read}) {
+            Pattern pattern{method, 1, in_turn_of_many};
+            pattern.ranks = kMany;
+            pattern.of_node = 64;
+            EXPECT_EQ(run_pattern(direction, pattern).pieces_forwarded, (kMany / 64 - 1) * kPieces);
+        }
+    }
+}
+
 TEST(Layers, DenseSharesOfANodeSendNoList) {
     const Stats stats = run_pattern(Direction::write, {"two_layer", 1, in_turn_on_nodes});
     EXPECT_EQ(stats.pieces_gathered, 3U * kOfNode * kPieces);

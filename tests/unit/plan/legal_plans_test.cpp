@@ -101,6 +101,27 @@ TEST(PlanInvariants, HoldForAllPlansThatCanBeMade) {
     }
 }
 
+/// Returns true if the plan has local aggregators. Expects that may_have_layers() foresaw them.
+bool has_layers(int ranks, int nodes, const Method* asked, Direction direction) {
+    constexpr Bytes kPiece = 64;
+    FlatTerms terms;
+    terms.method = asked;
+    const NodeSharing none{.shared_memory = false, .cross_memory = false};
+    const Summaries summaries = interleaved(ranks, kPiece, 4096, kPiece * ranks);
+    const Plan plan = plan_of(summaries, terms, 0, direction, nodes, none);
+    if (!plan.layers().two()) return false;
+    EXPECT_TRUE(may_have_layers(terms, nodes_of(ranks, nodes))) << explain(plan);
+    return true;
+}
+
+TEST(PlanInvariants, LocalAggregatorsAreForeseenBeforeThePlan) {
+    for (const auto& [ranks, nodes] : {std::pair(512, 64), std::pair(4096, 1)}) {
+        for (const char* const asked : {"auto", "mmap", "shared_buffer", "data_shipping"})
+            EXPECT_TRUE(has_layers(ranks, nodes, find_method(asked), Direction::read)) << asked;
+    }
+    for (const Method& method : methods()) has_layers(8, 2, &method, Direction::write);
+}
+
 /// Expects that no method in which ranks wait less was about as cheap as the chosen one, and that
 /// the chosen one is about as cheap as the cheapest. Returns true if it isn't the cheapest itself.
 bool expect_least_waiting(const Plan& plan) {
