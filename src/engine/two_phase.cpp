@@ -404,15 +404,13 @@ bool TwoPhaseWork::is_as_planned(const Slot& slot, Bytes held) const {
 void TwoPhaseWork::end_exchange(std::size_t index, Bytes held) {
     Slot& slot = slots_[index];
     if (noted_.kind == ErrorKind::none && !is_as_planned(slot, held)) differs_ = true;
-    if (reading_ || differs_) {
-        enter(slot, Phase::idle);
-    } else if (noted_.kind != ErrorKind::none) {  // after a failure, data is only received
+    if (reading_) return enter(slot, Phase::idle);
+    if (differs_ || noted_.kind != ErrorKind::none) {  // after a failure, data is only received
         report_.first_not_begun = std::min(report_.first_not_begun, slot.round.number);
-        enter(slot, Phase::idle);
-    } else {
-        enter(slot, Phase::storing);
-        store(index);
+        return enter(slot, Phase::idle);
     }
+    enter(slot, Phase::storing);
+    store(index);
 }
 
 void TwoPhaseWork::store(std::size_t index) {

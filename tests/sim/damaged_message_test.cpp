@@ -165,5 +165,50 @@ TEST(DamagedMessage, FromALocalAggregatorToItsRanksIsAnErrorOnAllRanks) {
         expect_agreed(ErrorKind::internal, Direction::read, kAnswer, damage);
 }
 
+/// Writes one byte after another in eight rounds, in each of which every rank has the same share.
+/// Rank 1's message of round `damaged` names another region. Returns the bytes that each rank's
+/// status counts.
+std::vector<Bytes> stored_with_a_wrong_region(std::int64_t damaged, MemoryDisk& disk) {
+    constexpr int kRanks = 3;
+    constexpr Bytes kEach = 8 * kPage;
+    std::vector<Bytes> stored(kRanks);
+    const auto damage = of_head([damaged](MessageHead& head) {
+        if (head.round == damaged) head.begin += 1;
+    });
+    run_ranks({.ranks = kRanks, .seed = 5}, [&](Transport& transport) {
+        const Rank rank = transport.topology().rank;
+        Damaging wrong(transport, {.rank = 1}, damage);
+        MemoryStore store(disk);
+        Stats stats;
+        FlatTerms options;
+        options.method = find_method("two_phase");
+        options.cb_nodes = 1;
+        options.cb_buffer_size = kRanks * kPage;
+        std::vector<std::byte> memory(kEach, static_cast<std::byte>(1 + rank));
+        Access access;
+        access.direction = Direction::write;
+        access.file = {Shape::run(1), kRanks, rank, kEach};
+        access.memory = {Shape::run(kEach), kEach, 0, 1};
+        access.buffer = memory.data();
+        RankFile file(wrong, store, options, stats);
+        const Outcome outcome = file.access(access);
+        EXPECT_EQ(outcome.error.kind, ErrorKind::internal) << describe(outcome.error, "");
+        stored[static_cast<std::size_t>(rank)] = outcome.bytes;
+    });
+    return stored;
+}
+
+TEST(DamagedMessage, OfAnotherRegionLeavesTheStatusOfAWriteTrue) {
+    for (const std::int64_t round : {0, 3, 7}) {
+        MemoryDisk disk;
+        const std::vector<Bytes> stored = stored_with_a_wrong_region(round, disk);
+        const std::vector<std::byte> there = disk.contents();
+        for (std::size_t rank = 0; rank < stored.size(); ++rank) {
+            EXPECT_EQ(stored[rank], round * kPage) << rank;
+            EXPECT_EQ(stored[rank], std::ranges::count(there, static_cast<std::byte>(1 + rank)));
+        }
+    }
+}
+
 }  // namespace
 }  // namespace oratorio::test::damaged_message_test
