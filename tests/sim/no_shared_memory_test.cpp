@@ -1,19 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The system refuses the memory that ranks of a node share: on one rank or on all, from the
 // beginning or after the open. Files still work, or the call is an error on all ranks. The
-// program replaces shm_open, posix_fallocate, mmap, process_vm_readv and process_vm_writev.
+// program replaces shm_open, posix_fallocate, mmap, process_vm_readv and process_vm_writev. Also, a
+// transfer between ranks that is longer than the system allows.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <string_view>
 
+#include "exchange/node_shared/remote_data.hpp"
 #include "memory/shared_memory.hpp"
 #include "plan/methods.hpp"
 #include "sim/file_ranks.hpp"
 #include "support/leader_ranks.hpp"
+#include "type/shape_codec.hpp"
 
 namespace {
 
@@ -23,6 +27,8 @@ struct Refusal {
     int error = 0;
 };
 thread_local Refusal refused;
+/// While true, transfers of the calling thread move nothing, and return what Linux would.
+thread_local bool pretends = false;
 
 /// Signals of a timer end posix_fallocate of this thread, as on kernels before 2024.
 thread_local bool has_timer = false;
@@ -35,6 +41,14 @@ bool is_interrupted() {
 
 bool is_refused(std::string_view call) {
     return refused.call == call;
+}
+
+/// Returns the number of bytes that Linux moves at most if it is asked for these.
+ssize_t moved_at_most(const iovec* pieces, unsigned long count) {
+    constexpr std::size_t kMost = (std::size_t{1} << 31) - 4096;
+    std::size_t bytes = 0;
+    for (unsigned long i = 0; i < count; ++i) bytes += pieces[i].iov_len;
+    return static_cast<ssize_t>(std::min(bytes, kMost));
 }
 
 }  // namespace
@@ -67,6 +81,7 @@ void* __wrap_mmap(void* where, std::size_t bytes, int protection, int flags, int
 }
 ssize_t __wrap_process_vm_readv(pid_t process, const iovec* here, unsigned long heres,
                                 const iovec* there, unsigned long theres, unsigned long flags) {
+    if (pretends) return moved_at_most(here, heres);
     if (!is_refused("process_vm_readv"))
         return __real_process_vm_readv(process, here, heres, there, theres, flags);
     errno = refused.error;
@@ -74,6 +89,7 @@ ssize_t __wrap_process_vm_readv(pid_t process, const iovec* here, unsigned long 
 }
 ssize_t __wrap_process_vm_writev(pid_t process, const iovec* here, unsigned long heres,
                                  const iovec* there, unsigned long theres, unsigned long flags) {
+    if (pretends) return moved_at_most(here, heres);
     if (!is_refused("process_vm_writev"))
         return __real_process_vm_writev(process, here, heres, there, theres, flags);
     errno = refused.error;
@@ -221,6 +237,46 @@ TEST(NoSharedMemory, without_cross_memory_attach_files_work_or_calls_fail_on_all
                     failed += fails ? 1 : 0;
                 }
     EXPECT_GE(failed, 8);  // rank 0 needs one of the two calls to access the other ranks' memory
+}
+
+/// Makes the node memory of one rank, whose mailbox says that the rank's data is one piece.
+/// `layouts` must outlive the uses of the mailbox.
+void publish(Transport& rank, NodeMemory& node, Bytes bytes, std::vector<std::byte>& layouts) {
+    for (auto made = node.prepare(rank, kPage, true); made && *made != Step::done;
+         made = node.prepare(rank, kPage, true))
+        rank.idle();
+    ASSERT_FALSE(node.cross_memory_refused()) << node.refusal().what;
+    const Layout piece{Shape::run(bytes), bytes, 0, 1};
+    encode(piece, layouts);
+    const Bytes each = std::ssize(layouts);
+    encode(piece, layouts);
+    RankMailbox& mailbox = node.mailbox(0);
+    mailbox.layouts = reinterpret_cast<std::uintptr_t>(layouts.data());
+    mailbox.file_layout_bytes = mailbox.memory_layout_bytes = each;
+    mailbox.buffer = reinterpret_cast<std::uintptr_t>(layouts.data());  // is never accessed
+    mailbox.from = 0;
+    mailbox.bytes = bytes;
+}
+
+TEST(CrossMemory, MovesMoreThanTheSystemMovesInOneCall) {
+    constexpr Bytes kLong = Bytes{5} << 30;
+    run_ranks({.ranks = 1}, [&](Transport& rank) {
+        NodeMemory node;
+        std::vector<std::byte> layouts;
+        publish(rank, node, kLong, layouts);
+        if (node.cross_memory_refused()) return;
+        auto data = RemoteData::open(node, 0);
+        ASSERT_TRUE(data.ok()) << data.error().what;
+        const Region region{0, kLong, kLong, 1, {0, kLong}};
+        const RoundBuffer buffer{{layouts.data(), static_cast<std::size_t>(kLong)}, {}};
+        for (const Direction direction : {Direction::write, Direction::read}) {
+            pretends = true;
+            const auto moved = data->move(region, buffer, direction, kLong);
+            pretends = false;
+            ASSERT_TRUE(moved.ok()) << moved.error().what;
+            EXPECT_EQ(*moved, kLong);
+        }
+    });
 }
 
 }  // namespace

@@ -12,6 +12,8 @@ namespace oratorio {
 namespace {
 
 constexpr std::size_t kIovecsMax = 1024;  // UIO_MAXIOV
+/// The maximum number of bytes of a transfer. Linux moves at most 2^31 - 4096 bytes in one call.
+constexpr Bytes kTransferMax = 1 << 30;
 
 /// The error of a transfer that returned `transferred` and moved too few bytes.
 Error failed(ssize_t transferred) {
@@ -139,7 +141,7 @@ Result<Bytes> RemoteData::move(const Region& region, const RoundBuffer& buffer, 
             address(reinterpret_cast<std::uintptr_t>(buffer.data.data()),
                     region.buffer_position(i, extent.begin) - extent.begin));
         while (file_.tell_size() < last) {
-            const Bytes bytes = collect(last - file_.tell_size(), base);
+            const Bytes bytes = collect(std::min(last - file_.tell_size(), kTransferMax), base);
             const auto transfer = reading ? process_vm_writev : process_vm_readv;
             const ssize_t done =
                 transfer(process_, here_.data(), here_.size(), there_.data(), there_.size(), 0);
