@@ -29,8 +29,8 @@ struct Routine {
 
 /// Reports, once per call of the program, that this rank has waited for a long time. Higher ranks
 /// wait longer before they report, so that a job that hangs doesn't print many sentences at once,
-/// and a job with late ranks prints a single one. `why` ends in an open parenthesis.
-void notice(const char* why) {
+/// and a job with late ranks prints a single one. `advice` is empty or ends in "; ".
+void notice(const std::string& why, const char* advice = "") {
     const int seconds = process().settings.wait_notice;
     if (seconds <= 0 || routine.told || routine.name == nullptr) return;
     const auto now = Clock::now();
@@ -41,7 +41,8 @@ void notice(const char* why) {
     routine.told = true;
     const std::string where = routine.path != nullptr ? ": " + *routine.path : "";
     tell("rank " + std::to_string(routine.rank) + " has waited " + std::to_string(waited) +
-         " s in " + routine.name + where + ": " + why + "ORATORIO_WAIT_NOTICE=0 silences this)");
+         " s in " + routine.name + where + ": " + why + " (" + advice +
+         "ORATORIO_WAIT_NOTICE=0 silences this)");
 }
 
 }  // namespace
@@ -60,9 +61,8 @@ void routine_uses(const std::string& path, int rank) {
 }
 
 bool while_waiting() {
-    notice(
-        "other ranks of the file have not entered this call, or are slow in it (all ranks must "
-        "make the same calls in the same order; ");
+    notice("other ranks of the file have not entered this call, or are slow in it",
+           "all ranks must make the same calls in the same order; ");
     return process().engine.move_others();
 }
 
@@ -70,7 +70,7 @@ bool while_waiting() {
 /// rank sends lets the host make progress.
 void while_locked() {
     if (!Engine::may_call_mpi()) return;
-    notice("another rank or handle of the job holds a lock on bytes that the call accesses (");
+    notice("another rank or handle of the job holds a lock on bytes that the call accesses");
     int found = 0;
     if (world_exists())
         (void)host().Iprobe(0, kNobodysTag, MPI_COMM_SELF, &found, MPI_STATUS_IGNORE);

@@ -63,6 +63,7 @@ Outcome File::finish(const OperationPtr& operation) {
     // A feature that was asked for may turn out to be unavailable only when it is first used.
     if (state.store != nullptr && !state.store->limits().remark.empty())
         state.messages.warn(state.store->limits().remark);
+    if (state.io_thread.store() == nullptr) return operation->outcome();
     if (const std::string remark = state.io_thread.limits().remark; !remark.empty())
         state.messages.warn(remark);
     return operation->outcome();

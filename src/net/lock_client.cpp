@@ -4,7 +4,6 @@
 #include <poll.h>
 
 #include <cerrno>
-#include <optional>
 #include <string>
 #include <utility>
 
@@ -139,13 +138,16 @@ Result<LockId> LockClient::acquire(const LockKey& file, Extent range, bool exclu
     give_up_waiting();
     const LockTable::Request wanted{file, range, exclusive};
     Socket kept = take_idle();
-    std::optional<Result<LockId>> first;
-    if (kept.number() >= 0) first = acquire_by(std::move(kept), wanted);
-    if (first && *first) return *first;
-    if (first) drop_idle();
+    if (kept.number() < 0) {
+        auto fresh = connect();
+        if (!fresh) return fresh.error().at(range.begin, range.length());
+        return acquire_by(std::move(*fresh), wanted);
+    }
+    auto acquired = acquire_by(std::move(kept), wanted);
+    if (acquired) return acquired;
+    drop_idle();
     auto fresh = connect();
-    if (fresh) return acquire_by(std::move(*fresh), wanted);
-    return first ? *first : fresh.error().at(range.begin, range.length());
+    return fresh ? acquire_by(std::move(*fresh), wanted) : acquired;
 }
 
 Result<void> LockClient::release(LockId lock) {

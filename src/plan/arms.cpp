@@ -63,6 +63,9 @@ double mean_of(Bytes bytes, std::int64_t pieces) {
 /// that AccessKind::facts has.
 std::uint64_t hash_of(const PlanOptions& options) {
     std::uint64_t hash = 0;
+    const auto add = [&hash](std::int64_t value) {
+        hash = mix(static_cast<Offset>(hash ^ static_cast<std::uint64_t>(value)));
+    };
     for (const std::int64_t value : {options.cb_buffer_size,
                                      static_cast<Bytes>(options.buffer_per_slot),
                                      static_cast<Bytes>(options.cb_nodes),
@@ -89,11 +92,9 @@ std::uint64_t hash_of(const PlanOptions& options) {
                                      static_cast<Bytes>(options.agent_threads),
                                      options.ship_block,
                                      static_cast<Bytes>(options.sparse)})
-        hash = mix(static_cast<Offset>(hash ^ static_cast<std::uint64_t>(value)));
-    for (const char c : options.cb_config_list)
-        hash = mix(static_cast<Offset>(hash ^ static_cast<unsigned char>(c)));
-    for (const Rank rank : options.aggregators)
-        hash = mix(static_cast<Offset>(hash ^ static_cast<std::uint64_t>(rank)));
+        add(value);
+    for (const char c : options.cb_config_list) add(static_cast<unsigned char>(c));
+    for (const Rank rank : options.aggregators) add(rank);
     return hash;
 }
 

@@ -144,6 +144,15 @@ void a_split_collective_ends_as_it_began() {
     CHECK(MPI_File_close(&file) == MPI_SUCCESS);
 }
 
+/// Returns where the file's view begins.
+MPI_Offset displacement_of(MPI_File file) {
+    MPI_Offset displacement = -1;
+    MPI_Datatype etype, filetype;
+    char representation[MPI_MAX_DATAREP_STRING];
+    MPI_File_get_view(file, &displacement, &etype, &filetype, representation);
+    return displacement;
+}
+
 /// Uses a file opened with MPI_MODE_SEQUENTIAL (MPI-4.1, 14.2.1). Such a file has only the shared
 /// file pointer, and a view must begin at its position.
 void a_sequential_file_is_a_stream() {
@@ -158,11 +167,7 @@ void a_sequential_file_is_a_stream() {
     CHECK(MPI_File_set_view(file, 0, MPI_CHAR, MPI_CHAR, "native", MPI_INFO_NULL) != MPI_SUCCESS);
     CHECK(MPI_File_set_view(file, MPI_DISPLACEMENT_CURRENT, MPI_CHAR, MPI_CHAR, "native",
                             MPI_INFO_NULL) == MPI_SUCCESS);
-    MPI_Offset displacement = -1;
-    MPI_Datatype etype, filetype;
-    char representation[MPI_MAX_DATAREP_STRING];
-    MPI_File_get_view(file, &displacement, &etype, &filetype, representation);
-    CHECK(displacement == size_of_world());
+    CHECK(displacement_of(file) == size_of_world());
     CHECK(MPI_File_write_ordered(file, &byte, 1, MPI_CHAR, MPI_STATUS_IGNORE) == MPI_SUCCESS);
     MPI_Offset size = 0;
     CHECK(MPI_File_close(&file) == MPI_SUCCESS);
@@ -195,11 +200,7 @@ void a_view_of_a_stream_begins_where_the_last_rank_left_it() {
     }
     CHECK(MPI_File_set_view(file, MPI_DISPLACEMENT_CURRENT, MPI_CHAR, MPI_CHAR, "native",
                             MPI_INFO_NULL) == MPI_SUCCESS);
-    MPI_Offset displacement = -1;
-    MPI_Datatype etype, filetype;
-    char representation[MPI_MAX_DATAREP_STRING];
-    MPI_File_get_view(file, &displacement, &etype, &filetype, representation);
-    CHECK(displacement == 100);
+    CHECK(displacement_of(file) == 100);
     const char byte = static_cast<char>('a' + rank);
     CHECK(MPI_File_write_ordered(file, &byte, 1, MPI_CHAR, MPI_STATUS_IGNORE) == MPI_SUCCESS);
     // A wrong argument of one rank is an error on all ranks.

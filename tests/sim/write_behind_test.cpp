@@ -143,6 +143,12 @@ TEST(WriteBehind, LongRecordsAndOtherMovesOfThePointerKeepTheOrder) {
     EXPECT_EQ(content, "aaaaa" + std::string(50, 'b') + "ccccc..eeeeeeeeeeddd");
 }
 
+/// Waits until all ranks of the file are here.
+void rendezvous(File& file) {
+    std::uint64_t here = 0;
+    EXPECT_TRUE(reduce(file.transport(), std::span(&here, 1), ReduceOp::sum).ok());
+}
+
 TEST(WriteBehind, AFullDiskIsAnErrorOfTheCallThatMeetsItAndLosesNothing) {
     const Folder folder;
     rlimit before{};
@@ -150,17 +156,13 @@ TEST(WriteBehind, AFullDiskIsAnErrorOfTheCallThatMeetsItAndLosesNothing) {
     const auto handler = std::signal(SIGXFSZ, SIG_IGN);
     with_file_on_node(
         3, call_of(folder.file("data"), kCreate, gathering(30)), [&](File& file, Rank rank) {
-            std::uint64_t here = 0;
-            const auto rendezvous = [&] {
-                EXPECT_TRUE(reduce(file.transport(), std::span(&here, 1), ReduceOp::sum).ok());
-            };
             const rlimit small{10, before.rlim_max};
             EXPECT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
             EXPECT_EQ(append(file, rank).bytes, Bytes{kRecord});
-            rendezvous();
+            rendezvous(file);
             const auto place = *file.position_shared();
             EXPECT_EQ(place, 3 * Offset{kRecord});
-            rendezvous();
+            rendezvous(file);
             const Outcome refused = append(file, rank, 30);
             EXPECT_EQ(refused.bytes, 0);
             EXPECT_EQ(refused.error.kind, ErrorKind::io);
@@ -169,11 +171,11 @@ TEST(WriteBehind, AFullDiskIsAnErrorOfTheCallThatMeetsItAndLosesNothing) {
             EXPECT_EQ(refused.error.offset, 10);
             EXPECT_NE(std::string(refused.error.what).find("oratorio_shared_write_behind"),
                       std::string::npos);
-            rendezvous();
+            rendezvous(file);
             EXPECT_EQ(*file.position_shared(), place) << "what isn't written takes no place";
             EXPECT_EQ(kind_of(file.sync()), ErrorKind::io) << "on all ranks";
             EXPECT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
-            rendezvous();
+            rendezvous(file);
             EXPECT_EQ(kind_of(file.sync()), ErrorKind::none);
         });
     std::signal(SIGXFSZ, handler);
@@ -188,21 +190,17 @@ void with_unwritable_records(const std::function<void(File&, Rank)>& body) {
     rlimit before{};
     ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
     const auto handler = std::signal(SIGXFSZ, SIG_IGN);
-    with_file_on_node(
-        2, call_of(folder.file("data"), kCreate, gathering(1000)), [&](File& file, Rank rank) {
-            const auto rendezvous = [&] {
-                std::uint64_t here = 0;
-                EXPECT_TRUE(reduce(file.transport(), std::span(&here, 1), ReduceOp::sum).ok());
-            };
-            EXPECT_EQ(append(file, rank).bytes, Bytes{kRecord});
-            const rlimit small{3, before.rlim_max};
-            EXPECT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
-            rendezvous();
-            body(file, rank);
-            rendezvous();
-            EXPECT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
-            EXPECT_TRUE(file.sync().ok());
-        });
+    with_file_on_node(2, call_of(folder.file("data"), kCreate, gathering(1000)),
+                      [&](File& file, Rank rank) {
+                          EXPECT_EQ(append(file, rank).bytes, Bytes{kRecord});
+                          const rlimit small{3, before.rlim_max};
+                          EXPECT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
+                          rendezvous(file);
+                          body(file, rank);
+                          rendezvous(file);
+                          EXPECT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+                          EXPECT_TRUE(file.sync().ok());
+                      });
     std::signal(SIGXFSZ, handler);
     EXPECT_EQ(counted(folder.read("data")), (std::map<char, int>{{'a', 1}, {'b', 1}}));
 }
