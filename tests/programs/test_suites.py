@@ -2,7 +2,7 @@
 """Tests that the MPI-IO tests of other projects have the outcomes that conformance.toml states.
 
 The quick programs of two suites run with every change. `oratorio conformance suites --write` runs all
-programs of all suites, with the host's own MPI-IO, too, and writes the outcomes that are compared with here.
+programs of all suites, both with Oratorio and with the host's own MPI-IO, and writes the expected outcomes.
 """
 
 import pytest

@@ -198,8 +198,8 @@ def unequal_of(arm: Arm, outputs: Outputs) -> dict[str, str]:
 
 
 def exit_code_of(arms: Sequence[Arm], outputs: Outputs) -> int:
-    """Returns the exit code of the first run that failed, of all arms. If no run failed, returns FAILED if
-    output files differ, else 0."""
+    """Returns the exit code of the run that failed first, whichever arm it belongs to. If no run failed,
+    returns FAILED if output files differ, else 0."""
     if failed := [arm for arm in arms if arm.failed]:
         return min(failed, key=lambda arm: arm.last_run).exit_code
     return FAILED if any(unequal_of(arm, outputs) for arm in arms) else 0

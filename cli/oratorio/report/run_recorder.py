@@ -126,7 +126,7 @@ def _end_group(job: subprocess.Popen, number: int) -> None:
 
 def _end(job: subprocess.Popen) -> None:
     """Ends a job with all its processes. SIGTERM comes first, because launchers pass it on to their ranks.
-    If another signal interrupts this process meanwhile, SIGKILL comes at once."""
+    If another signal interrupts the wait, SIGKILL comes at once."""
     try:
         _end_group(job, signal.SIGTERM)
     finally:

@@ -46,8 +46,8 @@ def _independent(sieving: str) -> Hints:
     return dict(zip(keys, ("disable", "disable", sieving, sieving), strict=True))
 
 
-# The keys are hints of ROMIO, MPICH's MPI-IO. Of these Open MPI's own MPI-IO (OMPIO) knows only cb_nodes and
-# cb_buffer_size.
+# The keys are hints of ROMIO, MPICH's MPI-IO. Open MPI's own MPI-IO (OMPIO) knows only two of them: cb_nodes
+# and cb_buffer_size.
 TUNINGS: dict[str, Hints] = {
     "host_cb": _collective(),
     "host_cb_small": _collective(cb_buffer_size=str(1 << 20)),

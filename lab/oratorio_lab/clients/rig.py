@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Boots the machines of a kind (`kinds`), runs a command on the first of them, and ends them all.
 
-Nothing is installed, and everything ends with the first process (setup/frame.sh). If the clients cannot be
-set up on this machine, NoClientsError is raised before anything starts. If a machine does not come up within
-a minute, or its file system cannot be set up, GuestError is raised with the console output. The command finds
+Nothing is installed, and everything ends with the first process (setup/frame.sh). The rig raises
+NoClientsError before it starts anything if the clients cannot be set up on this machine. It raises GuestError
+with the console output if a machine needs more than a minute to come up, or if setting up its file system
+fails. The command finds
 the folder that the clients share as $CLIENT. The words that Clients.launcher() returns start ranks: the lower
 half on the first client and the upper half on the second.
 """

@@ -47,7 +47,7 @@ def default_methods(ranks: int, nodes: int) -> list[str]:
 
 
 def own_hints(machine: Machine, hints: Sequence[str]) -> dict[str, str]:
-    """Returns `hints` (KEY=VALUE), of which the last of a key counts, and the defaults that they don't
+    """Returns `hints` (KEY=VALUE; the last of a key counts) and the defaults that they don't
     replace: as many aggregators as storage targets, and file domains that end at stripes.
 
     Raises SimulateError.

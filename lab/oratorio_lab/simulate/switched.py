@@ -71,7 +71,8 @@ def _rows(machine: Machine, ranks: int) -> Iterator[list[str]]:
 
 
 def table(machine: Machine, ranks: int) -> Table:
-    """Returns a table of all jobs on the machine's networks. Raises SimulateError, TargetError."""
+    """Returns a table with a row for each job on the machine's networks. Raises SimulateError,
+    TargetError."""
     title = f"{ranks} ranks on {machine.name}, {machine.topology.kind}, taper {machine.topology.taper:g}"
     shown = Table("order of nodes", "data", title=title, title_justify="left")
     shown.caption = "GB from one switch or group to another, and milliseconds of the exchange"

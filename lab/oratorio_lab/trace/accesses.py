@@ -98,8 +98,8 @@ def _is_told(access: Access, file: File) -> bool:
 
 
 def collectives(file: File) -> list[Collective]:
-    """Returns the collective accesses that move data and of which the trace has the layouts of all ranks, in
-    order. Raises TraceError if there is none, or if the trace is malformed."""
+    """Returns, in order, the collective accesses that move data, if the trace has the layouts of all
+    their ranks. Raises TraceError if there is none, or if the trace is malformed."""
     together: dict[int, list[Access]] = defaultdict(list)
     for access in file.accesses:
         if access.collective is not None:
