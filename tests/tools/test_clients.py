@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -181,6 +182,28 @@ def test_all_that_a_silent_command_has_started_ends_with_its_connection(silent, 
     # Every process of the command holds the pipe, so the pipe ends when all have ended.
     connection = served(f"exec 9>{pipe}; echo started >&9; {silent}")
     with pipe.open("rb", buffering=0) as held:
+        assert held.readline() == b"started\n"
+        connection.close()
+        assert select.select([held], [], [], 30)[0]
+        assert held.read() == b""
+
+
+def test_a_process_that_starts_during_the_look_at_the_others_ends_too(served, tmp_path, monkeypatch):
+    go, pipe = tmp_path / "go", tmp_path / "pipe"
+    os.mkfifo(go)
+    os.mkfifo(pipe)
+    look = agent._tree
+
+    def look_and_let_start(root: int) -> set[int]:
+        seen = look(root)
+        if not go_on.closed:
+            go_on.close()
+            time.sleep(1)
+        return seen
+
+    monkeypatch.setattr(agent, "_tree", look_and_let_start)
+    connection = served(f"exec 9>{pipe}; echo started >&9; read line <{go}; setsid sleep 100 & wait")
+    with pipe.open("rb", buffering=0) as held, go.open("wb") as go_on:
         assert held.readline() == b"started\n"
         connection.close()
         assert select.select([held], [], [], 30)[0]

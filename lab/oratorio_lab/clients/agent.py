@@ -46,14 +46,24 @@ def _tree(root: int) -> set[int]:
     return found
 
 
+def _signal(processes: set[int], number: signal.Signals) -> None:
+    """Sends a signal to those of the processes that still exist."""
+    for process in processes:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(process, number)
+
+
 def _kill(job: subprocess.Popen) -> None:
     """Kills the process group of a job, which has orphans, and the tree below it, which has other sessions:
-    MPICH's proxies start each rank in a session of its own."""
-    tree = _tree(job.pid)
+    MPICH's proxies start each rank in a session of its own. All are stopped first, since a process that runs
+    could start one more after the look at the tree."""
+    os.killpg(job.pid, signal.SIGSTOP)
+    stopped = {job.pid}
+    while running := _tree(job.pid) - stopped:
+        _signal(running, signal.SIGSTOP)
+        stopped |= running
     os.killpg(job.pid, signal.SIGKILL)
-    for number in tree:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(number, signal.SIGKILL)
+    _signal(stopped, signal.SIGKILL)
     job.wait()
 
 
