@@ -77,6 +77,7 @@ int end_split(Direction direction, Positioning at, const void* buffer, MPI_Statu
 int init(int* argc, char*** argv);
 int init_thread(int* argc, char*** argv, int required, int* provided);
 int finalize();
+int session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session* session);
 int session_finalize(MPI_Session* session);
 int wait(MPI_Request* request, MPI_Status* status);
 int waitany(int count, MPI_Request* requests, int* index, MPI_Status* status);

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Calls that start and end MPI. The hint oratorio_progress=thread requests the thread level at
 // which the helper thread may call MPI (MPI-4.1, 11.2.1).
+#include <atomic>
+
 #include "bind/entry.hpp"
 
 namespace oratorio::bind {
 
 namespace {
+
+/// The number of this process's sessions that have begun and not ended.
+std::atomic<int> sessions = 0;
 
 /// Returns true if the hint asks for MPI_THREAD_MULTIPLE. Reads the environment itself, because
 /// process() would keep what it reads now, and programs may still change it before their first
@@ -49,13 +54,22 @@ int finalize() {
     return code;
 }
 
-/// Implements MPI_Session_finalize. When the last session ends, MPI frees all attribute keys;
-/// without a world in use, this session may be the last.
+/// Implements MPI_Session_init, to know in session_finalize() whether other sessions are left.
+int session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session* session) {
+    const int code = ORATORIO_HOST(MPI_Session_init)(info, errhandler, session);
+    if (code == MPI_SUCCESS) ++sessions;
+    return code;
+}
+
+/// Implements MPI_Session_finalize. When the last session ends, MPI frees all attribute keys.
+/// Before that they are kept: this rank must find the same attributes as ranks that end the session
+/// later, or it would open a file by other collective calls than they do.
 int session_finalize(MPI_Session* session) {
     process().engine.retire();
     process().workspaces.retire_counters();
     const int code = ORATORIO_HOST(MPI_Session_finalize)(session);
-    if (!world_exists() || mpi_finalized()) forget_keys();
+    const bool last = code == MPI_SUCCESS && --sessions <= 0;
+    if (last && (!world_exists() || mpi_finalized())) forget_keys();
     return code;
 }
 

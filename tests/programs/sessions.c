@@ -5,6 +5,8 @@
  *   bare       the same without a file
  *   late       one session, and threads that begin after it has ended
  *   overlap    one session ends while a file of another has a write under way
+ *   one        one session of two ends, on rank 0 before the other's second open, elsewhere after
+ *              it
  *   beside     a session's file is written again and closed after MPI_Finalize
  *   finalize   a file is closed inside MPI_Finalize, as libraries do
  *   open       a file is never closed
@@ -161,6 +163,22 @@ static void end_one_beside_a_write(const char* folder) {
     free(bytes);
 }
 
+/* Opens files of a session on which another session has ended on rank 0 only. Ending a session that
+ * isn't the last doesn't wait for other ranks. */
+static void end_one_on_one_rank(const char* folder) {
+    int rank;
+    MPI_Session lasting, ending;
+    MPI_Comm comm = open_session(&lasting), other = open_session(&ending);
+    MPI_Comm_rank(comm, &rank);
+    open_and_write(comm, folder);
+    require(MPI_File_close(&file) == MPI_SUCCESS, "close");
+    MPI_Comm_free(&other);
+    if (rank == 0) require(MPI_Session_finalize(&ending) == MPI_SUCCESS, "end of the first");
+    open_and_write(comm, folder);
+    if (rank != 0) require(MPI_Session_finalize(&ending) == MPI_SUCCESS, "end of the first");
+    close_session(&lasting, &comm);
+}
+
 static int close_late(MPI_Comm comm, int key, void* value, void* state) {
     (void)comm, (void)key, (void)value, (void)state;
     require(MPI_File_close(&file) == MPI_SUCCESS, "close");
@@ -187,6 +205,10 @@ int main(int argc, char** argv) {
     }
     if (strcmp(how, "overlap") == 0) {
         end_one_beside_a_write(argv[1]);
+        return 0;
+    }
+    if (strcmp(how, "one") == 0) {
+        end_one_on_one_rank(argv[1]);
         return 0;
     }
     if (strcmp(how, "late") == 0) {
