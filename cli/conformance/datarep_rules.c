@@ -173,8 +173,8 @@ static void failure_is_told(Test* t) {
 RULES(kDatarepRules, {
     {"14.5.3", "datarep-converts", "registered functions convert, with extents and extra state of their own", "register_datarep set_view get_type_extent write_at_all read_at_all", converts, 1, kUsual, NULL},
     {"14.5.3", "datarep-converts-large", "MPI_Register_datarep_c takes large-count functions", "register_datarep_c set_view", converts_large, 1, kUsual, NULL},
-    {"14.5.3", "datarep-null", "MPI_CONVERSION_FN_NULL stores as native under the registered name", "register_datarep set_view get_view", null_functions_are_native, 1, kUsual, NULL},
-    {"14.5.3", "datarep-twice", "a name that is there already is MPI_ERR_DUP_DATAREP", "register_datarep", twice_is_refused, 1, kUsual, NULL},
+    {"14.5.3", "datarep-null", "with MPI_CONVERSION_FN_NULL data is stored as in native, and the view has the registered name", "register_datarep set_view get_view", null_functions_are_native, 1, kUsual, NULL},
+    {"14.5.3", "datarep-twice", "registering a name twice is MPI_ERR_DUP_DATAREP", "register_datarep", twice_is_refused, 1, kUsual, NULL},
     {"14.5.3", "datarep-error", "a conversion function's error is MPI_ERR_CONVERSION", "register_datarep write_at", failure_is_told, 1, kUsual, NULL},
 });
 /* clang-format on */

@@ -115,8 +115,8 @@ def coverage_part(rules):
     covered = sum(name in by_name for name in names)
     text = f"## Procedures\n\n{covered} of the {len(names)} C procedures of the chapter are exercised by at least one rule"
     text += ", and so are the two Fortran handle converters. "
-    text += "The Fortran programs of `tests/programs` call them by mpif.h, `use mpi` and mpi_f08; the handle routines are C's alone, and\n"
-    text += "the large counts are generic names of mpi_f08 in newer hosts.\n\n"
+    text += "The Fortran programs of `tests/programs` call the procedures through mpif.h, `use mpi` and mpi_f08. Only C has\n"
+    text += "the handle converters. Large counts have no names of their own in Fortran: the same names of mpi_f08 take them in newer MPIs.\n\n"
     rows = []
     for name in [*names, *converters]:
         ids = by_name.get(name, [])

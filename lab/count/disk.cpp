@@ -61,7 +61,7 @@ void add_messages(Facts& facts, const Job& job, const Plan& plan) {
     const std::int64_t replies = messages / 2;  // each request has one reply
     const Bytes heads = replies * kAnswerHead;
     facts.push_back({"  messages of its ranks and aggregators", messages});
-    facts.push_back({"  of them requests, one for each rank and block", messages - replies});
+    facts.push_back({"  of these, requests, one for each rank and block", messages - replies});
     facts.push_back(
         {"  requests of the paper, one to each aggregator", std::ssize(plan.aggregators)});
     facts.push_back({"  bytes of the requests for all blocks", sent.description_bytes - heads});
@@ -94,8 +94,9 @@ Facts count_disk(int only) {
          pieces});
     facts.push_back({"  calls of disk_directed, 6 aggregators", after.all, Relation::equal,
                      kFile / kBlock, "1995: each block once"});
-    facts.push_back({"  of them backward on the disk, in the order of the file", before.backward});
-    facts.push_back({"  of them backward, in the order of the disk", after.backward,
+    facts.push_back(
+        {"  of these, backward on the disk, in the order of the file", before.backward});
+    facts.push_back({"  of these, backward, in the order of the disk", after.backward,
                      Relation::equal, 0, "1995: sorted"});
     add_messages(facts, job, in_disk_order);
     return facts;

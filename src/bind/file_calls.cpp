@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Size, group, mode, hints, consistency of an open file (MPI-4.1, 14.2 and 14.6).
+// Size, group, access mode, hints and consistency of an open file (MPI-4.1, 14.2 and 14.6).
 #include "bind/entry.hpp"
 #include "bind/info.hpp"
 #include "bind/with_file.hpp"

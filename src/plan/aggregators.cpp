@@ -74,8 +74,8 @@ Turns::Turns(const Nodes& topology, const AbleRanks& able, const PlanOptions& op
     : topology_(topology), able_(able) {
     const auto entries = parse_config_list(options.cb_config_list);
     const int nodes = topology.nodes();
-    // cb_nodes limits each node to its share, rounded up. per_node is the limit only without both
-    // hints.
+    // cb_nodes limits each node to its share, rounded up. per_node is the limit only if neither
+    // cb_nodes nor cb_config_list is given.
     if (options.cb_nodes > 0) most_ = options.cb_nodes / nodes + (options.cb_nodes % nodes > 0);
     if (options.cb_nodes == 0 && entries.empty()) most_ = per_node;
     for (int node = 0; node < nodes && !entries.empty(); ++node) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The short explanation of a plan, for people: the method and why, how the access is done, the best
-// alternatives, and what would make it faster. plan.hpp has explain(), which prints everything.
+// alternatives, and what would make it faster. The longer explanation is explain() in
+// plan.hpp.
 #pragma once
 
 #include <string>

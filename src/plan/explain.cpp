@@ -215,7 +215,7 @@ void add_estimate(std::vector<PlanFact>& facts, const Plan& plan) {
     std::string text = "agreements " + milliseconds(kNano * terms.agreements);
     if (plan.layers().two()) text += ", gather " + milliseconds(kNano * terms.gather);
     facts.push_back({"estimate", text + ", exchange " + milliseconds(kNano * terms.exchange) +
-                                     " (waits for " + std::string(terms.waits) + "), storage " +
+                                     " (limited by " + std::string(terms.waits) + "), storage " +
                                      milliseconds(kNano * terms.storage)});
 }
 

@@ -72,7 +72,7 @@ class PartBytes {
     }
     /// Returns the bytes of each part.
     [[nodiscard]] std::vector<double> take() {
-        double whole = 0;  // bytes in the part of all ranks whose data extends over all of it
+        double whole = 0;  // bytes of ranks whose data begins before and ends after this part
         for (std::size_t part = 0; part < bytes_.size(); ++part) {
             whole += steps_[part];
             bytes_[part] += whole;

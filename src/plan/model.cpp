@@ -88,9 +88,9 @@ double latency(const JobShape& shape, const Costs& costs, double messages) {
     return std::ceil(messages / shape.senders / shape.in_flight) * ways * trip;
 }
 
-/// What the exchange of a round can wait for.
-constexpr std::array<std::string_view, 5> kWaits{"senders", "links out", "links in", "the middle",
-                                                 "receiving"};
+/// What can limit the exchange of a round.
+constexpr std::array<std::string_view, 5> kWaits{
+    "senders", "links out of nodes", "links into nodes", "the middle of the network", "receivers"};
 
 std::array<double, 5> exchange_times(const JobShape& shape, const RoundLoad& load,
                                      const Costs& costs) {

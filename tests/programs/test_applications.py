@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tests the quick applications of `oratorio neighbours`: they leave equal files, and Oratorio sees their
-accesses. The others run only by the command itself."""
+"""Tests the quick applications of `oratorio neighbours`: they leave the same files with and without Oratorio,
+and Oratorio sees their accesses. Only the command itself runs the other applications."""
 
 import pytest
 from conftest import IS_BUILT, NOT_BUILT

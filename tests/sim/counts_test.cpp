@@ -156,7 +156,7 @@ TEST(Counts, RegionsWithGapsWritten) {
     EXPECT_EQ(stats.bytes_loaded, static_cast<std::uint64_t>(stats.bytes_stored));
     EXPECT_LE(stats.bytes_stored, static_cast<std::uint64_t>(file_bytes));
     EXPECT_GT(stats.bytes_stored, static_cast<std::uint64_t>(file_bytes) - rounds * 256);
-    // Each rank sends its 11 KiB of a round in one message, without a request.
+    // Each rank but the aggregator sends its 11 KiB of a round in one message, without a request.
     EXPECT_EQ(stats.messages_sent, rounds * 3);
     EXPECT_EQ(stats.bytes_packed, 3U * kRegionsEach);
     EXPECT_EQ(stats.bytes_placed, 3U * kRegionsEach);

@@ -337,7 +337,7 @@ def test_other_files_than_comparisons_are_refused(content, said, tmp_path):
 
 def test_incomplete_recordings_are_reported():
     assert "ended with 3" in run_report.html_of(whole_run() and run(file(*collective(1)), exit_code=3), {})
-    assert "7 accesses more did not fit" in run_report.html_of(run(file(*collective(1), dropped=7)), {})
+    assert "7 more accesses did not fit" in run_report.html_of(run(file(*collective(1), dropped=7)), {})
     nothing = run_report.html_of(run(), {})
     read_page(nothing)
     assert "oratorio doctor" in nothing

@@ -128,15 +128,15 @@ def only(**values):
     ("values", "seconds", "bound"),
     [
         # The aggregator receives in both rounds, and in each of the four agreements of two nodes.
-        ({"endpoint__receive_us": 1}, 2 * 11e-6 + 4e-6, "receiving"),
+        ({"endpoint__receive_us": 1}, 2 * 11e-6 + 4e-6, "receivers"),
         # Eight ranks have four messages each under way to two aggregators, so all messages of a round may be
         # in the queue.
-        ({"endpoint__queue_ns": 1000, "endpoint__disorder": 0.5}, 2 * 11 * 11 / 2 * 0.5e-6, "receiving"),
+        ({"endpoint__queue_ns": 1000, "endpoint__disorder": 0.5}, 2 * 11 * 11 / 2 * 0.5e-6, "receivers"),
         ({"endpoint__send_us": 1}, 2 * 11 / 4 * 1e-6 + 4e-6, "senders"),
         # The middle of the network carries half of both nodes' rate: first the exchange, then the storage.
         # The last term is for the summaries of the other node.
-        ({"links__rate_mbs": 1}, 2 * (2080e-6 + 4000e-6) + 4 * 48e-6, "the middle"),
-        ({"work__piece_ns": 1000}, 2 * 80e-6, "receiving"),
+        ({"links__rate_mbs": 1}, 2 * (2080e-6 + 4000e-6) + 4 * 48e-6, "the middle of the network"),
+        ({"work__piece_ns": 1000}, 2 * 80e-6, "receivers"),
         ({"links__latency_us": 1}, 2 * 2e-6 + 4 * 1e-6, None),
         ({"storage__rate_mbs": 1}, 2 * 4000e-6, None),
         ({"storage__client_rate_mbs": 1}, 2 * 2000e-6, None),

@@ -80,7 +80,7 @@ def _head(run: Run) -> str:
         )
     if run.dropped:
         lines.append(
-            f'<p class="bad">{counted(run.dropped, "access")} more did not fit into the recording: '
+            f'<p class="bad">{counted(run.dropped, "more access")} did not fit into the recording: '
             "times and counts below exclude them.</p>"
         )
     return "".join(lines)
@@ -138,7 +138,7 @@ def _calls(run: Run) -> str:
     if not run.call_seconds:
         return ""
     rows = [_spread(name, spent) for name, spent in run.call_seconds.items()]
-    note = f'<p class="soft">{counted(run.dropped_calls, "call")} more did not fit into the recording.</p>'
+    note = f'<p class="soft">{counted(run.dropped_calls, "more call")} did not fit into the recording.</p>'
     return table(["time in other calls", "least", "median", "most", "of"], rows) + (
         note if run.dropped_calls else ""
     )
@@ -187,7 +187,7 @@ def _waits(run: Run) -> str:
     ]  # fmt: skip
     heads = ["waited for", "calls it entered last", "until it entered", "while it worked", "together"]
     more = len(found) - WAITED_MOST
-    note = f'<p class="soft">{counted(more, "rank")} more, for less time.</p>' if more > 0 else ""
+    note = f'<p class="soft">{counted(more, "more rank")}, for less time.</p>' if more > 0 else ""
     return (
         "<h2>Ranks that others waited for</h2><p>In blocking collective calls; times are sums over the ranks "
         "that waited. A rank that worked stored, loaded or copied data; the idle time of the others is "

@@ -171,7 +171,7 @@ def _add_spans(spans: list[dict[str, Any]], accesses: dict[tuple[int, int, int],
 
 def _check(file: File, end: dict[str, Any] | None) -> None:
     if end is None:
-        raise TraceError(f"the end of {file.path} is missing")
+        raise TraceError(f"the last event of {file.path} is missing")
     spans = sum(len(access.spans) for access in file.accesses)
     found = (
         ("accesses", "access", len(file.accesses)), ("spans", "span", spans),

@@ -97,11 +97,12 @@ def write(file: Path, folder: Path) -> str:
     constants, _ = calibrate.read_costs(place.file_system, text)
     all_costs = {name: one.value for name, one in constants.items()}
     name = f"{place.machine}, {place.file_system}"
+    source = source or "the built-in constants"
     try:
         file.write_text(
-            f"# By `oratorio calibrate --machine`, of {source or 'the constants built in'}\n"
+            f"# By `oratorio calibrate --machine`, of {source}\n"
             + text_of(machine_of(name, all_costs, values_of(text)))
         )
     except OSError as error:
         raise calibrate.CalibrateError(f"{file} can't be written: {error.strerror}") from None
-    return f"{name}: {source or 'built-in constants'}, as a machine: {file}"
+    return f"{name}: the costs of {source} are in {file}, as a machine for simulate"

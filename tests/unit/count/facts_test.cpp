@@ -101,7 +101,7 @@ TEST(Facts, DiskDirectedCallsGoForwardOnTheDisk) {
 TEST(Facts, DiskDirectedReadsRequestEachBlockWhereThePaperSendsOneRequest) {
     const Facts facts = count_disk(0);
     EXPECT_EQ(counted(facts, "messages of its ranks"), 2 * 31 * 2048);
-    EXPECT_EQ(counted(facts, "of them requests"), 31 * 2048);
+    EXPECT_EQ(counted(facts, "of these, requests"), 31 * 2048);
     EXPECT_EQ(counted(facts, "requests of the paper"), 6);
     EXPECT_EQ(counted(facts, "bytes of the requests"), 2'570'582);
 }

@@ -119,7 +119,7 @@ TEST(AgentHosts, RanksLearnThatAHostCanNoLongerWait) {
     }
     const ResourceLimit few(RLIMIT_NOFILE, 8);
     Piece next(Direction::write, 0, 0, 100, 2);
-    (void)ask(*ranks[0], next);  // is served if a thread has begun to wait before
+    (void)ask(*ranks[0], next);  // is still served if a thread was already waiting in poll(2)
     for (std::size_t rank = 1; rank < 8; ++rank) {
         Piece piece(Direction::write, 0, 0, 100, 3);
         EXPECT_EQ(ask(*ranks[rank], piece).error.kind, ErrorKind::io);

@@ -51,13 +51,13 @@ TEST(Model, ConcurrentWorkTakesTheTimeOfTheSlowest) {
     EXPECT_DOUBLE_EQ(exchange(&Costs::send_message), 11 / 4.0) << "by four senders of a node";
     EXPECT_EQ(waits(&Costs::send_message), "senders");
     EXPECT_DOUBLE_EQ(exchange(&Costs::endpoint_message), 8) << "the busiest aggregator";
-    EXPECT_EQ(waits(&Costs::endpoint_message), "receiving");
+    EXPECT_EQ(waits(&Costs::endpoint_message), "receivers");
     EXPECT_DOUBLE_EQ(exchange(&Costs::message), 3) << "of those from its own node";
     EXPECT_DOUBLE_EQ(exchange(&Costs::message_piece), 80) << "its own as well";
     EXPECT_DOUBLE_EQ(exchange(&Costs::copy_byte), 250) << "its own alone";
     EXPECT_DOUBLE_EQ(exchange(&Costs::message_byte), 1820 / 2.0);
     EXPECT_DOUBLE_EQ(exchange(&Costs::far_byte), 1040);
-    EXPECT_EQ(waits(&Costs::middle_byte), "the middle");
+    EXPECT_EQ(waits(&Costs::middle_byte), "the middle of the network");
     EXPECT_DOUBLE_EQ(exchange(&Costs::middle_byte), 2080 / 2.0);
     EXPECT_DOUBLE_EQ(exchange(&Costs::far_message), 2) << "18 messages of 8 ranks are on one trip";
     EXPECT_DOUBLE_EQ(exchange(&Costs::queue_entry), 11 * 11 / 2.0) << "all of a round may wait";

@@ -512,7 +512,7 @@ TEST(Plan, ExplainTellsMethodDomainsBuffersAndCandidates) {
               "  buffers      1 x 1048576 bytes per aggregator, 2 rounds\n"
               "  requests     pieces from datatype iterators, as rounds need them\n"
               "  messages     at most 131072 bytes, 4 in flight per rank and direction\n");
-    EXPECT_NE(text.find(" (waits for senders), storage "), std::string::npos) << text;
+    EXPECT_NE(text.find(" (limited by senders), storage "), std::string::npos) << text;
     for (const Method& method : methods())
         EXPECT_NE(text.find(method.name), std::string::npos) << method.name;
 }
