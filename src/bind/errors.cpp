@@ -96,6 +96,14 @@ void abort_job(MPI_Comm comm, int code) {
     host().Abort(comm, code);
 }
 
+/// Returns a communicator with the processes of a file, which MPI_ERRORS_ABORT ends (MPI-4.1, 9.3);
+/// without an open file MPI_COMM_SELF. Doesn't wait for the file's lock: another thread may hold it
+/// in a collective call that ends only with the job.
+MPI_Comm processes_of(MPI_File fh) {
+    const std::shared_ptr<OpenFile> open = process().files.find(fh);
+    return open && open->workspace.workspace ? open->workspace.comm() : MPI_COMM_SELF;
+}
+
 }  // namespace
 
 /// Allocates no memory.
@@ -119,7 +127,7 @@ int call_handler(const ErrorHandler& handler, MPI_File fh, int code) {
             abort_job(MPI_COMM_WORLD, code);
             break;
         case ErrorHandler::Kind::aborts:
-            abort_job(MPI_COMM_SELF, code);
+            abort_job(processes_of(fh), code);
             break;
         case ErrorHandler::Kind::user:
             return (*handler.function)(fh, code);

@@ -52,9 +52,17 @@ oratorio_mpi_test(bind_host_method SHORT 2 PRELOAD SOURCES bind_host_test.cpp RA
                   ENVIRONMENT ORATORIO_METHOD=host)
 oratorio_mpi_test(bind_host_hint SHORT 2 PRELOAD SOURCES bind_host_test.cpp RANKS 1 2 ARGUMENTS hinted)
 oratorio_mpi_test(bind_fatal SHORT 1 PRELOAD SOURCES bind_fatal_test.cpp RANKS 1)
+set(with_abort mpich5 abi ompi5 mpich4)  # MPI_ERRORS_ABORT is new in MPI 4
+oratorio_mpi_test(bind_abort SHORT 2 PRELOAD SOURCES bind_abort_test.cpp RANKS 2 HOSTS ${with_abort})
 foreach(host ${ORATORIO_MPI_HOSTS})
   set_tests_properties(mpi.bind_fatal.${host}.1 PROPERTIES
     PASS_REGULAR_EXPRESSION "oratorio: [^\n]*no such file" FAIL_REGULAR_EXPRESSION "still running")
+endforeach()
+foreach(host ${ORATORIO_MPI_HOSTS})
+  if(host IN_LIST with_abort)
+    set_tests_properties(mpi.bind_abort.${host}.2 PROPERTIES
+      PASS_REGULAR_EXPRESSION "oratorio: [^\n]*seek" FAIL_REGULAR_EXPRESSION "still running|COMM_SELF")
+  endif()
 endforeach()
 
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
