@@ -5,6 +5,7 @@
 
 #include <array>
 #include <atomic>
+#include <charconv>
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
@@ -49,13 +50,26 @@ bool is_on(const char* name) {
     return !value.empty() && value != "0";
 }
 
+/// Returns the number in a variable, and `otherwise` if it has none. If its value isn't a whole
+/// number from 0 on, adds a sentence that says so to `troubles`.
+int number_in(const char* variable, int otherwise, std::vector<std::string>& troubles) {
+    const std::string text = environment(variable);
+    if (text.empty()) return otherwise;
+    int value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error == std::errc{} && end == text.data() + text.size() && value >= 0) return value;
+    troubles.push_back(std::string(variable) + "=" + text +
+                       " is ignored: it must be a whole number, 0 or more");
+    return otherwise;
+}
+
 /// Returns the contents of the file at `path`. If the file can't be used, returns "" and adds a
-/// sentence to `troubles` that calls the file `variable`.
-std::string contents_of(const std::string& path, const char* variable,
+/// sentence to `troubles` that calls the file `name`.
+std::string contents_of(const std::string& path, const char* name,
                         std::vector<std::string>& troubles) {
     auto text = read_small_file(path);
     if (text) return std::move(*text);
-    troubles.push_back(std::string(variable) + " is ignored: " + describe(text.error(), path));
+    troubles.push_back(std::string(name) + " is ignored: " + describe(text.error(), path));
     return "";
 }
 
@@ -225,12 +239,12 @@ Settings read_environment() {
     settings.costs_folder = costs_folder();
     settings.learned_path =
         learned_path(user_folder("XDG_STATE_HOME", "/.local/state"), host_name());
-    settings.ranks_per_node = std::atoi(environment("ORATORIO_RANKS_PER_NODE").c_str());
+    settings.ranks_per_node = number_in("ORATORIO_RANKS_PER_NODE", 0, settings.troubles);
     settings.switches.address = environment("SLURM_TOPOLOGY_ADDR");
     if (const std::string table = environment("ORATORIO_TOPOLOGY"); !table.empty())
         settings.switches.table = contents_of(table, "ORATORIO_TOPOLOGY", settings.troubles);
-    if (const std::string wait = environment("ORATORIO_WAIT_NOTICE"); !wait.empty())
-        settings.wait_notice = std::atoi(wait.c_str());
+    settings.wait_notice =
+        number_in("ORATORIO_WAIT_NOTICE", settings.wait_notice, settings.troubles);
     settings.hints.mpich_mpiio_hints = environment("MPICH_MPIIO_HINTS");
     settings.hints.oratorio_hints = environment("ORATORIO_HINTS");
     const auto names = names_of_variables();
@@ -242,8 +256,10 @@ Settings read_environment() {
     settings.hints.oratorio_method = environment("ORATORIO_METHOD");
     settings.hints.oratorio_learn = environment("ORATORIO_LEARN");
     const std::string romio_hints = environment("ROMIO_HINTS");
-    settings.hints.romio_hints_text = contents_of(
-        romio_hints.empty() ? "/etc/romio-hints" : romio_hints, "ROMIO_HINTS", settings.troubles);
+    settings.hints.romio_hints_text =
+        romio_hints.empty()
+            ? contents_of("/etc/romio-hints", "the file of hints for all jobs", settings.troubles)
+            : contents_of(romio_hints, "ROMIO_HINTS", settings.troubles);
     return settings;
 }
 

@@ -42,6 +42,13 @@ def test_a_hint_file_that_is_none_is_ignored_with_one_warning(name, tmp_path):
         assert str(odd) in told
 
 
+def test_a_number_that_is_none_is_ignored_with_one_warning(tmp_path):
+    for variable in ("ORATORIO_WAIT_NOTICE", "ORATORIO_RANKS_PER_NODE"):
+        for odd in ("ten", "-1", "0.5"):
+            told = run_block("mpich5", tmp_path, {variable: odd})
+            assert told.count(f"{variable}={odd} is ignored") == 1, told
+
+
 @pytest.mark.parametrize("name", ALL)
 def test_a_file_of_costs_that_is_none_is_ignored_with_one_warning(name, tmp_path):
     fifo, directory = odd_things(tmp_path)
