@@ -189,7 +189,9 @@ Error open_here(const OpenArguments& arguments, Opening& opening) {
         opening.handle = process().files.add(opening.open);
         return opening.handle != MPI_FILE_NULL
                    ? Error{}
-                   : Error::make(ErrorKind::no_memory, "open: too many files are open");
+                   : Error::make(ErrorKind::other,
+                                 "open: this process has as many open files as there are "
+                                 "handles, 65536; close some");
     });
     if (listed.kind != ErrorKind::none) call.refused = listed;
     call.trace = trace_of(opening);
