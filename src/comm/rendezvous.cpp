@@ -51,12 +51,12 @@ void reserve_for_all(Transport& transport, const Blocks& all) {
     for (Reservation& reservation : reservations) {
         std::memcpy(&reservation, all.of(rank++).data(), sizeof reservation);
         reservation.first = sum;
-        sum += reservation.by;
+        sum = wrapping_sum(sum, reservation.by);
     }
     const auto before = transport.counter().fetch_add(sum);
     rank = 0;
     for (Reservation& reservation : reservations) {
-        if (before) reservation.first += *before;
+        if (before) reservation.first = wrapping_sum(reservation.first, *before);
         if (!before) reservation.failed = before.error().kind;
         std::memcpy(all.of(rank++).data(), &reservation, sizeof reservation);
     }

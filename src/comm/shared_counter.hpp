@@ -23,6 +23,12 @@ class SharedCounter {
     virtual Result<void> set(std::int64_t to) = 0;
 };
 
+/// Returns the sum of two numbers modulo 2^64.
+[[nodiscard]] inline std::int64_t wrapping_sum(std::int64_t one, std::int64_t other) {
+    return static_cast<std::int64_t>(static_cast<std::uint64_t>(one) +
+                                     static_cast<std::uint64_t>(other));
+}
+
 /// A counter in memory that all ranks share. No call fails. REQUIRES: the memory outlives the
 /// object.
 class MemoryCounter final : public SharedCounter {

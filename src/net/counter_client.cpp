@@ -76,7 +76,7 @@ Error CounterConnection::describe(const Error& failure) const {
         ErrorKind::unsupported_operation,
         "no connection to rank 0 at " +
             text_of(address_.addresses[0], static_cast<std::uint16_t>(address_.port)) +
-            " for the shared pointer: check firewalls or use collective calls",
+            "; check firewalls, or use collective calls",
         failure.system_errno);
 }
 

@@ -24,11 +24,6 @@ std::size_t room_for_connections() {
     return std::clamp<std::size_t>(descriptors.rlim_cur / 4, 1, CounterServer::connections_max);
 }
 
-std::int64_t wrapping_sum(std::int64_t one, std::int64_t other) {
-    return static_cast<std::int64_t>(static_cast<std::uint64_t>(one) +
-                                     static_cast<std::uint64_t>(other));
-}
-
 CounterRequest request_of(std::span<const std::byte> words) {
     return {.operation = static_cast<CounterOperation>(from_word(words.first(8))),
             .counter = from_word(words.subspan(8, 8)),

@@ -42,7 +42,7 @@ void RankZeroCounter::note(const Error& error) {
 Result<std::int64_t> RankZeroCounter::fetch_add(std::int64_t by) {
     if (served_ == nullptr) {
         if (rank_ != 0) return refused_;
-        return std::exchange(own_, own_ + by);
+        return std::exchange(own_, wrapping_sum(own_, by));
     }
     auto before = served_->fetch_add(by);
     if (!before) note(before.error());

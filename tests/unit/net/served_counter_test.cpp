@@ -12,6 +12,7 @@
 #include <string>
 
 #include "counter_support.hpp"
+#include "net/rank_zero_counter.hpp"
 
 namespace oratorio::test {
 namespace {
@@ -160,9 +161,16 @@ TEST(ServedCounter, a_connection_error_names_the_address_and_the_remedy) {
     ASSERT_FALSE(none.ok());
     EXPECT_EQ(none.error().kind, ErrorKind::unsupported_operation);
     EXPECT_EQ(none.error().system_errno, ETIMEDOUT);
-    EXPECT_EQ(std::string(none.error().what),
-              "no connection to rank 0 at 127.0.0.1 port " + std::to_string(*mute->port()) +
-                  " for the shared pointer: check firewalls or use collective calls");
+    EXPECT_EQ(std::string(none.error().what), "no connection to rank 0 at 127.0.0.1 port " +
+                                                  std::to_string(*mute->port()) +
+                                                  "; check firewalls, or use collective calls");
+}
+
+TEST(RankZeroCounter, sums_are_modulo_2_to_the_64) {
+    RankZeroCounter alone(0);
+    EXPECT_EQ(*alone.fetch_add(INT64_MAX), 0);
+    EXPECT_EQ(*alone.fetch_add(2), INT64_MAX);
+    EXPECT_EQ(*alone.fetch_add(0), INT64_MIN + 1);
 }
 
 TEST(ServedCounter, another_server_at_the_same_address_is_rejected) {
