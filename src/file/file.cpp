@@ -202,7 +202,11 @@ Result<void> File::set_view(const Result<View>& mine, const HintMap& info) {
 
 Result<void> File::set_hints(const HintMap& info, const Error& refused) {
     settle_together();
-    const Error error = refused.kind == ErrorKind::none ? state_->ready() : refused;
+    Error error = refused.kind == ErrorKind::none ? state_->ready() : refused;
+    // New hints may need the gathered records to be written. If that fails, it must fail before a
+    // hint changes.
+    if (auto written = state_->records.write(); !written && error.kind == ErrorKind::none)
+        error = written.error();
     if (auto good = agree_on_error(state_->transport, error); !good) return good.error();
     return state_->take_info(info);
 }

@@ -224,6 +224,16 @@ TEST(WriteBehind, AViewThatUnwritableRecordsRefuseLeavesTheSharedFilePointer) {
     });
 }
 
+TEST(WriteBehind, HintsThatUnwritableRecordsRefuseStayAsTheyWere) {
+    with_unwritable_records([](File& file, Rank) {
+        const HintMap before = file.reported_hints();
+        HintMap other = gathering(0);
+        other["cb_buffer_size"] = "12345";
+        EXPECT_EQ(kind_of(file.set_hints(other, {})), ErrorKind::io);
+        EXPECT_EQ(file.reported_hints(), before);
+    });
+}
+
 TEST(WriteBehind, CloseReportsUnwritableRecordsOnAllRanks) {
     const Folder folder;
     rlimit before{};
