@@ -139,7 +139,10 @@ void Generator::later_method(HintMap& hints) const {
     test::Random dice(program_.seed * 0x94d049bb133111ebULL + program_.handles.size());
     if (method.empty() && dice.chance(25)) method = kLater[dice.below(std::size(kLater))];
     if (std::ranges::find(kLater, method) == std::end(kLater)) return;
-    hints["oratorio_method"] = method;
+    test::Random overlap(program_.seed * 0xff51afd7ed558ccdULL + program_.handles.size());
+    const bool overlapped =
+        features_.method.empty() && method.starts_with("two_layer") && overlap.chance(40);
+    hints["oratorio_method"] = overlapped ? method + "_overlapped" : method;
     hints["oratorio_group"] = std::to_string(dice.between(1, 3));
     hints["oratorio_max_acc"] = std::to_string(dice.between(0, 2));
     hints["oratorio_local_aggregators_per_node"] = std::to_string(dice.below(4));

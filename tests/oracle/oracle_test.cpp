@@ -8,6 +8,7 @@
 #include "oracle/execute.hpp"
 #include "oracle/rules.hpp"
 #include "oracle/shrink.hpp"
+#include "plan/methods.hpp"
 
 namespace oratorio::oracle {
 namespace {
@@ -207,6 +208,18 @@ TEST(Oracle, ASeedIsOneProgramAndOneInterleaving) {
         EXPECT_EQ(one.wrong, two.wrong);
         EXPECT_EQ(one.switches, two.switches);
     }
+}
+
+TEST(Oracle, ProgramsUseEveryMethod) {
+    std::set<std::string> unused;
+    for (const Method& method : methods()) unused.emplace(method.name);
+    for (std::uint64_t seed = 1; seed <= 1000; ++seed) {
+        for (const Handle& handle : make_program(seed, {}).handles) {
+            const auto named = handle.hints.find("oratorio_method");
+            if (named != handle.hints.end()) unused.erase(named->second);
+        }
+    }
+    EXPECT_EQ(unused, std::set<std::string>{});
 }
 
 /// Runs the programs of `count` seeds and returns how many locks of the job were granted. `oratorio
