@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copies that avoid a slow path of AMD processors since Zen 3. Their `rep movsb`, with which the
 // kernel and the C library copy, takes several times as long where the destination lies 1 to 31
-// bytes behind the source, both taken modulo the page size. The case is common: malloc returns
-// long blocks 16 bytes after the start of a page, and data in a file often begins at a page
+// bytes after the source, both taken modulo the page size. The case is common: malloc returns long
+// blocks 16 bytes after the start of a page, and data in a file often begins at a page
 // (docs/internals/decisions/stores.md).
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace oratorio {
 
-/// Returns true if `to` lies 1 to 31 bytes behind `from`, modulo the page size. Each may be an
+/// Returns true if `to` lies 1 to 31 bytes after `from`, modulo the page size. Each may be an
 /// address or a file offset.
 [[nodiscard]] constexpr bool lies_close_behind(std::uint64_t to, std::uint64_t from) {
     return (to - from) % kPage - 1 < 31;

@@ -93,8 +93,9 @@ struct Error {
 enum class Subject { data_file, other };
 
 /// Describes an error for users: "no space left on device (ENOSPC) at 1048576+4096, round 7, rank
-/// 3, /scratch/out.h5: <what>; <advice>". Leaves out unknown parts, and the advice for kinds
-/// that have none. Advice on data files, such as another access mode, is only for these.
+/// 3, /scratch/out.h5: <what>; <advice>". Leaves out unknown parts. Ends without advice if there is
+/// none for the error. Advice on data files, such as another access mode, is given only if
+/// `subject` is data_file.
 [[nodiscard]] std::string describe(const Error& error, std::string_view path,
                                    Subject subject = Subject::data_file);
 

@@ -13,8 +13,8 @@ using Bytes = std::int64_t;  ///< a length
 using Rank = int;            ///< a rank of the file's communicator
 
 /// The limit of file offsets (4 EiB): no byte of a file lies at or after it, and no datatype
-/// reaches further from its origin in either direction. So the sum of any two offsets fits 64 bits.
-/// Byte-range locks that protect something other than data lie at and after this limit.
+/// reaches further from its origin in either direction. So the sum of any two offsets fits in 64
+/// bits. Byte-range locks that protect something other than data lie at and after this limit.
 constexpr Offset kOffsetLimit = Offset{1} << 62;
 
 /// The page size of the page cache on nearly all machines and file systems. Code that maps or
