@@ -78,9 +78,9 @@ struct Moved {
         if (at_start) return "the call that starts them completes them";
         if (all_by_thread) return "a helper thread makes them progress";
         std::string text = "they progress in the program's calls that wait, test or use files";
-        if (helpers.hook) text = "they progress whenever this MPI waits";
+        if (helpers.hook) text = "they progress whenever the MPI library waits";
         return helpers.thread
-                   ? "a helper thread makes accesses without messages progress; with messages, " +
+                   ? "a helper thread performs accesses that need no messages; with messages, " +
                          text
                    : text;
     }
@@ -161,8 +161,8 @@ int start(const AccessForm& form, MPI_Request* request, MPI_File fh) {
         if (request == nullptr)
             call.refused = missing("nonblocking access: the request is a null pointer");
         const OperationPtr operation = file.file->start(call);
-        // Returned here: a null pointer for the request, and for an independent access any error
-        // that the start finds. MPI_Wait returns all other errors.
+        // This call returns the error of a request that is a null pointer, and for an independent
+        // access any error that the start finds. MPI_Wait returns all other errors.
         const bool refused = operation->refused() && !form.collective;
         const bool small = call.memory.size() <= kSmallAccess;
         if (small && !operation->done() && !Requests::unfinished())

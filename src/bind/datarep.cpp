@@ -85,7 +85,8 @@ int register_representation(const char* name, const UserRepresentation& represen
         // The longest name leaves room for the terminating null.
         if (::strnlen(name, MPI_MAX_DATAREP_STRING) == MPI_MAX_DATAREP_STRING) {
             return Error::make(ErrorKind::argument,
-                               "register datarep: the name is longer than MPI_MAX_DATAREP_STRING");
+                               "register datarep: the name must be shorter than "
+                               "MPI_MAX_DATAREP_STRING");
         }
         if (!representation.extent)
             return Error::make(ErrorKind::argument,

@@ -75,7 +75,8 @@ class Engine {
     void retire();
     /// Ends the helper thread, finishes all operations under way, and unregisters our progress hook
     /// from the host. Called at the beginning of MPI_Finalize. Until resume(), the thread and the
-    /// hook are not used, and accesses by callbacks progress only in calls of the program.
+    /// hook are not used, and accesses that callbacks of MPI_Finalize start progress only in calls
+    /// of the program.
     void shut_down();
     /// Returns true from shut_down() to resume().
     [[nodiscard]] bool is_shut_down() const { return shut_down_; }

@@ -8,7 +8,7 @@ namespace oratorio::bind {
 int file_create_errhandler(MPI_File_errhandler_function* function, MPI_Errhandler* errhandler) {
     if (function == nullptr || errhandler == nullptr)
         return raise_default(missing("create error handler: an argument is a null pointer"));
-    // The host knows the function as well, for the files that it opens.
+    // The host gets the function as well, for the files that it opens.
     const int code = host().File_create_errhandler(function, errhandler);
     if (code != MPI_SUCCESS) return code;
     process().handlers.remember(*errhandler, [function](MPI_File fh, int error) {
@@ -36,7 +36,7 @@ int file_create_errhandler_x(MPIX_File_errhandler_function_x* function,
     };
     const auto& create = ORATORIO_HOST(MPIX_File_create_errhandler_x);
     if (!create.present()) return process().handlers.make_handle(user_handler(call), errhandler);
-    // The host knows the function as well, for the files that it opens.
+    // The host gets the function as well, for the files that it opens.
     const int code = create(
         function, [](void*) {}, extra_state, errhandler);
     if (code == MPI_SUCCESS) process().handlers.remember(*errhandler, call);

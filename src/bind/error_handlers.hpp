@@ -23,8 +23,8 @@ struct ErrorHandler {
 
     Kind kind = Kind::returns;
     std::shared_ptr<const Function> function;  ///< set for Kind::user only
-    /// For Kind::user only: the host's handle by which the handler was set. It is kept from being
-    /// freed, so that the program gets the same handle back.
+    /// For Kind::user only: the host's handle with which the program set the handler. It is kept
+    /// from being freed, so that the program gets the same handle back.
     std::shared_ptr<const MPI_Errhandler> handle = {};
 };
 
@@ -43,9 +43,9 @@ class ErrorHandlers {
     void remember(MPI_Errhandler handle, ErrorHandler::Function function);
     /// Returns a handle's handler; nothing if the handle is neither predefined nor known here.
     [[nodiscard]] std::optional<ErrorHandler> find(MPI_Errhandler handle);
-    /// Stores a handle in `handle`, which the program must free: a predefined one, that by which
-    /// the handler was set, or else a new one, by which the host can't run the user's function.
-    /// Returns the host's code.
+    /// Stores a handle in `handle`, which the program must free: a predefined one, the one with
+    /// which the program set the handler, or else a new one, with which the host can't run the
+    /// user's function. Returns the host's code.
     int make_handle(const ErrorHandler& handler, MPI_Errhandler* handle);
 
     /// Returns the handler of MPI_FILE_NULL, which is used for opening and deleting, and which each

@@ -25,8 +25,8 @@ struct Failure {
 
 /// Runs the handler and returns the code for the program. First describes the error on stderr if
 /// the handler ends the program, or if the class says too little; in the latter case one rank
-/// describes an error that all ranks have. REQUIRES: no lock is held, and no try block is around
-/// the call: the handler is the program's code, and may call MPI or throw.
+/// describes an error that all ranks have. REQUIRES: no lock is held, and no try block encloses the
+/// call: the handler is the program's code, and may call MPI or throw.
 int raise(const ErrorHandler& handler, MPI_File fh, const Failure& failure);
 /// Raises an error with the handler of MPI_FILE_NULL, as raise() does.
 int raise_default(const Error& error, const std::string& path = {});

@@ -14,10 +14,10 @@
 namespace oratorio::bind {
 
 /// The open files by handle. A handle is a small integer, cast to what mpi.h declares (a pointer
-/// that is never followed): the slot is in the low 16 bits, and above it the generation of the
-/// slot, from 1. So a closed handle is recognized as dead until its slot was used 32767 times more.
-/// All handles are above the reserved range of the standard ABI and positive as Fortran INTEGER, so
-/// the Fortran handle is the same number.
+/// that is never followed): the slot is in the low 16 bits, and the generation of the slot, counted
+/// from 1, above it. So a closed handle is recognized as dead until its slot has been reused 32767
+/// times. All handles are above the reserved range of the standard ABI and positive as Fortran
+/// INTEGER, so the Fortran handle is the same number.
 class FileTable {
   public:
     /// Adds a file and returns its handle; MPI_FILE_NULL if 65536 files are open.

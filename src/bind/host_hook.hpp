@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// HostHook: lets the host call Oratorio while it waits, in any blocking call.
+// Host hook: lets the host call Oratorio while it waits, in any blocking call.
 #pragma once
 
 #include "bind/hook_state.hpp"

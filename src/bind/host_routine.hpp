@@ -5,7 +5,7 @@
 #include <climits>
 
 #include "bind/mpi_types.hpp"
-#include "procedures.hpp"  // generated: declares all procedures, also those that this mpi.h lacks
+#include "procedures.hpp"  // generated: declares all procedures, even those that mpi.h lacks
 
 namespace oratorio::bind {
 

@@ -235,8 +235,8 @@ class LastUse {
     OpenFile& open_;
 };
 
-/// Closes the file. Other threads may still look at `closed`, which was its File, until none of
-/// them rests.
+/// Closes the file. Until OpenFile::resting is 0, other threads may still use `closed`, which was
+/// its File.
 Error close_here(OpenFile& open, std::unique_ptr<File>& closed) {
     const Error error = error_of(open.file->close());
     process().account.add(*open.file);

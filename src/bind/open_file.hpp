@@ -94,7 +94,7 @@ struct OpenFile {
     /// Number of threads that wait for a doorbell of the file without the mutex. The close waits
     /// until it is 0; the decrement comes after the thread's last access to the doorbell.
     std::atomic<int> resting{0};
-    LentWorkspace workspace;     ///< lent to this file; returned when the file is gone
+    LentWorkspace workspace;     ///< lent to this file; returned when the file is closed
     std::unique_ptr<File> file;  ///< null before the file is open, and once it is closed
     ErrorHandler handler;
     int amode = 0;

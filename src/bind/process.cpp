@@ -191,7 +191,8 @@ MadeDecoder& decoder() {
     return current_decoder.compare_exchange_strong(known, fresh.get()) ? *fresh.release() : *known;
 }
 
-/// Writes a line or block to the file that ORATORIO_EXPLAIN names, else as tell() does.
+/// Writes a line or block to the file that ORATORIO_EXPLAIN names. Without such a file, writes to
+/// stderr as tell(line, urgent) does.
 void write_explanation(const std::string& line, bool urgent) {
     const Settings& settings = process().settings;
     static std::atomic<bool> to_file{!settings.explain_path.empty()};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Process: what all files of a process share: environment, open files, error handlers. Made at the
-// first use and never destroyed, because programs call MPI from destructors of globals.
+// Process: what all files of a process share, such as settings, open files and error handlers. The
+// object is made at its first use and never destroyed, because programs call MPI from destructors
+// of globals.
 #pragma once
 
 #include <cstdint>
@@ -105,7 +106,8 @@ struct Process {
 
 /// Writes a sentence for the user to stderr; with ORATORIO_QUIET only an urgent one.
 void tell(const std::string& text, bool urgent = false);
-/// Writes a line or block to the file that ORATORIO_EXPLAIN names, else as tell() does.
+/// Writes a line or block to the file that ORATORIO_EXPLAIN names. Without such a file, writes to
+/// stderr as tell() does.
 void record(const std::string& line);
 /// Writes the summary at a close as record() does, but with ORATORIO_QUIET, too: it is only made if
 /// ORATORIO_EXPLAIN or MPICH_MPIIO_STATS asks for it.

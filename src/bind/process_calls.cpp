@@ -43,7 +43,7 @@ int init_thread(int* argc, char*** argv, int required, int* provided) {
 /// fails an assertion if a hook is registered. So neither the thread nor the hook is used until
 /// resume().
 int finalize() {
-    // Also a program that opens no file gets the last line of explanations, which on_finalize()
+    // A program that opens no file also gets the last line of explanations, which on_finalize()
     // writes: it distinguishes a program without MPI-IO from one without this library.
     if (process().settings.explain && !disabled()) watch_for_finalize();
     process().engine.shut_down();
@@ -63,7 +63,7 @@ int session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session* session)
 
 /// Implements MPI_Session_finalize. When the last session ends, MPI frees all attribute keys.
 /// Before that they are kept: this rank must find the same attributes as ranks that end the session
-/// later, or it would open a file by other collective calls than they do.
+/// later, or it would make other collective calls than they do when it opens a file.
 int session_finalize(MPI_Session* session) {
     process().engine.retire();
     process().workspaces.retire_counters();

@@ -19,7 +19,7 @@ namespace oratorio::bind {
 /// A conversion function of the program, with its extra state. It is empty for native data
 /// (MPI_CONVERSION_FN_NULL). It receives the user's buffer, the datatype, the number of items, the
 /// file's data, and the number of the first item, and returns an MPI error code. It is never called
-/// for more items than fit an int.
+/// for more items than fit in an int.
 using ConversionFunction = std::function<int(void*, MPI_Datatype, std::int64_t, void*, MPI_Offset)>;
 
 struct UserRepresentation {
@@ -28,10 +28,10 @@ struct UserRepresentation {
     std::function<int(MPI_Datatype, MPI_Aint*)> extent;
 };
 
-/// Returns a function that finds sizes by the representation's extent function, which is called
-/// once for each predefined datatype as long as the result lives. The result fails with
-/// ErrorKind::conversion if the extent function fails or returns an extent that isn't positive.
-/// `representation` outlives the result.
+/// Returns a function that gets sizes from the representation's extent function, which it calls
+/// only once for each predefined datatype. The result fails with ErrorKind::conversion if the
+/// extent function fails or returns an extent that isn't positive. `representation` outlives the
+/// result.
 [[nodiscard]] FileSize sizes_in(const UserRepresentation& representation);
 
 /// Returns the conversion of an access. `memory` is the user's buffer of `type`s, `item` the

@@ -85,7 +85,7 @@ struct OpenHandshake {
     std::uint64_t off = 0;      ///< 1: the library is off on this rank
     std::uint64_t speaker = 0;  ///< size - rank if the library is on; the lowest such rank wins
     std::uint64_t unready = 0;  ///< key_of this rank's error; 0: none
-    std::uint64_t nodes = 0;    ///< rank 0's ranks_per_node, by nodes_word()
+    std::uint64_t nodes = 0;    ///< rank 0's ranks_per_node, encoded by nodes_word()
 
     [[nodiscard]] bool all_have_it() const { return number.value != 0 && number.holds(); }
 };
@@ -112,7 +112,8 @@ Lending stood_aside(bool speaks) {
     return {
         {},
         speaks
-            ? "ORATORIO_DISABLE is set on other ranks; files that they open use the host's MPI-IO"
+            ? "ORATORIO_DISABLE is set on other ranks; files that are opened together with them "
+              "use the host's MPI-IO"
             : "",
         {}};
 }

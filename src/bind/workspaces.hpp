@@ -23,8 +23,8 @@
 
 namespace oratorio::bind {
 
-/// Returns true if another job has started this process (MPI_Comm_spawn), or if MPI can't say.
-/// Local.
+/// Returns true if another job has started this process (MPI_Comm_spawn), or if MPI returns an
+/// error. Local.
 [[nodiscard]] bool may_be_spawned();
 
 /// Returns true if the communicator has all processes of the job: those of MPI_COMM_WORLD, unless

@@ -184,8 +184,8 @@ Routine find_routine(const char* name) {
 }
 
 /// Returns the flavour's routine, or the host's if the flavour doesn't define it. The host's
-/// routine is enough for calls outside the chapter. In Fortran, the host's routine calls the C
-/// routine, which is a stub of this library.
+/// routine is enough for calls outside MPI's I/O chapter. In Fortran, the host's routine calls the
+/// C routine, which is a stub of this library.
 Routine find_own_or_host_routine(const char* name) {
     const Routine found = find_routine(name);
     return found != fail ? found : host_routine(name);
