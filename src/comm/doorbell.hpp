@@ -29,9 +29,9 @@ inline WaitPolicy usual_wait_policy(const Topology& topology) {
 ///
 /// Memory order: `rings` and `sleep` are sequentially consistent. A ringer changes the awaited
 /// words, then `rings`, then reads `sleep`; the owner writes `sleep`, then reads `rings`. So one of
-/// the two sees the other. The increment of `rings` publishes what the ringer has changed before.
-/// `heard` is written before `sleep`, and call() reads it after `sleep`. `policy` is read relaxed:
-/// only the owner writes it, and an old value costs time, not correctness.
+/// the two sees the other. The increment of `rings` publishes all that the ringer has changed
+/// before it. `heard` is written before `sleep`, and call() reads it after `sleep`. `policy` is
+/// read relaxed: only the owner writes it, and an old value costs time, not correctness.
 struct alignas(64) Doorbell {
     explicit Doorbell(WaitPolicy usual) : policy(usual) {}
     std::atomic<std::uint32_t> rings{0};

@@ -72,8 +72,8 @@ class NodeBoards {
         : memory_(std::move(memory)), place_(std::move(place)) {}
     [[nodiscard]] static Bytes bytes(const NodePlace& place);
     /// Returns the length of each node's list: kListed bytes per rank, counting each node as if it
-    /// had as many ranks as the largest node. Returns 0 if that is at most `from`, on one node, and
-    /// where nodes differ so much in size that most of the list would be empty.
+    /// had as many ranks as the largest node. Returns 0 if that is at most `from`, if there is only
+    /// one node, or if the nodes differ so much in size that most of the list would be empty.
     [[nodiscard]] static Agreed<std::size_t> list_bytes(const Agreed<const Nodes&>& nodes,
                                                         const Agreed<std::size_t>& from);
     static void lay_out(std::span<std::byte> memory, const Topology& topology,

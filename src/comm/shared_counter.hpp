@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // SharedCounter: the number that the ranks of a transport share, such as the shared file pointer.
-// Starts at 0. Sums are modulo 2^64. REQUIRES: one thread of a rank uses it at a time.
+// It starts at 0. Sums are modulo 2^64. REQUIRES: one thread of a rank uses it at a time.
 #pragma once
 
 #include <atomic>
