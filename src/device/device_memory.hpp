@@ -23,7 +23,7 @@ struct DeviceMemory {
 };
 
 /// Starts a copy of `rows`, piece by piece if the driver can't copy with such strides. Fails if
-/// there are none, so that a loop over a layout that ends too early ends, too.
+/// there are no rows, because a loop over a layout that ends too early would otherwise never end.
 [[nodiscard]] Error start_rows(DeviceQueue& queue, const CopyRows& rows);
 /// Starts to copy the next out.size() data bytes at the cursor to `out`. All of them are in `out`
 /// after the queue's wait(). Equally spaced pieces are one copy by the driver. Small pieces that

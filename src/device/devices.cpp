@@ -62,9 +62,9 @@ class Search {
         return std::nullopt;
     }
 
-    /// Returns the begin of the first part that a driver owns. Asks about every part that the shape
-    /// lists, because members of a structure may be anywhere. Of equally spaced copies, asks about
-    /// the first only, because all of them lie in the same memory.
+    /// Returns the first byte of the first part that a driver owns. Asks about every part that the
+    /// shape lists, because members of a structure may be anywhere. Of equally spaced copies, asks
+    /// about the first only, because all of them lie in the same memory.
     [[nodiscard]] std::optional<OwnedByte> owned_part(const Shape& shape, Offset origin) {
         if (shape.size() == 0) return std::nullopt;
         if (shape.kind() == Shape::Kind::run) return owned_near(origin);
