@@ -23,7 +23,7 @@ namespace oratorio {
 
 namespace {
 
-/// Number of bytes after the memory that hold its name, by which attach() recognises the right
+/// Number of bytes after the memory that hold its name, from which attach() recognises the right
 /// object. Only the creator and the ranks that received the name from it know the name. Another
 /// container may have processes with the same numbers, and so objects with similar names.
 constexpr Bytes kMark = 64;
@@ -57,7 +57,7 @@ int allocate(int descriptor, Bytes bytes) {
 
 Error another() {
     return Error::make(ErrorKind::io,
-                       "shared memory: ranks of this node see different objects of one name; if "
+                       "shared memory: ranks of this node see different objects under one name; if "
                        "they run in containers, let these share /dev/shm");
 }
 

@@ -18,7 +18,7 @@ class SharedMemory {
     /// /dev/shm is an error here (no_space) and not a SIGBUS later.
     static Result<SharedMemory> create(Bytes bytes);
     /// Attaches to the object `name`, which another process has created. Fails if the name refers
-    /// to another object here, even if that has the same length.
+    /// to another object in this process's /dev/shm, even to one of the same length.
     static Result<SharedMemory> attach(const std::string& name, Bytes bytes);
     SharedMemory(SharedMemory&& other) noexcept { *this = std::move(other); }
     SharedMemory& operator=(SharedMemory&& other) noexcept;
