@@ -27,8 +27,8 @@ ErrorKind kind_of_class(int error_class) {
     }
 }
 
-/// Returns the host's message for an error code, or "". Current libraries of the MPI-5 ABI return
-/// the message of another class, which is worse than none.
+/// Returns ": " and the host's message for an error code, or "". Current libraries of the MPI-5 ABI
+/// return the message of another class, which is worse than none.
 std::string text_of([[maybe_unused]] int code) {
 #ifndef MPI_ABI
     char text[MPI_MAX_ERROR_STRING] = {};

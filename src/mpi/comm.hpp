@@ -68,7 +68,7 @@ class Comm {
 /// Returns true if MPI_Finalize has ended: only handles of a session can still be used or freed.
 [[nodiscard]] bool mpi_finalized();
 /// Returns the program's level of thread support (MPI-4.1, 11.6); `unknown` if the host doesn't
-/// say.
+/// report it.
 [[nodiscard]] int thread_level(int unknown);
 
 }  // namespace oratorio

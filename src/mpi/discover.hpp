@@ -9,8 +9,8 @@
 
 namespace oratorio {
 
-/// Collective. Returns the nodes of the ranks: the shared-memory domains of the host, named by its
-/// processor names. With ranks_per_node > 0, each group of that many consecutive ranks is a
+/// Collective. Returns the nodes of the ranks: the host's shared-memory domains, with its processor
+/// names as their names. With ranks_per_node > 0, each group of that many consecutive ranks is a
 /// pretended node, named "<host>-<node>", so that one machine can emulate several. The first rank
 /// of each node looks up the node's switch in `switches`. If any of them finds none, the result has
 /// no switches.

@@ -4,9 +4,9 @@
 // has already loaded, however it was loaded (Python loads it outside the global scope). The look-up
 // never returns one of our own symbols.
 //
-// The only file of src/ that includes mpi.h. Which MPI's header that is decides the flavour (MPICH,
-// Open MPI or, with MPI_ABI defined, the MPI-5 ABI). Don't use macros of mpi.h that expand to
-// functions (MPI_*_DUP_FN, MPI_*_NULL_DELETE_FN, MPI_CONVERSION_FN_NULL) or to Fortran statuses:
+// This is the only file of src/ that includes mpi.h. Which MPI's header that is decides the flavour
+// (MPICH, Open MPI or, with MPI_ABI defined, the MPI-5 ABI). Don't use macros of mpi.h that expand
+// to functions (MPI_*_DUP_FN, MPI_*_NULL_DELETE_FN, MPI_CONVERSION_FN_NULL) or to Fortran statuses:
 // they may be undefined symbols.
 #pragma once
 
@@ -46,7 +46,7 @@ struct Host {
 [[nodiscard]] const char* host_defect();
 
 /// Returns the address of any function that the host itself defines ("PMPI_File_open", for
-/// ORATORIO_DISABLE); null if it defines none. Never an address in another library.
+/// ORATORIO_DISABLE); null if it defines none. Never returns an address in another library.
 [[nodiscard]] void* host_symbol(const char* name);
 
 /// Returns the address of a data symbol of the host, as the program sees it: the program's own copy

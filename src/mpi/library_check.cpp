@@ -166,9 +166,9 @@ LibraryCheck check_with_mpich(MPI_Comm program) {
     return found;
 }
 
-/// Open MPI's MPI_File_open begins with a duplicate of the program's communicator, which completes
-/// on no rank before all have begun it. From then on a present rank only has to be scheduled to
-/// join a barrier on the duplicate.
+/// Open MPI's MPI_File_open begins by duplicating the program's communicator, which completes on no
+/// rank before all have begun it. From then on a present rank only has to be scheduled to join a
+/// barrier on the duplicate.
 LibraryCheck check_with_open_mpi(MPI_Comm program) {
     LibraryCheck found;
     auto comm = Comm::duplicate_unagreed(program);

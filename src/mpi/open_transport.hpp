@@ -16,7 +16,7 @@ struct OpenedTransport {
 };
 
 /// Collective over `program`. Opens a transport in which the ranks of a node share memory for
-/// collectives, and on one node for the counter; between nodes rank 0 serves the counter by
+/// collectives, and on one node for the counter; between nodes rank 0 serves the counter through
 /// `counters`. Everything else goes through the host. See discover() for ranks_per_node and
 /// `switches`, NodeTransport::over for listed_from, MpiTransport for chores.
 [[nodiscard]] Result<OpenedTransport> open_transport(
