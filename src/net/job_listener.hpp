@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // JobListener: a listener through which ranks of one job, and nobody else, reach a thread of
-// another rank by TCP. A client sends the token first. The server's answer proves that it is the
+// another rank over TCP. A client sends the token first. The server's answer proves that it is the
 // server, and not another machine with the same address. Token and answer are random; the ranks
 // learn them through the host MPI. Words have 8 bytes and are little-endian.
 #pragma once
@@ -54,7 +54,7 @@ class JobListener {
     /// Accepts connections and receives tokens after poll(2). `watched` is what watch() added, and
     /// `wanted` the maximum number of connections to return. Returns the connections on which the
     /// client has sent the token and the server has sent the answer. Further clients wait for the
-    /// next call; if `wanted` is 0, clients that have sent the token are closed.
+    /// next call; if `wanted` is 0, the connections of clients that have sent the token are closed.
     std::vector<Socket> look(std::span<const pollfd> watched, std::size_t wanted);
     /// Returns true if a client waits and the process has no descriptor for its connection. Valid
     /// after look().

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// LockServer: grants the locks of a job by TCP. It has a thread of its own that never calls MPI, so
-// it works at any level of thread support and while its process computes.
+// LockServer: grants the locks of a job over TCP. It has a thread of its own that never calls MPI,
+// so it works at any level of thread support and while its process computes.
 //
 // A client admitted by the job listener (net/job_listener) sends requests of six words: the
 // operation, the key's two numbers, the range's first byte and its end, and a number of the

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // LockService: locks on byte ranges among the processes of a job, for files whose file system's
-// locks don't suffice (file/job_locks), for example because they are visible on one node only.
-// Implemented by lock_client, which asks a thread of one process (lock_server); simulated ranks in
-// tests have other implementations.
+// locks don't suffice (file/job_locks), for example because they are visible on one node only. It
+// is implemented by lock_client, which asks a thread of one process (lock_server); simulated ranks
+// in tests have other implementations.
 #pragma once
 
 #include <compare>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // LockTable: which owner holds which range of which file, and which owners wait for it. The table
-// decides by the order of requests only, and sends nothing; lock_server talks to the owners.
+// decides which requests are granted, and sends nothing; lock_server communicates with the owners.
 #pragma once
 
 #include <cstdint>

@@ -14,9 +14,10 @@ class RankZeroCounter final : public SharedCounter {
   public:
     /// Makes the counter of `rank`. On ranks other than 0, every call before share() fails.
     explicit RankZeroCounter(Rank rank) : rank_(rank) {}
-    /// Collective; one broadcast. Makes rank 0 serve the number to the other ranks by `service`. If
-    /// rank 0 can't, it still keeps the number, which is enough where the ranks use it together
-    /// (reserve() of comm/rendezvous); calls on other ranks then return an error that says why.
+    /// Collective; one broadcast. Makes rank 0 serve the number to the other ranks through
+    /// `service`. If rank 0 can't, it still keeps the number, which is enough where the ranks use
+    /// it together (reserve() of comm/rendezvous); calls on other ranks then return an error that
+    /// says why.
     void share(Transport& ranks, CounterService& service);
     Result<std::int64_t> fetch_add(std::int64_t by) override;
     Result<void> set(std::int64_t to) override;

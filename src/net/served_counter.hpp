@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Counters, such as the shared file pointer, that a process serves by TCP to ranks that share no
+// Counters, such as the shared file pointer, that a process serves over TCP to ranks that share no
 // memory with it. One thread serves all counters of the process. It never calls MPI, so it works at
 // any level of thread support and while the process computes.
 //
@@ -68,8 +68,8 @@ class CounterServer {
     /// Adds a counter that is 0, and returns its id.
     [[nodiscard]] std::uint64_t add();
     void remove(std::uint64_t id);
-    /// Serves a request and returns the counter's number before the operation. Serves a repetition
-    /// of the client's last request only once, but returns the same number for it. Returns nothing
+    /// Serves a request and returns the counter's number before the operation. If the client
+    /// repeats its last request, returns the same number again and changes nothing. Returns nothing
     /// if the counter is unknown.
     std::optional<std::int64_t> serve(const CounterRequest& request);
     /// Ends the thread and all connections, even while clients wait for replies. This process can
