@@ -53,7 +53,7 @@ struct AccessRecord {
     /// Nonblocking or split: the program continued during the access.
     bool started = false;
     bool shared = false;    ///< used the shared file pointer
-    std::uint8_t lane = 0;  ///< the lowest lane that no other access used when this one began
+    std::uint8_t lane = 0;  ///< the lowest lane that was free when the access began; else 31
     ErrorKind error = ErrorKind::none;
     Bytes asked = 0;
     Bytes moved = 0;
