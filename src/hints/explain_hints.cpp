@@ -31,7 +31,7 @@ auto find_key(const Rows& rows, std::string_view key) {
     return found == rows.end() ? nullptr : &*found;
 }
 
-/// Describes which hints a key sets that stands for others.
+/// Describes which hints `key` sets, if it is a synonym or its value stands for other hints.
 std::string meaning_of(const std::string& key, const std::string& given) {
     std::string targets;
     for (const HintMeaning& meaning : hint_meanings()) {
@@ -50,8 +50,7 @@ std::string fate(const std::string& key, const std::string& given, const std::st
     }
     if (find_key(hint_meanings(), key) != nullptr) return meaning_of(key, given);
     const auto accepted = accepted_hints();
-    if (std::ranges::find(accepted, key) != accepted.end())
-        return "; known from other implementations, has no effect";
+    if (std::ranges::find(accepted, key) != accepted.end()) return "; known, but has no effect";
     return "; unknown, ignored";
 }
 

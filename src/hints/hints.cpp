@@ -250,7 +250,7 @@ ParsedHints parse_hints(const HintMap& given, const Hints& start, Bytes buffer_m
 
 HintMap report_hints(const Hints& hints) {
     HintMap report = hints.accepted;
-    Hints values = hints;  // the members are reached by non-const functions
+    Hints values = hints;  // the rows access members through non-const references
     Hints initial;
     for (const HintRow& row : hint_rows()) {
         const std::string value = print(row, values);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Parses pairs in text, for hints and for their checks.
+// Splits the text of ORATORIO_HINTS into pairs, for parsing and for checking them.
 #pragma once
 
 #include <cstddef>

@@ -61,7 +61,7 @@ constexpr SiteVariable kSiteVariables[]{
      "the same as MPICH_MPIIO_STATS"},
     {"OMPI_MCA_io_ompio_*", "Open MPI", Rule::unused, "", kNothing},
     {"OMPI_MCA_io", "Open MPI", Rule::unused, "ORATORIO_METHOD",
-     "Oratorio serves the files; with the method host, the MPI-IO that it names does"},
+     "Oratorio serves the files itself; the method host uses the MPI-IO that this variable names"},
     {"OMPI_MCA_fs_lustre_stripe_size", "Open MPI", Rule::size, "striping_unit",
      "the stripe size of a new file"},
     {"OMPI_MCA_fs_lustre_stripe_width", "Open MPI", Rule::number, "striping_factor",

@@ -28,14 +28,14 @@ struct SiteSettings {
     std::vector<std::string> remarks;
 };
 
-/// How a variable is handled. `read_elsewhere` variables hold several hints, so bind/process.cpp
-/// passes their text to merge_hints().
+/// How a variable is handled. `read_elsewhere` variables give several hints, so bind/process.cpp
+/// reads their text and passes it to merge_hints().
 enum class SiteRule {
     read_elsewhere,
     unused,
     number,        ///< the value of the hint `ours`; 0 and -1 set nothing
     size,          ///< like `number`, but the value may have a unit such as M
-    off_switch,    ///< false disables the hint `ours`
+    off_switch,    ///< false sets the hint `ours` to disable; true sets nothing
     file_system,   ///< "nfs" and "ufs" choose the store
     collective,    ///< component of Open MPI's collective I/O; switches collective buffering
     prints_hints,  ///< turns the printing of hints on or off
