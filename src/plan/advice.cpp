@@ -65,7 +65,7 @@ std::string without_hint(const Plan& plan) {
 std::string independent_pieces(const Plan& plan) {
     if (plan.collective || plan.all.pieces < 2 || mean_piece(plan) >= kSmallData) return "";
     return "one collective call of all ranks (" + call_of(plan) +
-           ", with a file view), in HDF5 and netCDF collective access";
+           ", with a file view); in HDF5 and netCDF, collective access";
 }
 
 std::string shared_memory(const Plan& plan) {

@@ -59,7 +59,7 @@ std::string how_text(const Plan& plan) {
         return counted(std::ssize(shipped->agents.ranks), "agent") + " (" +
                ranks_text(shipped->agents.ranks) + ") for blocks of " +
                bytes_text(shipped->agents.block);
-    std::string text = "each rank its own data";
+    std::string text = "each rank moves its own data";
     if (storage.buffered) text += " with " + buffers_text(plan);
     if (const auto* const calls = std::get_if<OwnCalls>(&plan.route);
         calls != nullptr && calls->pieces_at_once > 0)

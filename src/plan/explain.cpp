@@ -125,7 +125,7 @@ void add_calls(std::vector<PlanFact>& facts, const OwnCalls& calls) {
     if (calls.ranks_at_once > 0) {
         const std::string group = number(calls.ranks_at_once);
         facts.push_back({"turns", "at most " + many(calls.ranks_at_once, "rank") +
-                                      " at the storage at once; each then lets in rank + " +
+                                      " at the storage at once; rank r then lets in rank r + " +
                                       group});
     }
 }
@@ -243,8 +243,9 @@ void add_cheaper(std::vector<PlanFact>& facts, const Plan& plan) {
 
 std::string candidates_text(const Plan& plan) {
     std::string text =
-        plan.collective ? "  candidates   (estimated until the last rank is done)\n"
-                        : "  candidates   (estimated as if all ranks of the machine did as much)\n";
+        plan.collective
+            ? "  candidates   (estimated time until the last rank is done)\n"
+            : "  candidates   (estimated time if all ranks of the machine do the same)\n";
     for (const Candidate& candidate : plan.candidates) text += "    " + line_of(candidate) + "\n";
     return text;
 }

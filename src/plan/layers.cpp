@@ -148,7 +148,7 @@ Layers::Layers(const Nodes& topology, const Groups& groups, std::optional<Rank> 
     served_ = std::make_shared<const std::vector<Served>>(std::move(served));
 }
 
-/// Makes windows such that the payload of a window, and what is sent before it, fill one message.
+/// Makes windows whose data, together with the headers that precede it, fills one message.
 Layers Layers::with_windows(Bytes message_bytes) const {
     constexpr Bytes kBefore = 512;
     Layers layers = *this;

@@ -16,8 +16,8 @@ namespace {
 
 /// Two times count as equal if they differ by less than this share.
 constexpr double kNoise = 0.05;
-/// The share of all time that trying other arms may cost. Fewer accesses than kFewest count as that
-/// many; otherwise the first ones would hardly try anything.
+/// The share of the time of all accesses that trying other arms may cost. Fewer than kFewest
+/// accesses count as kFewest; otherwise the first ones would hardly try anything.
 constexpr double kBudget = 0.05;
 constexpr double kFewest = 15;
 /// An arm may turn out to be up to this many times faster than estimated.
@@ -78,8 +78,8 @@ std::size_t best_of(std::span<const TimedArm> known, const Arm& current) {
     return best;
 }
 
-/// Returns how many times longer than estimated the accesses took: the median of all arms with
-/// times. (A geometric mean needs logarithms, which processors may round differently.)
+/// Returns the ratio of measured to estimated time: the median over all arms with times. (A
+/// geometric mean needs logarithms, which processors may round differently.)
 double slowness(std::span<const TimedArm> timed) {
     std::vector<double> ratios;
     for (const TimedArm& one : timed) {
@@ -94,7 +94,7 @@ double slowness(std::span<const TimedArm> timed) {
 
 /// Returns the index of an arm that could be faster than `best` and is affordable, or `best`. If
 /// accesses took longer than estimated, an arm without times is expected to exceed its estimate by
-/// less: the wrong constants may not affect it.
+/// less, because the wrong constants may not affect it.
 std::size_t worth_trying(std::span<const TimedArm> known, std::size_t best, const KindTimes& kind) {
     const double best_time = known[best].times->median();
     const double slow = slowness(known);
@@ -152,7 +152,7 @@ void add_times(ArmTimes& times, std::span<const double> latest) {
     times.unsaved = std::min(times.unsaved + latest.size(), times.seconds.size());
 }
 
-/// Drops the first arms that don't `apply`, as many as are too many.
+/// Drops arms for which `applies` is false, in their order, until kArmsKept arms are left.
 void drop_surplus(std::vector<ArmTimes>& arms,
                   const std::function<bool(const ArmTimes&)>& applies) {
     for (auto one = arms.begin(); one != arms.end() && arms.size() > KindTimes::kArmsKept;)

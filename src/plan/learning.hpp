@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Learning: which arm is the fastest, by the times of earlier accesses of the same kind. All
-// decisions are functions of agreed values (the estimates and the times of the slowest rank), so
-// all ranks try another arm at the same access. docs/internals/decisions/learning.md.
+// Learning: finds the fastest arm by the times of earlier accesses of the same kind. All decisions
+// are functions of agreed values (the estimates and the times of the slowest rank), so all ranks
+// try another arm at the same access (docs/internals/decisions/learning.md).
 #pragma once
 
 #include <memory>
@@ -52,7 +52,7 @@ struct Trial {
     AccessKind kind;
     std::vector<ArmEstimate> arms;  ///< the arms that apply to the access
     std::size_t picked = 0;         ///< index of the plan's arm
-    std::string text;               ///< what was known, for explain; empty before the first time
+    std::string text;  ///< what was known, for explain; empty before the first measurement
 };
 
 /// LearnedTimes: the table of all kinds. A plain value; equal on all ranks that record the same
@@ -63,8 +63,9 @@ class LearnedTimes {
 
     /// Makes the trial of an access: picks the arm that it should use. Starts with the first one,
     /// the model's choice. Then tries the arms that could be faster as long as that costs at most
-    /// 5 % of all time so far (of 15 accesses at first), and keeps the fastest; of arms that differ
-    /// by less than the noise, the one in which ranks wait less. REQUIRES: `arms` isn't empty.
+    /// 5 % of the time of all accesses so far (counted as at least 15), and keeps the fastest; of
+    /// arms that differ by less than the noise, the one in which ranks wait less. REQUIRES: `arms`
+    /// isn't empty.
     [[nodiscard]] Trial trial(const AccessKind& kind, std::vector<ArmEstimate> arms) const;
     /// Returns true if the next access with the arms of this trial should use another arm.
     [[nodiscard]] bool wants_other(const Trial& trial) const;
@@ -72,9 +73,9 @@ class LearnedTimes {
     /// all far from its earlier ones, forgets its earlier times and all times of the other arms.
     void record(const Trial& trial, double seconds);
 
-    /// Adds the unsaved times of `other` after the times that are here, and takes over its current
+    /// Adds the unsaved times of `other` after this table's own times, and takes over its current
     /// arms. REQUIRES: this table is about to be saved, because the added times don't count as
-    /// unsaved here.
+    /// unsaved in it.
     void merge(const LearnedTimes& other);
     /// Marks all times as saved in a file.
     void mark_saved();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The table of learned times as text: what rank 0 sends to the others at open and keeps for later
-// jobs. Lines of words:
+// jobs. It has these lines of words:
 //
 //     oratorio-learned 1
 //     access DIRECTION RANKS RANKS_WITH_DATA NODES QUARTERS PIECE MEMORY_PIECE DENSITY
@@ -16,8 +16,8 @@
 
 namespace oratorio {
 
-/// Formats the table. Times above 10^9 seconds, as wrong constants of the cost model give, become
-/// 10^9 seconds.
+/// Formats the table. Times above 10^9 seconds, which wrong constants of the cost model can give,
+/// become 10^9 seconds.
 [[nodiscard]] std::string to_text(const LearnedTimes& learned);
 /// Returns the part of the table that is about accesses of `ranks` ranks.
 [[nodiscard]] LearnedTimes for_ranks(const LearnedTimes& learned, int ranks);

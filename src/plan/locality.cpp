@@ -94,7 +94,7 @@ struct PartOwner {
     double bytes = 0;  ///< data of the part on that switch
 };
 
-/// Returns the owner of each even part of `hull`, sorted by falling bytes.
+/// Returns the owners of the even parts of `hull`, in descending order of bytes.
 std::vector<PartOwner> owners_of(AllSummaries summaries, const Nodes& nodes, Extent hull,
                                  std::size_t parts) {
     std::vector<std::vector<std::size_t>> ranks_of(static_cast<std::size_t>(nodes.switches()));
@@ -134,7 +134,7 @@ std::vector<Rank> dealt_to(const std::vector<PartOwner>& owners, const Nodes& no
             --free;
         }
     }
-    // The last aggregators of a switch are those left.
+    // The last aggregators of a switch are the ones that own none of these parts.
     std::vector<std::vector<Rank>> of_switch(left.size());
     std::vector<Rank> others;
     for (std::size_t i = aggregators.size(); i-- > 0;) {

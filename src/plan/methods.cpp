@@ -25,7 +25,7 @@ constexpr std::array kMethods{
            .storage = StorageKind::list,
            .auto_ranks = 1},
     Method{.name = "mmap",
-           .summary = "the file mapped, pieces copied with two datatype iterators",
+           .summary = "each rank maps the file and copies its pieces with two datatype iterators",
            .storage = StorageKind::mapped,
            .auto_ranks = 1},
     Method{.name = "shared_buffer",
@@ -53,7 +53,7 @@ constexpr std::array kMethods{
            .exchange = ExchangeKind::cross_memory,
            .schedule = {.slots = 2}},
     Method{.name = "double_buffer",
-           .summary = "two_phase with two sub-buffers, exchange and storage overlap",
+           .summary = "two_phase with two sub-buffers, so that exchange and storage overlap",
            .exchange = ExchangeKind::peer,
            .schedule = {.slots = 2},
            .auto_ranks = 1},
@@ -89,7 +89,7 @@ constexpr std::array kMethods{
            .exchange = ExchangeKind::peer,
            .schedule = {.slots = 2, .slot_is_block = true, .order = by_place, .asks_places = true}},
     Method{.name = "one_writer",
-           .summary = "one rank does all storage calls",
+           .summary = "one rank makes all storage calls",
            .exchange = ExchangeKind::peer,
            .schedule = {.aggregators_max = 1}},
     Method{.name = "grouping",
@@ -102,7 +102,7 @@ constexpr std::array kMethods{
            .layers = LayersKind::two_messages,
            .auto_ranks = kLayersPayFrom},
     Method{.name = "two_layer_overlapped",
-           .summary = "two_layer with two sub-buffers, gathering and storage overlap",
+           .summary = "two_layer with two sub-buffers, so that gathering and storage overlap",
            .exchange = ExchangeKind::peer,
            .layers = LayersKind::two_messages,
            .schedule = {.slots = 2}},
@@ -353,7 +353,7 @@ Choice choose_method(const PlanInputs& inputs) {
         choice.method = find_method(best != nullptr ? best->name : "list_io");
         const bool tied = best != nullptr && best->seconds > least;
         choice.why = inputs.options->method != nullptr
-                         ? "as auto would, because the requested method does not apply"
+                         ? "chosen by auto, because the requested method does not apply"
                      : best == nullptr ? "no method that the hints allow applies"
                      : tied            ? "about as cheap as the cheapest, and ranks wait less"
                                        : "cheapest of those that auto considers";

@@ -39,7 +39,7 @@ struct Method {
     Schedule schedule = {};
     StorageKind storage = StorageKind::buffered;
     ReadAheadKind read_ahead = ReadAheadKind::none;
-    /// `auto` may choose the method for jobs of this many ranks and more; 0 = never.
+    /// `auto` may choose the method for jobs of at least this many ranks; 0 = never.
     int auto_ranks = 0;
     /// The variant of the method in which agents combine the requests of all ranks. It has the same
     /// name, and replaces this row in every access to which it applies. Null: there is none.

@@ -85,7 +85,7 @@ struct RoundTerms {
     double exchange = 0;
     double storage = 0;
     double cores = 0;  ///< time of a node's cores for all work of the round, including idle time
-    std::string_view waits = "";  ///< what the exchange waits for
+    std::string_view waits = "";  ///< what limits the exchange
 };
 
 /// The times of an access, in nanoseconds.
@@ -95,7 +95,7 @@ struct CostTerms {
     double exchange = 0;
     double storage = 0;
     double all = 0;  ///< less than the sum where terms overlap, more where the cores are the limit
-    std::string_view waits = "";  ///< what the exchange waits for most of its time
+    std::string_view waits = "";  ///< what limits the exchange most of the time
 };
 
 /// Returns the time of `reductions` reductions over all ranks. The first one also carries the

@@ -53,8 +53,8 @@ struct PlanOptions {
     int agent_count = 0;    ///< ranks with agents; 0 = number of aggregators, hint
                             ///< oratorio_agents
     int agent_threads = 2;  ///< threads of each agent, hint oratorio_agent_threads
-    Bytes ship_block = 0;   ///< block of an agent; 0 = the file system's, hint oratorio_ship_block
-    bool sparse = false;    ///< only ranks with data exchange messages, hint IBM_sparse_access
+    Bytes ship_block = 0;  ///< block of an agent; 0 = file/agents decides, hint oratorio_ship_block
+    bool sparse = false;   ///< only ranks with data exchange messages, hint IBM_sparse_access
 
     /// Returns the bytes of an aggregator's collective buffer with this number of slots.
     [[nodiscard]] Bytes collective_buffer(int of_slots) const {

@@ -94,14 +94,14 @@ enum class Loads {
 enum class Partners {
     by_hull,    ///< those whose hulls touch the region
     by_data,    ///< those with data there: the ranks report their edges before the first round
-    requested,  ///< as by_data, requested by a hint or the method's name; data goes in messages
+    requested,  ///< like by_data, but requested by a hint or the method; data goes in messages
 };
 
 /// How a rank learns that an access has ended (engine/completion).
 enum class Ending {
     agreed,    ///< all ranks agree on the outcome
     reported,  ///< each rank gets the outcome from the aggregators that it has data with
-    late,      ///< each rank when its own data has arrived; all agree before their next access
+    late,      ///< each rank returns when its data has arrived; all agree before their next access
 };
 
 /// What an aggregator with several buffers overlaps its storage calls with, and by what means.

@@ -233,11 +233,10 @@ TEST(Grouping, ExplainTellsTheTurnsAndThePieces) {
     MemoryDisk disk;
     const Seen seen = run({.ranks = 4, .group = 2, .pieces = 3}, disk);
     EXPECT_NE(seen.plan.find("method grouping (requested by name)"), std::string::npos);
-    EXPECT_NE(
-        seen.plan.find(
-            "  outstanding  at most 3 of a rank's pieces\n"
-            "  turns        at most 2 ranks at the storage at once; each then lets in rank + 2\n"),
-        std::string::npos)
+    EXPECT_NE(seen.plan.find("  outstanding  at most 3 of a rank's pieces\n"
+                             "  turns        at most 2 ranks at the storage at once; rank r then "
+                             "lets in rank r + 2\n"),
+              std::string::npos)
         << seen.plan;
 }
 
