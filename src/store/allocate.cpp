@@ -61,7 +61,7 @@ Result<void> allocate(Store& store, Bytes bytes, const Allocator& allocator) {
         return Error::make(
             ErrorKind::unsupported_operation,
             "preallocate: the file system can't allocate, and filling the file could overwrite "
-            "writes of other handles; close those first",
+            "writes of other handles; close those handles first",
             allocated.error().system_errno);
     }
     if (auto written = allocate_by_writing(store, bytes, allocator); !written) return written;

@@ -19,7 +19,8 @@
 namespace oratorio {
 namespace {
 
-constexpr std::string_view kLockFailed = "lock: this file system may be mounted without locks";
+constexpr std::string_view kLockFailed =
+    "lock: the file system may be mounted without locks, or another program may hold a lock";
 
 /// Locks at or after this offset cover no data. They announce a handle to others, show whether
 /// other nodes see locks, or make an NFS client send only written bytes.
@@ -109,8 +110,8 @@ DescriptorStore::DescriptorStore(OpenedDescriptor file, const OpenMode& mode, St
     if (!mode.direct_read && !mode.direct_write) return;
     if (kind().mandatory_locks) {
         own.remark =
-            "direct I/O: this file system's locks would block its second descriptor; the page "
-            "cache is used";
+            "direct I/O: this file system's locks would block the file's second descriptor; the "
+            "page cache is used";
         return;
     }
     DirectFile direct = open_direct(descriptor());
@@ -140,7 +141,7 @@ void DescriptorStore::give_up_direct() {
     mode_.direct_read = mode_.direct_write = false;
     facts_.limits.direct_read = {};
     facts_.limits.direct_write = {};
-    set_remark("direct I/O: the file system refuses transfers; the page cache is used");
+    set_remark("direct I/O: the file system refuses direct transfers; the page cache is used");
 }
 
 Result<Bytes> DescriptorStore::size() {
@@ -200,7 +201,7 @@ Result<void> DescriptorStore::lock(Extent range, bool lock, bool exclusive) {
 }
 
 /// Takes or releases the lock. Waits for conflicting locks of other handles, except where every
-/// lock holds the whole file. There, this library asks only for shared locks, none of them on data,
+/// lock covers the whole file. There, this library takes only shared locks, and none on data,
 /// so a conflicting lock usually belongs to another program, which may keep it as long as it has
 /// the file open: a denied lock is an error.
 Answer DescriptorStore::change_lock(struct flock& region) const {

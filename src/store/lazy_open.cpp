@@ -23,7 +23,7 @@ class LazyStore final : public Store {
         if (!opened) {
             const Error& error = opened.error();
             errno_ = error.system_errno != 0 ? error.system_errno : EIO;
-            // The errors of requests have the kind of their number, which for ESTALE is another.
+            // Requests report only errno_, and ESTALE would give their error another kind.
             if (error.kind == ErrorKind::no_such_file) errno_ = ENOENT;
             return error;
         }

@@ -11,7 +11,7 @@ namespace oratorio {
 
 using OpenStore = std::function<Result<std::unique_ptr<Store>>()>;
 
-/// Makes a store that opens its file by `open` in the first prepare(), size(), resize(), map(),
+/// Makes a store that opens its file with `open` in the first prepare(), size(), resize(), map(),
 /// duplicate(), lock query or request for a lock. If `open` fails, so does that call, and the next
 /// one tries again. A transfer doesn't open the file: until the file is open, submitted requests
 /// fail with the error number of the last failed `open`, or EBADF. Until then, sync(), close() and

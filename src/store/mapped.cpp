@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Maps ranges of files into memory by mmap, and turns bus errors into Errors.
+// Maps ranges of files into memory with mmap, and turns bus errors into Errors.
 #include "store/mapped.hpp"
 
 #include <fcntl.h>

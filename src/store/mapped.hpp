@@ -16,7 +16,8 @@
 namespace oratorio {
 
 /// Whether the kernel may populate all pages of a mapping at once. `yes` promises that every page
-/// will be touched: for a write, populating allocates storage even for pages that never are.
+/// will be touched: for a write, populating allocates storage even for pages that are never
+/// touched.
 enum class Populate { no, yes };
 
 /// A function and its argument, called once. Passes a callable of any type to code in a .cpp file.

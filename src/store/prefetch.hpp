@@ -34,8 +34,8 @@ std::unique_ptr<Prefetch> make_page_cache_prefetch(int descriptor);
 
 /// The type of gpfs_fcntl(3) in libgpfs.
 using GpfsCall = int (*)(int descriptor, void* argument);
-/// Makes the prefetch by the multiple access range hint of GPFS. `block` is the file system's block
-/// size.
+/// Makes a prefetch that uses the multiple access range hint of GPFS. `block` is the file system's
+/// block size.
 std::unique_ptr<Prefetch> make_gpfs_prefetch(int descriptor, Bytes block, GpfsCall call);
 
 /// The library of GPFS, loaded at run time.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Store: moves bytes between memory and one open file. Knows nothing of ranks. A backend reports
+// Store: moves bytes between memory and one open file, independently of ranks. A backend reports
 // what the system reported (short counts, errno); transfer.hpp completes short transfers, retries
 // and splits, once for all backends. The hint oratorio_store selects one.
 #pragma once
@@ -94,7 +94,7 @@ struct FileKind {
     bool mappable = false;
     bool one_machine = true;        ///< no other machine mounts the file system
     bool mandatory_locks = false;   ///< a lock denies conflicting accesses by other handles
-    bool whole_file_locks = false;  ///< a lock on a range holds the whole file
+    bool whole_file_locks = false;  ///< a lock on any range covers the whole file
 };
 
 /// Identifies a file; zeros if unknown. The number is the file system's.

@@ -150,7 +150,8 @@ struct BeegfsFile {
 };
 constexpr unsigned long kBeegfsAsk = _IOR('f', 25, BeegfsStripes);
 constexpr unsigned long kBeegfsMake = _IOW('f', 27, BeegfsFile);
-/// Lustre's LL_IOC_GETOBDCOUNT: replaces an int that is 0 by the number of storage targets.
+/// Lustre's LL_IOC_GETOBDCOUNT: replaces an int, which must be 0, with the number of
+/// storage targets.
 constexpr unsigned long kLustreTargets = _IOR('f', 168, long);
 
 Striping striping_on_beegfs(const std::string& path) {

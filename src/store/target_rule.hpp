@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How many storage targets a file should have, on file systems that stripe files (Lustre, BeeGFS).
-// Pure. docs/internals/decisions/opening.md has the sources of the rule.
+// Computes how many storage targets a file should have on a file system that stripes files (Lustre,
+// BeeGFS). Pure. docs/internals/decisions/opening.md has the sources of the rule.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct TargetLimits {
 };
 
 /// Returns how many targets a file of `size` bytes should have: one per GiB and at least one, but
-/// at most eight per node, 2000 in all, and as many as the file system has.
+/// at most eight per node, at most 2000 in all, and at most as many as the file system has.
 [[nodiscard]] std::int64_t proposed_targets(Bytes size, const TargetLimits& limits);
 
 /// A part of a file that has its own number of targets.

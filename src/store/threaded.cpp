@@ -11,7 +11,7 @@
 namespace oratorio {
 namespace {
 
-// What a store made by open_threaded owns.
+// The store and the thread that a store made by open_threaded() owns.
 struct Belongings {
     std::unique_ptr<Store> store;
     IoThread thread;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A store that passes its requests to an I/O thread, so that the caller can do other work. Its
-// queue is the queue of slots between exchange thread and I/O thread in Tsujita et al.,
+// queue corresponds to the queue of slots between exchange thread and I/O thread in Tsujita et al.,
 // "Multithreaded Two-Phase I/O" (2014), section II-B.
 #pragma once
 
@@ -37,12 +37,12 @@ class IoThread {
     /// Starts the thread, and makes a duplicate of `store` for it unless an earlier call has made
     /// one. Returns false if the thread or the duplicate isn't available.
     [[nodiscard]] bool prepare(Store& store);
-    /// Returns the duplicate that prepare() made; null before.
+    /// Returns the duplicate that prepare() made; null if there is none.
     [[nodiscard]] Store* store() const { return store_.get(); }
     /// Returns the limits of the store that performs the requests, as they were after the last
     /// request. The store's own limits may change at any time during a request.
     [[nodiscard]] StoreLimits limits() const;
-    /// Keeps limits for limits(). A client calls this after each request, before it tells anyone
+    /// Sets the result of limits(). A client calls this after each request, before it reports
     /// that the request is done.
     void note_limits(const StoreLimits& limits);
     /// Closes the duplicate. REQUIRES: nothing is queued.

@@ -14,7 +14,8 @@ namespace oratorio {
 namespace {
 
 constexpr std::string_view kDenied =
-    "denied, or another handle has locked these bytes (this file system's locks are mandatory)";
+    "access denied, or another handle has locked these bytes (this file system's locks are "
+    "mandatory)";
 
 // Returns true if a request should be repeated. ECANCELED counts, because when a thread ends,
 // io_uring cancels the requests that this thread has started.

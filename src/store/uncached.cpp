@@ -32,8 +32,9 @@ constexpr Bytes kGatheredMax = 4 << 20;
 constexpr Extent kPresence{kOffsetLimit + 64, kOffsetLimit + 65};
 
 /// Returns the byte that a store of this kind locks while it uses the page cache. The system allows
-/// only exclusive locks on a write-only descriptor, so that locks a random byte, for which no other
-/// store waits. Returns an empty range if such a lock would hold the whole file.
+/// only exclusive locks on a write-only descriptor, so such a store locks a random byte, for which
+/// no other store waits. Returns an empty range if that lock would cover the whole file, or if the
+/// system has no random number.
 Extent byte_to_lock(const OpenMode& mode, const FileKind& kind) {
     constexpr std::uint64_t kBytes = std::uint64_t{1} << 60;
     if (mode.read) return kPresence;
