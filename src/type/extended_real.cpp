@@ -27,7 +27,7 @@ Binary128 widened(ExtendedReal real) {
     std::uint64_t exponent = real.sign_and_exponent & kExponent;
     std::uint64_t fraction = real.significand & ~kIntegerBit;
     const bool integer_bit = (real.significand & kIntegerBit) != 0;
-    if (exponent == 0 && integer_bit) exponent = 1;  // a denormal written as a normal number
+    if (exponent == 0 && integer_bit) exponent = 1;  // a pseudo-denormal: its exponent counts as 1
     if (exponent != 0 && !integer_bit) {
         exponent = kExponent;
         fraction = kIntegerBit >> 1;

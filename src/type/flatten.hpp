@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Flattened lists: every contiguous piece of an access written out, and a walk over such a list.
 // Other implementations of MPI-IO work with such lists (Hastings & Choudhary 2006, section 2,
-// "flattened datatypes"). This library uses them only in the list methods, to compare its iterators
-// with. A list takes 24 bytes per piece.
+// "flattened datatypes"). This library uses them only in the method shared_buffer_list, to which it
+// compares its iterators. A list takes 24 bytes per piece.
 #pragma once
 
 #include <cstddef>

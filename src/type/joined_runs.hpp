@@ -35,7 +35,7 @@ class PieceOrder {
     [[nodiscard]] bool overlapping() const { return monotonic() && apart_ < 0; }
 
   private:
-    /// Returns `to` - `from` modulo 2^64, so that no numbers lead to undefined behaviour.
+    /// Returns `to` - `from` modulo 2^64, so that no numbers cause undefined behaviour.
     static Bytes distance(Offset from, Offset to) {
         return static_cast<Bytes>(static_cast<std::uint64_t>(to) -
                                   static_cast<std::uint64_t>(from));
