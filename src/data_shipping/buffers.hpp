@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The buffers of a process's agents: reserved when their threads start, two per thread, so that one
 // request arrives while another is at the storage. Thread-safe. A buffer that no request has used
-// takes no physical memory, and all memory returns to the system at the end.
+// takes no physical memory; the destructor returns all memory to the system.
 #pragma once
 
 #include <sys/mman.h>

@@ -121,7 +121,7 @@ std::optional<AgentHost::Work> AgentHost::lead() {
     }
 }
 
-/// Restarts the patience with all ranks if no buffer was wanted, or if this check comes late. The
+/// Restarts the patience with every rank if no buffer was wanted, or if this check comes late. The
 /// clock also runs while the job is suspended, and no rank can send then.
 void AgentHost::renew_patience(bool wanted) {
     const auto now = Socket::Clock::now();

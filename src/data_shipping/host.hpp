@@ -6,7 +6,7 @@
 //
 // One thread at a time leads: it waits for requests from all ranks. Once a whole request has
 // arrived, it lets the next thread lead, performs the request on a store of its own and sends the
-// reply. What the rank doesn't take at once is left to the thread that leads then.
+// reply. The thread that then leads sends what the rank doesn't take at once.
 #pragma once
 
 #include <chrono>

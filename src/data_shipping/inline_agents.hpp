@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Agents that run on the rank itself, on its own store. They serve simulated ranks, because only
-// the thread in turn may touch a simulated rank's storage.
+// the thread whose turn it is may touch a simulated rank's storage.
 #pragma once
 
 #include <deque>
