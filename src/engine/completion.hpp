@@ -37,7 +37,7 @@ class AccessCompletion {
     // The functions below are valid once step() has returned Step::done.
 
     /// Returns the worst error that this rank knows of, its own included. Among equally bad errors,
-    /// that of the lowest rank.
+    /// returns that of the lowest rank.
     [[nodiscard]] virtual const Error& error() const = 0;
     /// vetoed() returns true if some rank vetoed the attempt, goes_on() if some rank has more data.
     /// Equal on all ranks; always false if aggregators report.

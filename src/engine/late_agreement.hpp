@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // LateAgreement: the agreement that ends a collective read in which each rank makes its own calls.
 // A rank contributes its part when its own data has arrived, and returns. A later collective call
-// on the file completes the agreement, at the latest the next collective access or the close, which
-// reports a failure. docs/internals/decisions/waiting-and-progress.md.
+// on the file completes the agreement, at the latest the next collective access or the close; that
+// access or the close also reports a failure. docs/internals/decisions/waiting-and-progress.md.
 #pragma once
 
 #include <memory>

@@ -209,7 +209,7 @@ void ListWork::start_staged() {
 
 /// Starts a batch with the next round of a sliced plan (plan/domains), which has a little of each
 /// of the file's parts that interleave in memory: memory fetched into the cache for one part is
-/// then still there for the others.
+/// then still cached for the others.
 void ListWork::start_slice() {
     const Region region = plan_.region(0, round_++);
     for (std::int64_t i = 0; i < region.count; ++i) {

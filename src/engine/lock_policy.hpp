@@ -12,7 +12,7 @@ struct LockPolicy {
     /// No other handle can be filling holes of the file: when this one was opened, no other handle
     /// that may do so was open (or MPI_MODE_UNIQUE_OPEN promises that), and handles opened later
     /// know of this one. Equal on all ranks, except that it is false on a rank that opened the file
-    /// late and can't show that or can't read holes (open_late).
+    /// late and can't show other handles that it did, or can't read holes (open_late).
     bool sole = true;
     /// This handle may fill holes if it is `sole`. False if its locks might not exclude all other
     /// writers, because other nodes might not see the locks, or other handles might not know of
@@ -26,8 +26,8 @@ struct LockPolicy {
     /// Shared locks come from the file system, though `job` is set: other handles that fill holes
     /// take only file-system locks.
     bool shares_in_file = false;
-    /// The thread that may perform store jobs under this handle's locks; null: there is none to
-    /// wait for.
+    /// The thread that may perform store jobs under this handle's locks; null: there is no such
+    /// thread.
     IoThread* io_thread = nullptr;
     /// Independent accesses of this handle may fill holes (data sieving). Equal on all ranks.
     bool sieves = false;

@@ -34,7 +34,7 @@ class MappedWork final : public Work {
         RangeLock held = share(region);
         map(region);
         // Several extents are parts that interleave in memory: copy a little of each at a time, so
-        // that memory fetched into the cache for one part is still there for the others.
+        // that memory fetched into the cache for one part is still cached for the others.
         const Bytes slice =
             region.count > 1 ? std::max<Bytes>(64, kSliceBytes / region.count) : region.length;
         for (Bytes from = 0; from < region.length; from += slice) {

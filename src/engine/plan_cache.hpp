@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // PlanCache: the plans of the last collective read and the last collective write, kept until the
-// view, the hints or the atomic mode are set, so that the next access of the same shape is planned
+// view, the hints or the atomic mode is set, so that the next access of the same shape is planned
 // without messages between ranks.
 //
 // Each rank decides alone whether its access has the kept shape, possibly at another offset. A rank
@@ -8,8 +8,8 @@
 // vain, and sets a veto in the reduction that ends the access. Ranks that moved the kept plan by
 // different distances notice it when they exchange data (ExchangeProgress::differs), veto too, and
 // store no data that isn't as planned. After a veto, all ranks make a new plan and repeat the
-// access. A kept plan with Ending::late is the exception: a rank with a different access makes it
-// by a plan of its own, and nothing is repeated. docs/internals/decisions/plans.md.
+// access. A kept plan with Ending::late is the exception: a rank with a different access performs
+// it with a plan of its own, and nothing is repeated. docs/internals/decisions/plans.md.
 #pragma once
 
 #include <array>
@@ -45,8 +45,8 @@ class PlanCache {
     /// after the agreement that reported the mismatch.
     void distrust(Direction direction);
     /// Keeps the buffers of a collective access for the next one, if a plan is kept and no buffers
-    /// are. Each rank then has the memory for its part in the kept plan: before the first message
-    /// of such an access, nobody asks whether all ranks have memory.
+    /// are. Each rank then has the memory for its part in the kept plan, so the ranks needn't agree
+    /// on that before the first message of such an access.
     void keep_buffers(RunMemory::Leases buffers);
     /// Returns the kept buffers, which are then no longer kept; empty leases if there are none.
     [[nodiscard]] RunMemory::Leases take_buffers() { return std::exchange(buffers_, {}); }

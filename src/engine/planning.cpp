@@ -46,7 +46,7 @@ void Planning::recall() {
     phase_ = Phase::done;
 }
 
-/// Returns the plan by which this rank makes its access alone. REQUIRES: mine_ describes the
+/// Returns the plan with which this rank performs its access alone. REQUIRES: mine_ describes the
 /// access.
 Plan Planning::own_plan() const {
     return make_own_plan(access_.direction, context_.file.transport.topology().rank, mine_,

@@ -35,7 +35,7 @@ class Planning {
     /// Returns true if the kept plan is tried and this rank's access doesn't match it.
     [[nodiscard]] bool absent() const { return absent_; }
     /// Returns true if the kept plan is one in which each rank makes its own calls, and this rank
-    /// does so by a plan of its own, because its access doesn't match the kept one.
+    /// does so with a plan of its own, because its access doesn't match the kept one.
     [[nodiscard]] bool mismatched() const { return mismatched_; }
 
   private:

@@ -124,8 +124,8 @@ RegionWriter::Stored RegionWriter::write() {
     return {};
 }
 
-/// Writes the extent by data sieving or piece by piece, whichever is cheaper by the file system's
-/// costs (in nanoseconds).
+/// Writes the extent by data sieving or piece by piece, whichever is cheaper according to the file
+/// system's costs (in nanoseconds).
 RegionWriter::Stored RegionWriter::write_cheaply(const Piece& whole) {
     const Costs& costs = context_.config.facts.costs;
     const auto bytes = static_cast<double>(whole.file.length());

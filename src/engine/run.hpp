@@ -37,7 +37,7 @@ class Run {
     Run(const Run&) = delete;
     Run& operator=(const Run&) = delete;
     /// Makes progress without waiting for other ranks, with at most `moves` steps of its work
-    /// (under the lock of atomic mode, with all of them). Returns true when the run is done.
+    /// (under the lock of atomic mode, without a limit). Returns true when the run is done.
     bool step(int moves = INT_MAX);
     /// Returns what to wait for before the next step, or nothing if the next step can make progress
     /// at once. REQUIRES: step() returned false.

@@ -424,8 +424,8 @@ void TwoPhaseWork::store(std::size_t index) {
     }
 }
 
-/// Starts the job that stores the round's written bytes. The storage thread performs it while other
-/// slots exchange, or this thread at once if there is no such thread.
+/// Starts the job that stores the round's written bytes. The I/O thread performs it while other
+/// slots exchange; if there is no I/O thread, this thread performs it at once.
 void TwoPhaseWork::store_written(std::size_t index) {
     Slot& slot = slots_[index];
     const bool on_this_thread = !context_.store.limits().performs_jobs;

@@ -45,7 +45,7 @@ Made make_list(const WorkSite& site) {
     constexpr Bytes kLeast = 4096;
     const Bytes staging = std::min(kStagingBytes, std::max(kLeast, site.access.bytes()));
     if (!site.memory.take_for_staging(staging))
-        return Error::make(ErrorKind::no_memory, "no memory for the staging buffer");
+        return Error::make(ErrorKind::no_memory, "no memory for the bounce buffer of list I/O");
     return make_list_work(site.context, site.plan, site.access, site.memory.collective());
 }
 
