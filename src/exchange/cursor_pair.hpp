@@ -18,8 +18,8 @@ class CursorPair {
     Bytes enter(Extent extent);
     /// Returns the hull of the data that enter() found. REQUIRES: it wasn't copied yet.
     [[nodiscard]] Extent hull();
-    /// Returns true if every page of that hull has some of the data. May return false for holes
-    /// shorter than two pages, which contain a page only if they are aligned to it. REQUIRES: as
+    /// Returns true if every page of that hull has some of the data. May also return false because
+    /// of a hole of a page or more that is not aligned and so contains no whole page. REQUIRES: as
     /// hull().
     [[nodiscard]] bool in_every_page() const;
     /// Copies the first `bytes` of the data that enter() found between memory and file. `base` is

@@ -65,8 +65,8 @@ class DataPort {
     /// and sent(): next() made the chunk.
     virtual void pack(const Chunk& chunk, std::span<std::byte> payload) = 0;
     /// Copies the payload of a message, which may be short, to the data. A payload that was
-    /// received at `chunk.place` is there already. Returns the bytes that reached this rank's own
-    /// memory.
+    /// received at `chunk.place` is already in place. Returns the bytes that reached this rank's
+    /// own memory.
     virtual Bytes unpack(const Chunk& chunk, std::span<const std::byte> payload) = 0;
     /// Called in writes when the chunk was sent. The chunk's `place`, if any, is then free.
     virtual void sent(const Chunk&) {}

@@ -37,7 +37,7 @@ struct RoundContents {
 struct ExchangeProgress {
     bool finished = false;  ///< the rank's data was taken or has arrived; nothing is outstanding
     Bytes received = 0;     ///< reads: bytes that reached this rank's memory
-    bool differs = false;   ///< another rank works by a different plan (engine/plan_cache.hpp)
+    bool differs = false;   ///< another rank follows a different plan (engine/plan_cache.hpp)
     Error failed = {};  ///< first failure to move some data; the rank continued without that data
 };
 

@@ -69,8 +69,8 @@ class OwnData final : public DataPort {
     Cursor asked_;
     Cursor memory_;
     std::span<std::byte> lists_;
-    bool whole_pieces_;  ///< pieces are kept whole, or a local aggregator would forward each part
-                         ///< by itself
+    bool whole_pieces_;  ///< pieces are kept whole, because a local aggregator would forward each
+                         ///< part of a piece separately
     std::unique_ptr<RegionCopy> copy_;
     std::int64_t extent_ = 0;  ///< index of the current extent of the region
     bool entered_ = false;

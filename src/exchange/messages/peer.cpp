@@ -98,7 +98,8 @@ MessageView view_message(std::span<std::byte> buffer, bool with_payload) {
 Error damaged_message(std::int64_t round) {
     return Error::make(
                ErrorKind::internal,
-               "a message between two ranks is damaged; check that all ranks load the same build")
+               "a message between two ranks is damaged; check that all ranks load the same build "
+               "of Oratorio")
         .in_round(round);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // PieceWriter: lists where the pieces of one message lie in memory, for MPI's indexed datatypes.
-// The zero-copy exchange sends and receives by these lists.
+// The zero-copy exchange sends and receives with these lists.
 #pragma once
 
 #include <cstdint>

@@ -22,10 +22,11 @@ enum class MessageKind : int {
     ended = 5
 };
 
-/// Returns the tag of a message. Tags repeat after 4 accesses; a sender can't be that far ahead,
-/// because its sends complete only when they are received. They also repeat after 2^20 rounds;
-/// after fewer, but at least 2^10, if the MPI library has too few tags (kTagsAtLeast). If a message
-/// of a later round has the tag of an earlier one, its head reveals that.
+/// Returns the tag of a message. Tags repeat after 2 accesses, because each has two sequence
+/// numbers (Run::number). A sender can't be that far ahead, because its sends complete only when
+/// they are received. They also repeat after 2^20 rounds, or after fewer, but at least 2^10, if the
+/// MPI library has too few tags (kTagsAtLeast). If a message of a later round has the tag of an
+/// earlier one, its head reveals that.
 [[nodiscard]] constexpr Tag tag_of(unsigned sequence, std::int64_t round, MessageKind kind) {
     constexpr std::int64_t kRounds = 1 << 20;
     return static_cast<Tag>(round % kRounds) << 4 | static_cast<Tag>(sequence % 4) << 2 |

@@ -104,7 +104,7 @@ bool CrossMemoryExchange::all_ready(std::int64_t round) const {
 }
 
 /// Returns the participant's data. Returns null, and records why, if the data is not accessible or
-/// the participant works by a different plan.
+/// the participant follows a different plan.
 RemoteData* CrossMemoryExchange::data_of(std::size_t participant) const {
     const auto found = data_.find(participant);
     if (found != data_.end()) return &found->second;

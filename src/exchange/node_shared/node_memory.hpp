@@ -20,7 +20,7 @@ namespace oratorio {
 /// their data and decrement `to_come`. Memory order: all operations are sequentially consistent.
 /// The store to `round` publishes all other fields to the participants, which read `round` first.
 /// The decrement of `to_come` publishes a participant's data and its part of `bytes` to the rank
-/// that reads 0. `claimed` changes by compare-and-swap, so that one rank reserves a round; it
+/// that reads 0. `claimed` changes by compare-and-swap, so that only one rank reserves a round; it
 /// publishes nothing.
 struct alignas(64) SlotControl {
     std::atomic<std::uint64_t> round{0};    ///< key of the round that is open in the sub-buffer
@@ -60,7 +60,7 @@ struct alignas(64) Awake {
 struct RankMailbox {
     explicit RankMailbox(WaitPolicy usual) : doorbell(usual) {}
     Doorbell doorbell;
-    /// Key of the last access that the rank announced to have entered (engine/entry_tracker).
+    /// Key of the last access that the rank has announced it entered (engine/entry_tracker).
     /// Accesses that need no announcement leave it unchanged.
     alignas(64) std::atomic<std::uint64_t> entered{0};
     /// Key of the access that the fields below describe; written last.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Waking: how a rank of a node notifies others that there may be work. If each aggregator loads its
 // own rounds, a waiting rank is woken at once. If any rank may load, ranks are woken only for idle
-// cores: a working rank continues with the work that all ranks share, and wakes the ranks that are
-// left when it has none (Hastings & Choudhary 2006 run one rank per core).
+// cores: a working rank continues with the work that all ranks share, and wakes the remaining ranks
+// when it runs out of work (Hastings & Choudhary 2006 run one rank per core).
 #pragma once
 
 #include "exchange/node_shared/node_memory.hpp"

@@ -173,8 +173,8 @@ bool GroupData::continues_piece(const Merge& merge) const {
     return heap_.front().offset == merge.joiner.last().end;
 }
 
-/// Returns true if a piece begins that doesn't fit into the rest of the chunk, but would take at
-/// most half of an empty one. Runs of several members that touch are one piece.
+/// Returns true if the next piece doesn't fit into the rest of the chunk, but would take at most
+/// half of an empty one. Runs of several members that touch are one piece.
 bool GroupData::splits_piece(const Merge& merge) {
     const Bytes half = static_cast<Bytes>(merge.capacity - RunJoiner::batch_bytes_max) / 2;
     const Offset begin = heap_.front().offset;
@@ -218,8 +218,8 @@ struct GroupData::Rows {
     std::int64_t count = 0;
 };
 
-/// Moves the members of the rows at the top of the heap to row_. Returns count 0 if fewer rows than
-/// are worth it fit into the chunk, or if they can't be taken at once.
+/// Moves the members of the rows at the top of the heap to row_. Returns count 0 if too few rows
+/// fit into the chunk, or if they can't be taken at once.
 GroupData::Rows GroupData::find_rows(const Merge& merge) {
     constexpr std::int64_t kLeast = 4;
     row_.clear();
@@ -291,8 +291,8 @@ void GroupData::advance(const Region& region) {
 }
 
 /// Takes the pieces of a member's run that begin before `limit`, as many as fit; at least the first
-/// piece, or a part of it. In reads, takes only the part of a piece that is requested already, if
-/// there is one, and doesn't request it again.
+/// piece, or a part of it. In reads, if the beginning of the first piece is requested already,
+/// takes only that part and doesn't request it again.
 void GroupData::take_from(std::size_t index, Offset limit, Merge& merge) {
     GroupMember& member = members_[index];
     const StridedRun run = member.run();

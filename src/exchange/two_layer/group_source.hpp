@@ -14,7 +14,7 @@ class GroupSource : public DataPort {
     virtual Result<Step> step() = 0;
     /// Returns true if no data is held and no answer is in flight.
     [[nodiscard]] virtual bool finished() const = 0;
-    /// Returns true if some rank works by a different plan.
+    /// Returns true if some rank follows a different plan.
     [[nodiscard]] virtual bool differs() const = 0;
     /// Returns the error of the first message that couldn't be used. The exchange continues without
     /// its data.

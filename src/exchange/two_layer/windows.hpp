@@ -75,7 +75,7 @@ class WindowMember {
     bool step();
     [[nodiscard]] bool finished() const { return windows_.at_end(); }
     [[nodiscard]] Bytes received() const { return received_; }
-    /// Returns true if the local aggregator works by a different plan.
+    /// Returns true if the local aggregator follows a different plan.
     [[nodiscard]] bool differs() const { return differs_; }
 
   private:
