@@ -13,7 +13,7 @@ Explanation AccessExplainer::explanation_of(const Plan& plan) const {
     const std::string& representation = view_.representation;
     const bool converts = representation != "native" && representation != "internal";
     const std::string as =
-        converts ? "  conversion   the file has " + representation + "\n" : std::string();
+        converts ? "  conversion   the file's data is in " + representation + "\n" : std::string();
     Explanation explanation{.fingerprint = fingerprint(plan) + as};
     if (messages_.knows(explanation.fingerprint)) return explanation;
     if (messages_.asks_all()) explanation.full = explain(plan) + as;

@@ -76,9 +76,9 @@ void DevicePipe::begin_piece() {
     run_ = std::make_unique<Run>(context_.next_run(collective_), std::move(piece), collective_);
 }
 
-/// Ends a piece. A read first waits for the copies of the piece before, which have usually ended by
-/// now, and then starts to copy this piece to the device. After an error it is unknown which part
-/// of the bounce buffer was filled, so nothing is copied unless all of it was.
+/// Ends a piece. A read first waits for the copies of the previous piece, which have usually ended
+/// by now, and then starts to copy this piece to the device. After an error it is unknown which
+/// part of the bounce buffer was filled, so nothing is copied unless all of it was.
 void DevicePipe::end_piece() {
     const Outcome piece = run_->outcome();
     all_go_on_ = run_->goes_on();

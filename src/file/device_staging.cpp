@@ -29,12 +29,13 @@ bool DeviceStaging::stage_if_of_device(AccessCall& call, PlacedAccess& placed) {
     DeviceMemory memory{owned->driver, owned->address, access.buffer, std::move(access.memory)};
     const Bytes bytes = memory.layout.size();
     access.memory = Layout{Shape::run(bytes), bytes, 0, 1};
-    // What is read of a file that ends between interleaving tiles isn't the beginning of the data.
+    // If the file ends between interleaving tiles, a read doesn't return the beginning of the
+    // access's data.
     const bool has_scattered_end = access.direction == Direction::read && !access.file.searchable();
     const bool in_pieces = !call.conversion && !hints_->plan.atomic && !has_scattered_end;
     if (messages_.explains())
-        messages_.warn(file_.path + ": memory of a device (" + memory.driver->name() +
-                       "): " + (in_pieces ? "in pieces" : "each access as a whole") +
+        messages_.warn(file_.path + ": memory of a device (" + memory.driver->name() + "): " +
+                       (in_pieces ? "its data moves in pieces" : "each access moves as a whole") +
                        " through bounce buffers in host memory");
     if (in_pieces)
         placed.device.emplace(std::move(memory));

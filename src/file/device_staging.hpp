@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // DeviceStaging: moves the data of accesses with device memory through bounce buffers in host
 // memory: as a whole, like data that is converted, if conversion, atomic mode or a read with
-// interleaving tiles needs all data at once; else in pieces. Private to src/file.
+// interleaving tiles needs all data at once; otherwise in pieces. Private to src/file.
 #pragma once
 
 #include "device/devices.hpp"

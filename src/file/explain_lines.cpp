@@ -58,7 +58,7 @@ JsonMembers plan_members(const Plan& plan, std::string_view conversion) {
         separator = ",";
     }
     if (!conversion.empty())
-        text += "," + member("conversion", "the file has " + std::string(conversion));
+        text += "," + member("conversion", "the file's data is in " + std::string(conversion));
     text += "},\"candidates\":[";
     separator = "";
     for (const Candidate& candidate : plan.candidates) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Explanations as JSON, one object per line, for programs that read them. Each object also has the
-// text for people. The keys are in docs/user/stability.md.
+// text for people. docs/user/stability.md lists the keys.
 #pragma once
 
 #include <cstdint>

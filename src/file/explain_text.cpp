@@ -36,10 +36,10 @@ std::string speed_row(const Stats& sums, int ranks) {
     if (sums.access_time == 0) return "";
     const double each = 1e-9 * static_cast<double>(sums.access_time);
     const auto bytes = static_cast<double>(sums.bytes_moved);
-    std::string text = "  speed        " + rate_text(bytes, each) + " of each rank in its accesses";
+    std::string text = "  speed        " + rate_text(bytes, each) + " per rank during its accesses";
     if (ranks > 1)
         text += ", " + rate_text(bytes * ranks, each) + " if all " + std::to_string(ranks) +
-                " are in accesses at once";
+                " access the file at once";
     return text + "\n";
 }
 
@@ -59,14 +59,14 @@ std::string end_text(const ExplainedEnd& end, int number) {
         return text + " failed after " + time + ": " + describe(end.error, "") + "\n";
     if (end.cut_short) return text + " in " + time + "; the file ended before all data was read\n";
     if (!end.started) return text + " in " + time + rate_in_brackets(end.bytes, end.seconds) + "\n";
-    return text + " in " + time + " beside the program's work" +
+    return text + " in " + time + " while the program ran on" +
            rate_in_brackets(end.bytes, end.seconds, "at least ") + "\n";
 }
 
 std::string repeated_text(int number, const Repeated& again) {
     constexpr int kMany = 32;
     constexpr double kSmall = 64 << 10;
-    std::string text = "number " + std::to_string(number) + " was repeated " +
+    std::string text = "access " + std::to_string(number) + " was repeated " +
                        counted(static_cast<std::uint64_t>(again.times), "time") + ", " +
                        oratorio::bytes_text(static_cast<double>(again.bytes)) + " in " +
                        seconds_text(again.seconds) + rate_in_brackets(again.bytes, again.seconds) +

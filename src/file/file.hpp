@@ -86,8 +86,8 @@ struct TraceCall {
     Narrator complain;  ///< receives the reason if the trace can't be written; may be empty
     /// When the program called open, as Recorder::now() measures it; empty: when File::open began.
     std::optional<std::int64_t> began;
-    /// Another job has started this process: a trace that was written before is perhaps that job's,
-    /// so it is kept.
+    /// Another program may have started this process (MPI_Comm_spawn): a trace that was written
+    /// before is perhaps that program's, so it is kept.
     bool spawned = false;
 };
 
@@ -115,8 +115,8 @@ struct OpenCall {
     AgentHosts* agent_hosts = nullptr;
     /// Returns the costs measured for a kind of file system, as text; "" if there are none.
     std::function<std::string(std::string_view file_system)> read_costs;
-    /// The clock by which collective accesses are timed so that `auto` learns; null: it doesn't
-    /// learn. Either all ranks pass a clock or none does.
+    /// The clock that times collective accesses so that `auto` learns; null: it doesn't learn.
+    /// Either all ranks pass a clock or none does.
     Tuning::Clock clock = nullptr;
     /// Keeps learned times for later jobs; null: they aren't kept. Used on rank 0 only.
     LearnedFile* learned_file = nullptr;
@@ -174,8 +174,8 @@ class File {
     /// their old view. The etype's size and the representation must be equal on all ranks (else
     /// not_same).
     Result<void> set_view(const Result<View>& mine, const HintMap& info);
-    /// Collective. Applies rank 0's hints. Keys that are missing from them keep their values. If
-    /// the caller found an argument error on some rank (`refused`), all ranks fail and keep their
+    /// Collective. Applies rank 0's hints. Hints that rank 0 doesn't pass keep their values. If the
+    /// caller found an argument error on some rank (`refused`), all ranks fail and keep their
     /// hints.
     Result<void> set_hints(const HintMap& info, const Error& refused = {});
     /// Collective. Sets the file's size, which must be equal on all ranks (else not_same). Fails

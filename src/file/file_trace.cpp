@@ -77,7 +77,7 @@ Result<void> FileTrace::write(Transport& ranks, const std::string& path,
         file->give_up(told.error());
     }
     if (const auto closed = file->close(); !closed)
-        complain(call, "the accesses to this file are missing from the trace", closed.error());
+        complain(call, "the accesses to a file are missing from the trace", closed.error());
     return told;
 }
 

@@ -25,7 +25,7 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(LockReason::coun
     "only this machine uses the file system",
     "locks are visible on other nodes",
     "locks are visible on one node only",
-    "there are no locks",
+    "the file system has no locks",
     "locks are mandatory and also block their owner's accesses",
     "a lock on a range holds the whole file",
     "another handle of the job fills holes under the job's locks",
@@ -135,8 +135,8 @@ bool JobLocks::decide(const LockSituation& situation, LockOffer& offer) {
     return serve(offer);
 }
 
-/// Sets the address of the job's locks: that of a service which the process has used, or else of
-/// the process's own service. Returns true if the own service is offered. REQUIRES: mutex_ is held.
+/// Sets the address of the job's locks: that of a service that the process has used, or else of the
+/// process's own service. Returns true if it is the latter. REQUIRES: mutex_ is held.
 bool JobLocks::serve(LockOffer& offer) {
     if (known_) {
         offer.place = *known_;

@@ -124,7 +124,7 @@ class JobLocks {
     [[nodiscard]] Listing add(const FileNumber& number, const LockOffer& offer);
 
     LockServices& services_;
-    std::mutex mutex_;                     ///< guards all below
+    std::mutex mutex_;                     ///< guards all members below
     std::map<std::uint64_t, bool> seen_;   ///< for each device, whether another node saw a lock
     bool job_has_one_node_ = false;        ///< a handle of all the job's processes was on one node
     std::optional<ServiceAddress> known_;  ///< a service that a handle of this process has used

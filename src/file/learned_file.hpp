@@ -19,9 +19,9 @@ class LearnedFile {
 
     [[nodiscard]] const std::string& path() const { return path_; }
     /// Returns the table of earlier jobs as text, as the first call read it from the file; "" if
-    /// there is none. A file that belongs to another user has no table, and neither has a malformed
-    /// or too long file, for which the first call returns an error. The next merge() replaces such
-    /// a file. Thread-safe.
+    /// there is none. A file that belongs to another user counts as having no table. So does a
+    /// malformed or too long file, for which the first call also returns an error. The next merge()
+    /// replaces such a file. Thread-safe.
     [[nodiscard]] Result<std::string> of_earlier_jobs();
     /// Adds the unsaved times to the file, and marks them saved. The file is replaced atomically,
     /// so another job never reads half of it. Does nothing if the unsaved accesses took less than

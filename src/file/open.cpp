@@ -279,7 +279,8 @@ std::vector<std::string> remarks_on(const Answers& ranks, const Hints& hints, lo
     if (ranks[remarked] > 0)
         remarks.push_back(
             remark.empty()
-                ? "some rank can't use io_uring or direct I/O here, and makes other calls"
+                ? "some rank can't use io_uring or direct I/O for this file, and makes ordinary "
+                  "system calls instead"
                 : remark);
     if (store_in_use(ranks, hints) != StoreChoice::uncached && is_incoherent(file_system)) {
         remarks.emplace_back(
@@ -358,8 +359,8 @@ Result<std::unique_ptr<Store>> open_late(const OpenedFile& file, const Hints& hi
     if (comparable && (first.number != mine.number || (beside && first.device != mine.device))) {
         return Error::make(
             ErrorKind::no_such_file,
-            "late open: another file has this name since rank 0 opened it; don't remove or rename "
-            "open files",
+            "late open: another file has taken this name since rank 0 opened it; don't remove or "
+            "rename open files",
             ESTALE);
     }
     const bool shown =

@@ -17,8 +17,8 @@ class ShapeBook {
   public:
     static constexpr int none = -1;
 
-    /// Makes a book with room for `shapes` shapes, which may have `numbers` numbers in total, or
-    /// with no room at all if memory is short.
+    /// Makes a book with room for `shapes` shapes, whose trees may have `numbers` numbers in total
+    /// (numbers_of); without any room if memory is short.
     ShapeBook(std::size_t shapes, std::int64_t numbers);
 
     /// Returns the number of the shape, and adds the shape if the book doesn't have it yet; returns

@@ -23,7 +23,7 @@
 namespace oratorio {
 
 struct File::State {
-    /// This rank's view, and its position there.
+    /// This rank's view and individual file pointer.
     struct Place {
         View view = View::bytes();
         Offset position = 0;  ///< individual file pointer, in etypes

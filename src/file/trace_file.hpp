@@ -17,9 +17,9 @@ inline constexpr Bytes kTraceFileMost = Bytes{1} << 30;
 class TraceFile {
   public:
     /// Opens the file, and waits up to ten seconds for other processes that add to it. Unless
-    /// `adds`, replaces a trace that was last written before this process began: it is of an
-    /// earlier run. Fails if the file isn't a trace, or if it is a trace that ends early or is
-    /// full.
+    /// `adds`, replaces a trace that was last written before this process began, because it belongs
+    /// to an earlier run. Fails if the file isn't a trace, or if it is a trace that ends early or
+    /// is full.
     static Result<TraceFile> open(const std::string& path, bool adds = false);
 
     /// Returns the origin of the trace's times, in microseconds since 1970.

@@ -91,7 +91,7 @@ std::string flag(const char* name, bool is_set) {
     return is_set ? std::string(",\"") + name + "\":true" : "";
 }
 
-/// Returns [[node, number of consecutive ranks there], ...].
+/// Returns [[node, number of consecutive ranks on it], ...].
 std::string placement(const Nodes& nodes) {
     std::string text;
     int node = -1;
@@ -206,7 +206,7 @@ void TraceText::name_track(int thread, int lane, int slot) {
     if (lane == kCallLane) {
         name += ", open to close";
     } else if (lane > 0) {
-        name += ", beside it " + number(std::int64_t{lane});
+        name += ", concurrent lane " + number(std::int64_t{lane});
     }
     if (slot > 0) name += ", slot " + number(std::int64_t{slot - 1});
     const std::string head = "{\"ph\":\"M\",\"pid\":" + number(std::int64_t{hello_.who}) +

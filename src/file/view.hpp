@@ -29,8 +29,8 @@ struct View {
                                            Bytes filetype_extent, bool writable,
                                            std::string representation);
     /// Returns the position of etype `index` in the view's data, in bytes. Returns nothing if
-    /// `index` is negative, or if the tiles that hold `bytes` (at least one) from there end past
-    /// kOffsetLimit.
+    /// `index` is negative, or if the tiles that hold the `bytes` bytes (at least one) from that
+    /// position on end past kOffsetLimit.
     [[nodiscard]] std::optional<Bytes> data_position(Offset index, Bytes bytes) const;
     /// Returns the byte offset in the file of etype `index` relative to the view
     /// (MPI_File_get_byte_offset); the displacement if the filetype has no data. REQUIRES: `index`

@@ -260,7 +260,7 @@ TEST(DeferredOpenErrors, AnotherFileWithTheNameIsRejected) {
     EXPECT_EQ(error.kind, ErrorKind::no_such_file);
     const std::string text = describe(error, "data");
     EXPECT_TRUE(
-        text.ends_with("another file has this name since rank 0 opened it; don't remove or "
+        text.ends_with("another file has taken this name since rank 0 opened it; don't remove or "
                        "rename open files"))
         << text;
     EXPECT_EQ(folder.read("data"), "something else");

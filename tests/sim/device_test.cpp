@@ -362,8 +362,8 @@ TEST_P(OnDevice, ExplainsStagingOnce) {
         for (std::size_t at = 0; (at = told.find(text, at)) != std::string::npos; ++at) ++found;
         return found;
     };
-    EXPECT_EQ(count("): in pieces through bounce buffers in host memory"), 1U);
-    EXPECT_EQ(count("): each access as a whole through bounce buffers in host memory"), 1U);
+    EXPECT_EQ(count("): its data moves in pieces through bounce buffers in host memory"), 1U);
+    EXPECT_EQ(count("): each access moves as a whole through bounce buffers in host memory"), 1U);
 }
 
 }  // namespace

@@ -175,7 +175,7 @@ TEST(FileExplain, ANonblockingAccessHasALowerBoundOfItsRate) {
         EXPECT_EQ(file.finish(operation).bytes, 64);
     });
     ASSERT_GE(said.size(), 1u);
-    EXPECT_TRUE(says(said[0], " beside the program's work (at least ")) << said[0];
+    EXPECT_TRUE(says(said[0], " while the program ran on (at least ")) << said[0];
 }
 
 TEST(FileExplain, ExplainsARepeatedPlanOnceAndCountsItAtClose) {
@@ -192,8 +192,8 @@ TEST(FileExplain, ExplainsARepeatedPlanOnceAndCountsItAtClose) {
     ASSERT_EQ(said.size(), 5u);
     EXPECT_TRUE(says(said[0], "data: collective write 1: ")) << said[0];
     EXPECT_TRUE(says(said[1], "data: collective read 2: ")) << said[1];
-    EXPECT_TRUE(says(said[2], "data: number 1 was repeated 2 times, 256 bytes in ")) << said[2];
-    EXPECT_TRUE(says(said[3], "data: number 2 was repeated 2 times, 256 bytes in ")) << said[3];
+    EXPECT_TRUE(says(said[2], "data: access 1 was repeated 2 times, 256 bytes in ")) << said[2];
+    EXPECT_TRUE(says(said[3], "data: access 2 was repeated 2 times, 256 bytes in ")) << said[3];
 }
 
 TEST(FileExplain, AccessesByAKeptPlanAreCounted) {
@@ -205,7 +205,7 @@ TEST(FileExplain, AccessesByAKeptPlanAreCounted) {
         EXPECT_LT(file.stats().plans, 4u);
     });
     ASSERT_EQ(said.size(), 3u);
-    EXPECT_TRUE(says(said[1], "data: number 1 was repeated 3 times, 384 bytes in ")) << said[1];
+    EXPECT_TRUE(says(said[1], "data: access 1 was repeated 3 times, 384 bytes in ")) << said[1];
 }
 
 TEST(FileExplain, ManySmallCallsGetAdvice) {
@@ -215,7 +215,7 @@ TEST(FileExplain, ManySmallCallsGetAdvice) {
         for (int i = 0; i < 40; ++i) move_mine(file, 0, Direction::write, false);
     });
     ASSERT_EQ(said.size(), 3u);
-    EXPECT_TRUE(says(said[1], "number 1 was repeated 39 times")) << said[1];
+    EXPECT_TRUE(says(said[1], "access 1 was repeated 39 times")) << said[1];
     EXPECT_TRUE(says(said[1], "faster       fewer and larger calls: each moved 64 bytes"));
 }
 
@@ -244,7 +244,8 @@ TEST(FileExplain, AConversionIsNamed) {
         move_mine(file, rank, Direction::write, true);
     });
     ASSERT_GE(said.size(), 1u);
-    EXPECT_NE(said[0].find("\n  conversion   the file has external32\n"), std::string::npos);
+    EXPECT_NE(said[0].find("\n  conversion   the file's data is in external32\n"),
+              std::string::npos);
 }
 
 TEST(FileExplain, ExplainsIndependentAccessesOnTheirRank) {
@@ -265,7 +266,7 @@ TEST(FileExplain, ExplainsIndependentAccessesOnTheirRank) {
     ASSERT_EQ(said.size(), 3u) << "the plan, its number and the sum";
     EXPECT_TRUE(says(said[0], "data: independent write 1: 64 bytes of rank 0 in ")) << said[0];
     EXPECT_TRUE(says(said[0], "\n  method       list_io: ")) << said[0];
-    EXPECT_TRUE(says(said[1], "data: number 1 was repeated 2 times")) << said[1];
+    EXPECT_TRUE(says(said[1], "data: access 1 was repeated 2 times")) << said[1];
 }
 
 TEST(FileExplain, TheSummaryMayGoElsewhereThanWarnings) {

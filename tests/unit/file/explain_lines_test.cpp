@@ -66,7 +66,7 @@ TEST(ExplainLines, APlanHasItsMethodItsFactsAndItsCandidates) {
     EXPECT_EQ(told["collective"], true);
     EXPECT_EQ(told["direction"], "write");
     EXPECT_EQ(told["facts"]["what"], find_method("list_io")->summary);
-    EXPECT_EQ(told["facts"]["conversion"], "the file has external32");
+    EXPECT_EQ(told["facts"]["conversion"], "the file's data is in external32");
     const Json first = {{"method", "list_io"}, {"seconds", 0.5}, {"reason", ""}};
     const Json second = {{"method", "sieve"}, {"seconds", nullptr}, {"reason", "there is none"}};
     EXPECT_EQ(told["candidates"], Json({first, second}));

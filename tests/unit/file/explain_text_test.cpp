@@ -24,7 +24,7 @@ TEST(ExplainText, TheEndHasBytesRanksTimeAndRate) {
     EXPECT_EQ(end_text(end, 1), "collective write 1: 512 MiB of 4 ranks in 310 ms (1652 MiB/s)\n");
     end.started = true;
     EXPECT_EQ(end_text(end, 2),
-              "collective write 2: 512 MiB of 4 ranks in 310 ms beside the program's work (at "
+              "collective write 2: 512 MiB of 4 ranks in 310 ms while the program ran on (at "
               "least 1652 MiB/s)\n");
     end.collective = false;
     end.direction = Direction::read;
@@ -41,10 +41,10 @@ TEST(ExplainText, RepetitionsAreAddedUp) {
     Repeated again;
     for (int i = 0; i < 2; ++i) again.add(checkpoint());
     EXPECT_EQ(repeated_text(1, again),
-              "number 1 was repeated 2 times, 1 GiB in 620 ms (1652 MiB/s)\n");
+              "access 1 was repeated 2 times, 1 GiB in 620 ms (1652 MiB/s)\n");
     const Repeated small{.times = 100, .bytes = 6400, .seconds = 0.1};
     EXPECT_EQ(repeated_text(2, small),
-              "number 2 was repeated 100 times, 6.25 KiB in 100 ms (0.061 MiB/s)\n"
+              "access 2 was repeated 100 times, 6.25 KiB in 100 ms (0.061 MiB/s)\n"
               "  faster       fewer and larger calls: each moved 64 bytes on average\n");
 }
 
@@ -65,9 +65,8 @@ TEST(ExplainText, TheSummaryIsShort) {
     EXPECT_EQ(
         summary_text(sums, 4),
         "  accesses     8 accesses of 4 ranks: 1 GiB of the program's data\n"
-        "  speed        256 MiB/s of each rank in its accesses, 1024 MiB/s if all 4 are in "
-        "accesses "
-        "at once\n"
+        "  speed        256 MiB/s per rank during its accesses, 1024 MiB/s if all 4 access the "
+        "file at once\n"
         "  time         4 s in blocking accesses: 1 s for the storage, 500 ms waiting for other "
         "ranks, 250 us copying\n"
         "  estimated    3 s, for the accesses with a plan\n"
