@@ -84,7 +84,8 @@ static void check_pattern(Test* t, const Operation* operation, int total) {
               expected[i]);
     }
     for (int rank = 0; rank < t->size; rank++) {
-        CHECK(t, times[rank] == 1, "data of rank %d is there %d times", rank, times[rank]);
+        CHECK(t, times[rank] == 1, "the data of rank %d appears %d times in the file", rank,
+              times[rank]);
     }
     free(found);
     free(expected);
@@ -164,8 +165,8 @@ static void tells_true_count(Test* t) {
         } else if (is_shared) {
             CHECK(t, sum == total, "all ranks together read %d of the file's %d ints", sum, total);
         } else {
-            CHECK(t, found == kShort, "the status tells of %d ints where the file has %d", found,
-                  kShort);
+            CHECK(t, found == kShort,
+                  "the status reports %d ints, but only %d are left in the file", found, kShort);
         }
     } else {
         MPI_Allreduce(MPI_IN_PLACE, memory, 1, MPI_INT, MPI_SUM, t->comm);
@@ -246,10 +247,11 @@ static void takes_empty_parts(Test* t) {
             "the status of MPI_File_" #NAME " counts the elements actually moved", ROUTINES, \
             tells_true_count, 1, kUsual, #NAME                                               \
     }
-#define POINTER(NAME, SECTION, ROUTINES)                                                         \
-    {                                                                                            \
-        SECTION, #NAME "-pointer", "MPI_File_" #NAME " moves its own file pointer and no other", \
-            ROUTINES " seek get_position", moves_its_pointer, 1, kUsual, #NAME                   \
+#define POINTER(NAME, SECTION, ROUTINES)                                                    \
+    {                                                                                       \
+        SECTION, #NAME "-pointer",                                                          \
+            "MPI_File_" #NAME " moves the file pointer that it uses, if any, and no other", \
+            ROUTINES " seek get_position", moves_its_pointer, 1, kUsual, #NAME              \
     }
 #define EMPTY(NAME, SECTION, ROUTINES)                                                             \
     {                                                                                              \

@@ -52,7 +52,8 @@ typedef struct {
     static const Rule NAME##_rows[] = __VA_ARGS__; \
     const RuleTable NAME = {NAME##_rows, (int)(sizeof NAME##_rows / sizeof NAME##_rows[0])}
 
-/* Checks. Each records a failure with file and line, unless this rank has recorded one before. */
+/* Checks. Each records a failure with file and line, unless this rank has already recorded
+ * one. */
 void wrong(Test* t, const char* file, int line, const char* format, ...);
 int check_succeeds(Test* t, int code, const char* call, const char* file, int line);
 /* Checks that the call returned an error of one of `classes`. The list ends with -1; an empty list

@@ -208,7 +208,7 @@ RULES(kConsistencyRules, {
     {"14.6.1", "sync-read-only", "MPI_File_sync works on a handle opened for reading, to see data that another rank has written", "sync read_at", sync_of_a_reader, 1, kUsual, NULL},
     {"14.6.1", "own-writes", "a rank reads its own writes through the same handle", "write_at read_at", reads_its_own_writes, 1, kUsual, NULL},
     {"14.6.1", "own-collective-writes", "a rank reads its own collective writes through the same handle", "write_at_all read_at", reads_its_own_collective_writes, 1, kUsual, NULL},
-    {"14.6.1", "neighbours", "independent writes at once to places between each other do not disturb each other", "write set_view", neighbours_do_no_harm, 2, kUsual, NULL},
+    {"14.6.1", "neighbours", "concurrent independent writes of interleaved data do not disturb each other", "write set_view", neighbours_do_no_harm, 2, kUsual, NULL},
     {"14.6.7", "objects-freed", "communicator, info, etype and filetype may be freed once the routine returns", "open set_view write_all", objects_may_be_freed, 1, kUsual, NULL},
 });
 /* clang-format on */

@@ -49,7 +49,8 @@ static void check_bytes(Test* t, int is_in_order) {
         }
     }
     for (int rank = 0; rank < t->size; rank++) {
-        CHECK(t, times[rank] == 1, "data of rank %d is there %d times", rank, times[rank]);
+        CHECK(t, times[rank] == 1, "the data of rank %d appears %d times in the file", rank,
+              times[rank]);
     }
     free(bytes);
     free(times);

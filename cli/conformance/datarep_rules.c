@@ -137,7 +137,7 @@ static void null_functions_are_native(Test* t) {
     MPI_File file = open_new(t);
     OK(t, MPI_File_set_view(file, 0, MPI_INT, MPI_INT, "conformance-same", MPI_INFO_NULL));
     OK(t, MPI_File_get_view(file, &displacement, &etype, &filetype, name));
-    CHECK(t, strcmp(name, "conformance-same") == 0, "MPI_File_get_view gives %s", name);
+    CHECK(t, strcmp(name, "conformance-same") == 0, "MPI_File_get_view returns %s", name);
     OK(t, MPI_File_write_at_all(file, t->rank, &t->rank, 1, MPI_INT, MPI_STATUS_IGNORE));
     close_file(t, &file);
     stored_bytes(t, t->path, 4 * t->rank, &stored, 4);
@@ -171,10 +171,10 @@ static void failure_is_told(Test* t) {
 
 /* clang-format off */
 RULES(kDatarepRules, {
-    {"14.5.3", "datarep-converts", "registered functions convert, with extents and extra state of their own", "register_datarep set_view get_type_extent write_at_all read_at_all", converts, 1, kUsual, NULL},
+    {"14.5.3", "datarep-converts", "registered functions convert data, with their own extents and extra state", "register_datarep set_view get_type_extent write_at_all read_at_all", converts, 1, kUsual, NULL},
     {"14.5.3", "datarep-converts-large", "MPI_Register_datarep_c takes large-count functions", "register_datarep_c set_view", converts_large, 1, kUsual, NULL},
     {"14.5.3", "datarep-null", "with MPI_CONVERSION_FN_NULL data is stored as in native, and the view has the registered name", "register_datarep set_view get_view", null_functions_are_native, 1, kUsual, NULL},
-    {"14.5.3", "datarep-twice", "registering a name twice is MPI_ERR_DUP_DATAREP", "register_datarep", twice_is_refused, 1, kUsual, NULL},
-    {"14.5.3", "datarep-error", "a conversion function's error is MPI_ERR_CONVERSION", "register_datarep write_at", failure_is_told, 1, kUsual, NULL},
+    {"14.5.3", "datarep-twice", "registering a name twice fails with MPI_ERR_DUP_DATAREP", "register_datarep", twice_is_refused, 1, kUsual, NULL},
+    {"14.5.3", "datarep-error", "an error of a conversion function is reported as MPI_ERR_CONVERSION", "register_datarep write_at", failure_is_told, 1, kUsual, NULL},
 });
 /* clang-format on */

@@ -32,10 +32,10 @@ static MPI_Errhandler handler_for(Test* t, MPI_File_errhandler_function* functio
 static void default_returns(Test* t) {
     MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
     OK(t, MPI_File_get_errhandler(MPI_FILE_NULL, &handler));
-    CHECK(t, handler == MPI_ERRORS_RETURN, "the handler of MPI_FILE_NULL is another one");
+    CHECK(t, handler == MPI_ERRORS_RETURN, "MPI_FILE_NULL has another handler");
     MPI_File file = open_new(t);
     OK(t, MPI_File_get_errhandler(file, &handler));
-    CHECK(t, handler == MPI_ERRORS_RETURN, "the handler of a new file is another one");
+    CHECK(t, handler == MPI_ERRORS_RETURN, "a new file has another handler");
     close_file(t, &file);
 }
 
@@ -48,7 +48,7 @@ static void handler_is_called(Test* t) {
     MPI_Errhandler_free(&handler);
     MPI_File_write_at(file, 0, &value, 1, MPI_INT, MPI_STATUS_IGNORE);
     EQUAL(t, calls, 1);
-    CHECK(t, last_file == file, "the handler was given another file");
+    CHECK(t, last_file == file, "the handler was called with another file");
     OK(t, MPI_File_read_at(file, 0, &last_class, 1, MPI_INT, MPI_STATUS_IGNORE));
     EQUAL(t, calls, 1);
     close_file(t, &file);
@@ -200,7 +200,7 @@ static void errors_are_alike(Test* t) {
     MPI_Allreduce(&class, &lowest, 1, MPI_INT, MPI_MIN, t->comm);
     MPI_Allreduce(&class, &highest, 1, MPI_INT, MPI_MAX, t->comm);
     EQUAL(t, lowest, highest);
-    CHECK(t, file == MPI_FILE_NULL, "a failed open has left a handle");
+    CHECK(t, file == MPI_FILE_NULL, "a failed open has returned a handle");
 }
 
 static void codes_have_texts(Test* t) {
@@ -228,15 +228,15 @@ RULES(kErrorRules, {
     {"14.7", "errhandler-default", "the handler of MPI_FILE_NULL and of new files is MPI_ERRORS_RETURN", "get_errhandler open", default_returns, 1, kUsual, NULL},
     {"9.3.3", "errhandler-called", "a file's handler is called once per error, with the file", "create_errhandler set_errhandler write_at", handler_is_called, 1, kUsual, NULL},
     {"9.3.3", "errhandler-per-file", "each file has its own handler; MPI_File_call_errhandler calls it with the code", "set_errhandler call_errhandler", handlers_are_per_file, 1, kUsual, NULL},
-    {"9.3.3", "errhandler-get", "MPI_File_get_errhandler gives the handler, which may be freed while in use", "get_errhandler set_errhandler call_errhandler", handler_is_told, 1, kUsual, NULL},
+    {"9.3.3", "errhandler-get", "MPI_File_get_errhandler returns the handler, which may be freed while in use", "get_errhandler set_errhandler call_errhandler", handler_is_told, 1, kUsual, NULL},
     {"14.7", "errhandler-null", "errors of open and delete go to the handler of MPI_FILE_NULL, which new files inherit", "set_errhandler open delete call_errhandler", null_handler_serves, 1, kUsual, NULL},
-    {"14.8", "file-null", "MPI_FILE_NULL is refused: MPI_ERR_FILE", "get_size write_at read_all seek sync set_view set_size close", null_file_is_refused, 1, kUsual, NULL},
-    {"14.8", "name-too-long", "a name that is too long is MPI_ERR_BAD_FILE", "open", long_name_is_bad, 1, kUsual, NULL},
-    {"14.8", "folder-missing", "a file in a folder that is not there is MPI_ERR_NO_SUCH_FILE", "open", missing_folder, 1, kUsual, NULL},
-    {"14.8", "access-denied", "a file that may not be read is MPI_ERR_ACCESS", "open", forbidden_file, 1, kUsual, NULL},
+    {"14.8", "file-null", "a call with MPI_FILE_NULL fails with MPI_ERR_FILE", "get_size write_at read_all seek sync set_view set_size close", null_file_is_refused, 1, kUsual, NULL},
+    {"14.8", "name-too-long", "opening a file with too long a name fails with MPI_ERR_BAD_FILE", "open", long_name_is_bad, 1, kUsual, NULL},
+    {"14.8", "folder-missing", "opening a file in a missing folder fails with MPI_ERR_NO_SUCH_FILE", "open", missing_folder, 1, kUsual, NULL},
+    {"14.8", "access-denied", "opening a file that may not be read fails with MPI_ERR_ACCESS", "open", forbidden_file, 1, kUsual, NULL},
     {"14.2.1", "rdonly-refuses", "a file opened RDONLY can't be written or resized", "open write_at write_at_all write set_size", reader_may_not_write, 1, kUsual, NULL},
     {"14.2.1", "wronly-refuses", "a file opened WRONLY can't be read", "open read_at read_at_all read", writer_may_not_read, 1, kUsual, NULL},
     {"14.7", "error-alike", "a failed open has one error class on all ranks and leaves MPI_FILE_NULL", "open", errors_are_alike, 2, kUsual, NULL},
-    {"14.8", "error-classes", "every I/O error class is a code with a text", "", codes_have_texts, 1, kUsual, NULL},
+    {"14.8", "error-classes", "every I/O error class is also an error code, with a text", "", codes_have_texts, 1, kUsual, NULL},
 });
 /* clang-format on */

@@ -141,7 +141,7 @@ void check_stored(Test* t, const char* path, const int* expected, int count) {
 void check_count(Test* t, const MPI_Status* status, MPI_Datatype type, int count) {
     int found = -1;
     MPI_Get_count(status, type, &found);
-    CHECK(t, found == count, "the status tells of %d items instead of %d", found, count);
+    CHECK(t, found == count, "the status reports %d items instead of %d", found, count);
 }
 
 void settle(Test* t, MPI_File file) {

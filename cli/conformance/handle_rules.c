@@ -19,7 +19,7 @@ static void converts_to_fortran(Test* t) {
     MPI_File file = open_new(t);
     const MPI_Fint number = MPI_File_c2f(file);
     MPI_File again = MPI_File_f2c(number);
-    CHECK(t, again == file, "MPI_File_f2c gives another handle than MPI_File_c2f took");
+    CHECK(t, again == file, "MPI_File_f2c does not return the handle passed to MPI_File_c2f");
     check_use(t, again);
     MPI_File null = MPI_File_f2c(MPI_File_c2f(MPI_FILE_NULL));
     CHECK(t, null == MPI_FILE_NULL, "MPI_FILE_NULL does not survive MPI_File_c2f and MPI_File_f2c");
@@ -37,7 +37,8 @@ static void fortran_numbers_differ(Test* t) {
         }
     }
     for (int i = 0; i < kHandles; i++) {
-        CHECK(t, MPI_File_f2c(numbers[i]) == files[i], "file %d is another by its number", i);
+        CHECK(t, MPI_File_f2c(numbers[i]) == files[i],
+              "MPI_File_f2c returns another handle of file %d", i);
         close_file(t, &files[i]);
     }
 }
@@ -53,7 +54,7 @@ static void converts_to_int(Test* t) {
     }
     MPI_File file = open_new(t);
     MPI_File again = from_int(to_int(file));
-    CHECK(t, again == file, "MPI_File_fromint gives another handle than MPI_File_toint took");
+    CHECK(t, again == file, "MPI_File_fromint does not return the handle passed to MPI_File_toint");
     check_use(t, again);
     MPI_File null = from_int(to_int(MPI_FILE_NULL));
     CHECK(t, null == MPI_FILE_NULL, "MPI_FILE_NULL does not survive MPI_File_toint");
@@ -128,7 +129,7 @@ static void threads_have_files(Test* t) {
     ThreadWork* const works = calloc(kThreads, sizeof *works);
     MPI_Query_thread(&provided);
     if (provided < MPI_THREAD_MULTIPLE) {
-        unavailable(t, "this MPI gives no MPI_THREAD_MULTIPLE");
+        unavailable(t, "this MPI does not provide MPI_THREAD_MULTIPLE");
         free(works);
         return;
     }
@@ -176,9 +177,9 @@ static void works_in_finalize(Test* t) {
 
 /* clang-format off */
 RULES(kHandleRules, {
-    {"19.3.4", "fortran-handle", "MPI_File_c2f and MPI_File_f2c convert a handle there and back", "c2f f2c", converts_to_fortran, 1, kUsual, NULL},
+    {"19.3.4", "fortran-handle", "MPI_File_c2f and MPI_File_f2c convert a handle to an integer and back", "c2f f2c", converts_to_fortran, 1, kUsual, NULL},
     {"19.3.4", "fortran-handles", "files open at once have different Fortran handles", "c2f f2c open close", fortran_numbers_differ, 1, kUsual, NULL},
-    {"20 (5.0)", "int-handle", "MPI_File_toint and MPI_File_fromint convert a handle there and back (MPI-5.0)", "toint fromint", converts_to_int, 1, kUsual, NULL},
+    {"20 (5.0)", "int-handle", "MPI_File_toint and MPI_File_fromint convert a handle to an integer and back (MPI-5.0)", "toint fromint", converts_to_int, 1, kUsual, NULL},
     {"14.2.2", "open-often", "a file may be opened and closed again and again", "open close delete", opens_often, 1, kUsual, NULL},
     {"14.2.2", "open-very-often", "a file may be opened and closed 100000 times", "open close delete", opens_very_often, 1, kLong, NULL},
     {"14.2.1", "open-many", "many handles may be open at once, each with its own view and pointer", "open set_view seek get_position close", opens_many_at_once, 1, kUsual, NULL},

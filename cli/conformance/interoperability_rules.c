@@ -56,7 +56,7 @@ static void check_sample(Test* t, const Sample* sample) {
     check_count(t, &status, sample->type, 1);
     EQUAL(t, file_size(t, file), 2 * sample->stored);
     OK(t, MPI_File_close(&file));
-    CHECK(t, is_same(sample, found), "%s is not what was written when read back", sample->name);
+    CHECK(t, is_same(sample, found), "%s: another value than written is read back", sample->name);
     stored_bytes(t, t->path, 0, found, 2 * sample->stored);
     for (int i = 0; i < 2 * sample->stored; i++) {
         const unsigned char byte = (unsigned char)found[i];
@@ -268,7 +268,8 @@ static void view_names(Test* t, const char* datarep) {
     MPI_File file = open_new(t);
     OK(t, MPI_File_set_view(file, 0, MPI_INT, MPI_INT, datarep, MPI_INFO_NULL));
     OK(t, MPI_File_get_view(file, &displacement, &etype, &filetype, name));
-    CHECK(t, strcmp(name, datarep) == 0, "MPI_File_get_view gives %s instead of %s", name, datarep);
+    CHECK(t, strcmp(name, datarep) == 0, "MPI_File_get_view returns %s instead of %s", name,
+          datarep);
     OK(t, MPI_File_write_at_all(file, t->rank, &t->rank, 1, MPI_INT, MPI_STATUS_IGNORE));
     settle(t, file);
     OK(t, MPI_File_read_at_all(file, t->rank, &found, 1, MPI_INT, MPI_STATUS_IGNORE));
@@ -293,9 +294,9 @@ static void refuses_unknown(Test* t) {
 /* clang-format off */
 #define EXTERNAL32(ID, WHAT, RUN) {"14.5.2", "external32-" ID, "external32 stores " WHAT " as the standard's table says", "set_view write read_at", RUN, 1, kUsual, NULL}
 RULES(kInteroperabilityRules, {
-    {"14.5.1", "extent-native", "MPI_File_get_type_extent of native is the extent in memory", "get_type_extent", extents_of_native, 1, kUsual, NULL},
-    {"14.5.1", "extent-external32", "MPI_File_get_type_extent tells external32's extents, also of derived types", "get_type_extent set_view", extents_of_external32, 1, kUsual, NULL},
-    {"14.5.1", "extent-large", "MPI_File_get_type_extent_c tells extents", "get_type_extent_c", extents_in_large_counts, 1, kUsual, NULL},
+    {"14.5.1", "extent-native", "MPI_File_get_type_extent returns the extent in memory for native", "get_type_extent", extents_of_native, 1, kUsual, NULL},
+    {"14.5.1", "extent-external32", "MPI_File_get_type_extent returns external32's extents, also for derived types", "get_type_extent set_view", extents_of_external32, 1, kUsual, NULL},
+    {"14.5.1", "extent-large", "MPI_File_get_type_extent_c returns extents", "get_type_extent_c", extents_in_large_counts, 1, kUsual, NULL},
     {"14.5", "native-bytes", "native stores the bytes of memory", "set_view write_all", native_is_memory, 1, kUsual, NULL},
     {"14.5", "internal", "the representation internal can be set, queried and read back", "set_view get_view write_at_all read_at_all", takes_internal, 1, kUsual, NULL},
     {"14.5.2", "external32-view", "the representation external32 can be set, queried and read back", "set_view get_view write_at_all read_at_all", takes_external32, 1, kUsual, NULL},
@@ -310,7 +311,7 @@ RULES(kInteroperabilityRules, {
     EXTERNAL32("mpi-integers", "MPI_AINT, MPI_OFFSET and MPI_COUNT", external32_mpi_integers),
     EXTERNAL32("fortran", "Fortran's types", external32_fortran),
     {"14.5.1", "external32-holes", "holes and offsets of a portable filetype scale with external32's sizes", "set_view get_byte_offset write_all read_at get_position", external32_scales_views, 1, kUsual, NULL},
-    {"14.5.2", "external32-memory", "external32 converts a derived type in memory, nonblocking too", "set_view iwrite_at", external32_gathers_memory, 1, kUsual, NULL},
-    {"14.8", "datarep-unknown", "an unknown representation is MPI_ERR_UNSUPPORTED_DATAREP", "set_view", refuses_unknown, 1, kUsual, NULL},
+    {"14.5.2", "external32-memory", "a nonblocking access converts a derived type in memory to external32", "set_view iwrite_at", external32_gathers_memory, 1, kUsual, NULL},
+    {"14.8", "datarep-unknown", "a view with an unknown representation fails with MPI_ERR_UNSUPPORTED_DATAREP", "set_view", refuses_unknown, 1, kUsual, NULL},
 });
 /* clang-format on */

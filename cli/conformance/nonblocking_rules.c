@@ -82,7 +82,7 @@ static void completes_by_waitany(Test* t) {
     for (int i = 0; i < kMany; i++) {
         int index = MPI_UNDEFINED;
         OK(t, MPI_Waitany(kMany, requests, &index, &status));
-        CHECK(t, index >= 0 && index < kMany, "MPI_Waitany gives index %d", index);
+        CHECK(t, index >= 0 && index < kMany, "MPI_Waitany returns index %d", index);
         if (index >= 0 && index < kMany) {
             CHECK(t, ++times[index] == 1, "request %d completes twice", index);
             check_count(t, &status, MPI_INT, 1);
@@ -105,7 +105,7 @@ static void completes_by_some(Test* t) {
         } else {
             OK(t, MPI_Waitsome(kMany, requests, &count, indices, statuses));
         }
-        CHECK(t, count >= 0 && done + count <= kMany, "%d more requests complete", count);
+        CHECK(t, count >= 0 && done + count <= kMany, "a call completes %d requests", count);
         for (int i = 0; i < count; i++) {
             check_count(t, &statuses[i], MPI_INT, 1);
         }
@@ -310,21 +310,21 @@ static void refused_start_is_told(Test* t) {
 
 /* clang-format off */
 RULES(kNonblockingRules, {
-    {"14.4.1", "wait-backwards", "nonblocking accesses may be waited for in any order; the status tells the count", "iwrite_at", waits_backwards, 1, kUsual, NULL},
-    {"14.4.1", "wait-by-test", "MPI_Test completes a nonblocking access and gives its count", "iwrite_at", completes_by_test, 1, kUsual, NULL},
-    {"14.4.1", "wait-all", "MPI_Waitall gives each access its status", "iwrite_at", completes_by_waitall, 1, kUsual, NULL},
-    {"14.4.1", "wait-any", "MPI_Waitany gives each access once", "iwrite_at", completes_by_waitany, 1, kUsual, NULL},
+    {"14.4.1", "wait-backwards", "nonblocking accesses may be waited for in any order; the status has the count", "iwrite_at", waits_backwards, 1, kUsual, NULL},
+    {"14.4.1", "wait-by-test", "MPI_Test completes a nonblocking access and returns its count", "iwrite_at", completes_by_test, 1, kUsual, NULL},
+    {"14.4.1", "wait-all", "MPI_Waitall returns a status for each access", "iwrite_at", completes_by_waitall, 1, kUsual, NULL},
+    {"14.4.1", "wait-any", "MPI_Waitany returns each access once", "iwrite_at", completes_by_waitany, 1, kUsual, NULL},
     {"14.4.1", "wait-some", "MPI_Waitsome and MPI_Testsome complete nonblocking accesses", "iwrite_at", completes_by_some, 1, kUsual, NULL},
     {"14.4.1", "wait-testall", "MPI_Testany and MPI_Testall complete nonblocking accesses", "iwrite_at", completes_by_testall, 1, kUsual, NULL},
-    {"14.4.1", "wait-get-status", "MPI_Request_get_status tells of completion and keeps the request", "iread_at", tells_status_before_wait, 1, kUsual, NULL},
+    {"14.4.1", "wait-get-status", "MPI_Request_get_status reports completion and keeps the request", "iread_at", tells_status_before_wait, 1, kUsual, NULL},
     {"14.4.1", "hundreds-outstanding", "hundreds of accesses may be outstanding on a handle", "iwrite_at iread_at", keeps_hundreds, 1, kUsual, NULL},
     {"14.4.1", "wait-with-messages", "file and message requests may be waited for together", "iwrite_at iwrite_at_all", mixes_with_messages, 1, kUsual, NULL},
     {"14.4.3", "pointer-at-start", "a nonblocking access has moved the individual pointer when it returns", "iwrite iread iread_all get_position", pointer_moves_at_start, 1, kUsual, NULL},
-    {"14.6.3", "request-freed", "an access goes on when its request has been freed", "iwrite_at read_at", request_may_be_freed, 1, kUsual, NULL},
+    {"14.6.3", "request-freed", "an access completes although its request has been freed", "iwrite_at read_at", request_may_be_freed, 1, kUsual, NULL},
     {"14.4.1", "type-freed-early", "a datatype may be freed while an access uses it", "iread_at", type_may_be_freed, 1, kUsual, NULL},
     {"14.6.5", "collectives-outstanding", "several nonblocking collectives may be outstanding and be waited for in any order", "iwrite_at_all", several_collectives, 1, kUsual, NULL},
     {"14.6.5", "collective-start-alone", "a nonblocking collective returns before others have started it", "iwrite_at_all", start_needs_no_partner, 1, kUsual, NULL},
     {"14.6.5", "collective-handles", "nonblocking collectives on two handles may be started in different orders", "iwrite_at_all", handles_in_any_order, 1, kUsual, NULL},
-    {"14.7", "nonblocking-error", "an access that can't be done is an error at its start or in MPI_Wait", "iwrite_at", refused_start_is_told, 1, kUsual, NULL},
+    {"14.7", "nonblocking-error", "an access that can't be done fails at its start or in MPI_Wait", "iwrite_at", refused_start_is_told, 1, kUsual, NULL},
 });
 /* clang-format on */

@@ -179,7 +179,7 @@ static void moves_more_than_2_gib(Test* t) {
 
 /* clang-format off */
 RULES(kPositionRules, {
-    {"14.4.3", "seek-whence", "MPI_File_seek goes to an offset from the view's start, the pointer, the file's end", "seek get_position", seeks_by_whence, 1, kUsual, NULL},
+    {"14.4.3", "seek-whence", "MPI_File_seek goes to an offset from the view's start, the pointer or the file's end", "seek get_position", seeks_by_whence, 1, kUsual, NULL},
     {"14.4.3", "seek-end-synced", "MPI_SEEK_END sees data that another rank has written and synced", "seek sync", seek_end_is_of_the_file, 2, kUsual, NULL},
     {"14.4.3", "pointers-individual", "each rank has a pointer of its own, also in collective reads", "seek read read_all", pointers_are_individual, 1, kUsual, NULL},
     {"14.4.1", "kinds-mixed", "blocking accesses of all kinds may be mixed on a handle", "write write_at write_all write_at_all read", mixes_access_kinds, 1, kUsual, NULL},
@@ -187,7 +187,7 @@ RULES(kPositionRules, {
     {"14.6.8", "offsets-64-bit", "offsets and sizes beyond 4 GiB work", "write_at_all get_size seek read", takes_large_offsets, 1, kUsual, NULL},
     {"14.4.1", "memory-bottom", "data may be described by absolute addresses and MPI_BOTTOM", "write_at_all read_at_all", absolute_addresses, 1, kUsual, NULL},
     {"14.4.3", "interleaved-blocks", "many small interleaved blocks of all ranks land where they belong", "write_all read_all", interleaves_many_blocks, 1, kUsual, NULL},
-    {"14.4.2", "sequential-refuses", "a sequential file refuses explicit offsets, individual pointers, set_size", "open write_at write_at_all write write_all seek get_position set_size", sequential_refuses, 1, kUsual, NULL},
+    {"14.4.2", "sequential-refuses", "a sequential file refuses explicit offsets, individual pointers and set_size", "open write_at write_at_all write write_all seek get_position set_size", sequential_refuses, 1, kUsual, NULL},
     {"14.4.2", "large-count-2gib", "MPI_File_write_at_c moves more than 2 GiB at once", "write_at_c", moves_more_than_2_gib, 1, kLong, NULL},
 });
 /* clang-format on */

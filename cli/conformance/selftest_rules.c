@@ -10,11 +10,11 @@ static void holds(Test* t) {
 }
 
 static void is_wrong_on_one_rank(Test* t) {
-    CHECK(t, t->rank != t->size - 1, "told by the last rank only");
+    CHECK(t, t->rank != t->size - 1, "reported by the last rank only");
 }
 
 static void is_unavailable(Test* t) {
-    unavailable(t, "not to be had");
+    unavailable(t, "not available here");
 }
 
 static void crashes(Test* t) {

@@ -48,7 +48,7 @@ static void check_records(Test* t) {
         }
         if (is_known) {
             const int rank = ints[0] / kEach;
-            CHECK(t, ints[0] % kEach == next[rank], "record %d of rank %d where %d is due",
+            CHECK(t, ints[0] % kEach == next[rank], "record %d of rank %d instead of its record %d",
                   ints[0] % kEach, rank, next[rank]);
             next[rank]++;
         }
@@ -99,7 +99,7 @@ static void reads_each_record_once(Test* t) {
             check_count(t, &status, MPI_INT, 4);
             const int number = record[0] / 4;
             CHECK(t, record[0] % 4 == 0 && record[3] == record[0] + 3 && number < records,
-                  "a record of %d to %d", record[0], record[3]);
+                  "a record begins with %d and ends with %d", record[0], record[3]);
             times[number >= 0 && number < records ? number : 0]++;
         }
     }
@@ -248,16 +248,16 @@ static void sequential_file(Test* t) {
 
 /* clang-format off */
 RULES(kSharedRules, {
-    {"14.4.4", "shared-write-all-there", "records of concurrent write_shared are neither lost nor torn; a rank's own are in order", "write_shared get_position_shared", loses_no_record, 1, kUsual, NULL},
-    {"14.4.4", "shared-iwrite-all-there", "records of concurrent iwrite_shared are neither lost nor torn; a rank's own are in order", "iwrite_shared", loses_no_started_record, 1, kUsual, NULL},
-    {"14.4.4", "shared-read-once", "concurrent read_shared give every record to one rank", "read_shared", reads_each_record_once, 1, kUsual, NULL},
+    {"14.4.4", "shared-write-all-there", "records of concurrent write_shared are neither lost nor torn; those of one rank are in order", "write_shared get_position_shared", loses_no_record, 1, kUsual, NULL},
+    {"14.4.4", "shared-iwrite-all-there", "records of concurrent iwrite_shared are neither lost nor torn; those of one rank are in order", "iwrite_shared", loses_no_started_record, 1, kUsual, NULL},
+    {"14.4.4", "shared-read-once", "concurrent calls of read_shared read every record once", "read_shared", reads_each_record_once, 1, kUsual, NULL},
     {"14.4.4", "ordered-write-order", "write_ordered puts unequal records in rank order, call after call", "write_ordered get_position_shared", orders_by_rank, 1, kUsual, NULL},
-    {"14.4.4", "ordered-read-order", "read_ordered gives records in rank order from where seek_shared went", "read_ordered seek_shared", reads_by_rank, 1, kUsual, NULL},
-    {"14.4.4", "seek-shared-whence", "MPI_File_seek_shared goes to an offset from the view's start, the pointer, the file's end", "seek_shared get_position_shared", seeks_shared, 1, kUsual, NULL},
+    {"14.4.4", "ordered-read-order", "read_ordered reads records in rank order, from the position that seek_shared set", "read_ordered seek_shared", reads_by_rank, 1, kUsual, NULL},
+    {"14.4.4", "seek-shared-whence", "MPI_File_seek_shared goes to an offset from the view's start, the pointer or the file's end", "seek_shared get_position_shared", seeks_shared, 1, kUsual, NULL},
     {"14.4.4", "shared-per-open", "each collective open has a shared pointer of its own", "open seek_shared get_position_shared", shared_is_of_the_handle, 1, kUsual, NULL},
     {"14.2.1", "open-append-shared", "MPI_MODE_APPEND sets the shared pointer to the end of the file", "open get_position_shared write_shared", shared_append, 1, kUsual, NULL},
     {"14.4.4", "shared-mixed", "shared and ordered accesses move one and the same pointer", "write_shared write_ordered get_position_shared", mixes_shared_and_ordered, 1, kUsual, NULL},
     {"14.4.4", "shared-at-start", "a nonblocking access has moved the shared pointer when it returns", "iwrite_shared get_position_shared", shared_moves_at_start, 1, kUsual, NULL},
-    {"14.6.2", "sequential-file", "a sequential file is written and read by the shared pointer", "open write_ordered read_ordered", sequential_file, 1, kUsual, NULL},
+    {"14.6.2", "sequential-file", "a sequential file is written and read through the shared pointer", "open write_ordered read_ordered", sequential_file, 1, kUsual, NULL},
 });
 /* clang-format on */

@@ -94,7 +94,7 @@ static void group_is_of_open(Test* t) {
     OK(t, MPI_File_open(reversed, t->path, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file));
     if (OK(t, MPI_File_get_group(file, &of_file))) {
         MPI_Group_compare(of_comm, of_file, &result);
-        CHECK(t, result == MPI_IDENT, "the group has not the members of the open in their order");
+        CHECK(t, result == MPI_IDENT, "the group is not that of the communicator of the open");
         MPI_Group_free(&of_file);
     }
     OK(t, MPI_File_close(&file));
@@ -193,13 +193,13 @@ RULES(kSizeRules, {
     {"14.2.4", "set-size-grows", "MPI_File_set_size to more than the size makes the file that large", "set_size get_size", set_size_grows, 1, kUsual, NULL},
     {"14.2.4", "set-size-bytes", "MPI_File_set_size counts bytes from the file's start, whatever the view", "set_size set_view", set_size_in_bytes, 1, kUsual, NULL},
     {"14.2.4", "set-size-pointers", "MPI_File_set_size leaves the individual pointers alone", "set_size get_position", set_size_keeps_pointers, 1, kUsual, NULL},
-    {"14.2.4", "set-size-zero", "MPI_File_set_size takes 0", "set_size", set_size_zero, 1, kUsual, NULL},
+    {"14.2.4", "set-size-zero", "MPI_File_set_size accepts 0", "set_size", set_size_zero, 1, kUsual, NULL},
     {"14.2.5", "preallocate-grows", "MPI_File_preallocate beyond the end makes the file that large and keeps its data", "preallocate get_size", preallocate_grows, 1, kUsual, NULL},
     {"14.2.5", "preallocate-keeps", "MPI_File_preallocate below the size changes neither size nor data", "preallocate get_size", preallocate_never_shrinks, 1, kUsual, NULL},
-    {"14.2.6", "get-size-bytes", "MPI_File_get_size tells bytes of the whole file, whatever the view", "get_size set_view", size_in_bytes, 1, kUsual, NULL},
-    {"14.2.7", "get-group", "MPI_File_get_group gives the group of the open, in its order", "get_group", group_is_of_open, 1, kUsual, NULL},
-    {"14.2.7", "get-amode", "MPI_File_get_amode gives the access mode of the open", "get_amode", amode_is_of_open, 1, kUsual, NULL},
-    {"14.2.8", "get-info", "MPI_File_get_info gives a new info that the caller frees", "get_info", info_is_new, 1, kUsual, NULL},
+    {"14.2.6", "get-size-bytes", "MPI_File_get_size returns the bytes of the whole file, whatever the view", "get_size set_view", size_in_bytes, 1, kUsual, NULL},
+    {"14.2.7", "get-group", "MPI_File_get_group returns the group of the communicator of the open", "get_group", group_is_of_open, 1, kUsual, NULL},
+    {"14.2.7", "get-amode", "MPI_File_get_amode returns the access mode of the open", "get_amode", amode_is_of_open, 1, kUsual, NULL},
+    {"14.2.8", "get-info", "MPI_File_get_info returns a new info that the caller frees", "get_info", info_is_new, 1, kUsual, NULL},
     {"14.2.8", "info-unknown-open", "unknown keys are ignored by open and delete", "open delete", unknown_keys_at_open, 1, kUsual, NULL},
     {"14.2.8", "info-unknown-set", "unknown keys are ignored by set_info and set_view", "set_info set_view", unknown_keys_later, 1, kUsual, NULL},
     {"14.2.8", "info-reserved", "reserved hints change no result", "open read_at_all", reserved_hints_are_harmless, 1, kUsual, NULL},

@@ -104,7 +104,7 @@ RULES(kSplitRules, {
     {"14.4.5", "split-two-handles", "split collectives on different handles may be active at once", "write_at_all_begin write_at_all_end", handles_at_once, 1, kUsual, NULL},
     {"14.4.5", "split-one-at-a-time", "a second begin on the handle is an error and does not harm the first", "write_at_all_begin read_at_all_begin write_at_all_end", one_at_a_time, 1, kUsual, NULL},
     {"14.4.5", "split-end-alone", "an end without its begin is an error", "write_all_end read_at_all_end read_ordered_end", end_needs_begin, 1, kUsual, NULL},
-    {"14.4.5", "split-alone-between", "a rank may access the file alone between begin and end", "write_at_all_begin read_at write_at_all_end", alone_in_between, 1, kUsual, NULL},
+    {"14.4.5", "split-alone-between", "a rank may make an independent access between begin and end", "write_at_all_begin read_at write_at_all_end", alone_in_between, 1, kUsual, NULL},
     {"14.4.5", "split-messages-between", "collective communication between begin and end works", "write_at_all_begin write_at_all_end", messages_in_between, 1, kUsual, NULL},
     {"14.4.5", "split-turns", "all kinds of split collectives may follow each other on a handle", "write_ordered_begin write_ordered_end write_at_all_begin write_at_all_end write_all_begin write_all_end read_ordered_begin read_ordered_end read_at_all_begin read_at_all_end read_all_begin read_all_end", takes_turns, 1, kUsual, NULL},
 });

@@ -13,7 +13,7 @@ static void counts_partial_items(Test* t) {
     OK(t, MPI_File_read_at(file, 0, found, 2, pairs, &status));
     MPI_Get_count(&status, pairs, &count);
     MPI_Get_elements(&status, pairs, &elements);
-    CHECK(t, count == MPI_UNDEFINED, "MPI_Get_count gives %d for an item and a half", count);
+    CHECK(t, count == MPI_UNDEFINED, "MPI_Get_count returns %d for an item and a half", count);
     EQUAL(t, elements, 3);
     MPI_Type_free(&pairs);
     close_file(t, &file);
@@ -118,13 +118,13 @@ static void nothing_written_is_no_size(Test* t) {
 
 /* clang-format off */
 RULES(kStatusRules, {
-    {"14.4.1", "status-partial", "a read that ends inside an item tells its elements", "read_at", counts_partial_items, 1, kUsual, NULL},
+    {"14.4.1", "status-partial", "after a read that ends inside an item, the status counts its elements", "read_at", counts_partial_items, 1, kUsual, NULL},
     {"14.4.1", "status-at-end", "a read at or beyond the end succeeds with a count of 0", "read_at", counts_nothing_at_end, 1, kUsual, NULL},
     {"14.4.1", "status-zero", "an access of nothing has a count of 0", "write_at read_at_all", counts_zero, 1, kUsual, NULL},
     {"14.4.1", "status-view-end", "the count at the end of file is right in a view with holes", "read_at read_at_all", counts_in_view_at_end, 1, kUsual, NULL},
     {"14.4.1", "status-own", "in a collective read each rank gets its own count", "read_at_all", counts_per_rank, 2, kUsual, NULL},
     {"14.4.1", "status-ignore", "MPI_STATUS_IGNORE and MPI_STATUSES_IGNORE are accepted", "write_at_all read_at iread_at", ignores_statuses, 1, kUsual, NULL},
-    {"14.6.10", "size-written", "the size is that of the highest byte written", "get_size write_at sync", size_is_last_byte_written, 1, kUsual, NULL},
+    {"14.6.10", "size-written", "the file ends at the highest byte written", "get_size write_at sync", size_is_last_byte_written, 1, kUsual, NULL},
     {"14.6.10", "size-nothing-written", "seeking, writing nothing and reading do not make a file larger", "get_size seek write write_at_all read_at", nothing_written_is_no_size, 1, kUsual, NULL},
 });
 /* clang-format on */

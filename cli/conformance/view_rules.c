@@ -297,7 +297,7 @@ static void displacement_current(Test* t) {
 /* clang-format off */
 RULES(kViewRules, {
     {"14.3", "view-initial", "a new handle has displacement 0, etype and filetype MPI_BYTE, native", "open get_view", starts_as_bytes, 1, kUsual, NULL},
-    {"14.3", "view-get", "MPI_File_get_view tells displacement, types and representation that were set", "set_view get_view", tells_what_was_set, 1, kUsual, NULL},
+    {"14.3", "view-get", "MPI_File_get_view returns the displacement, types and representation that were set", "set_view get_view", tells_what_was_set, 1, kUsual, NULL},
     {"14.3", "view-pointer", "MPI_File_set_view resets the individual pointer to 0", "set_view get_position", resets_individual_pointer, 1, kUsual, NULL},
     {"14.3", "view-pointer-shared", "MPI_File_set_view resets the shared pointer to 0", "set_view get_position_shared seek_shared", resets_shared_pointer, 1, kUsual, NULL},
     {"14.3", "view-absolute", "a new view's displacement counts from the file's start, not from the old view", "set_view", is_absolute, 1, kUsual, NULL},
@@ -309,6 +309,6 @@ RULES(kViewRules, {
     {"14.3", "view-leading-hole", "holes before and after a filetype's data count in its tiling", "set_view read_all", keeps_leading_holes, 1, kUsual, NULL},
     {"14.3", "view-inside-tile", "an access may begin and end inside a tile of the filetype", "set_view read_at_all", begins_inside_a_tile, 1, kUsual, NULL},
     {"14.6.6", "view-struct", "memory and file may lay the same signature out differently", "set_view write_all read_at", takes_other_types_of_equal_signature, 1, kUsual, NULL},
-    {"14.3", "view-current", "MPI_DISPLACEMENT_CURRENT goes on where a sequential file's pointer is", "set_view write_ordered", displacement_current, 1, kUsual, NULL},
+    {"14.3", "view-current", "with MPI_DISPLACEMENT_CURRENT, a view of a sequential file begins at its shared pointer", "set_view write_ordered", displacement_current, 1, kUsual, NULL},
 });
 /* clang-format on */

@@ -50,7 +50,7 @@ def test_wrong_crashed_and_hung_rules_are_reported_and_the_next_ones_run(name, t
         "crash": CRASH, "hang": HANG, "last": OK,
     }  # fmt: skip
     assert found["selftest-wrong"].message.startswith("rank 3: selftest_rules.c:")
-    assert found["selftest-wrong"].message.endswith("told by the last rank only")
+    assert found["selftest-wrong"].message.endswith("reported by the last rank only")
     assert found["selftest-ranks"].message == "needs 10000 ranks"
     assert not list(tmp_path.iterdir())
 
