@@ -215,8 +215,8 @@ def add_method_and_hints(parser: Parser) -> None:
     parser.add_argument("--method", metavar="METHOD", help="Method for every file; auto if not given.")
     parser.add_argument(
         "--hint", metavar="KEY=VALUE", action="append", default=[],
-        help="A hint for every file for which the program does not set it; repeatable, and the last of a key "
-        "counts.",
+        help="A hint for every file for which the program does not set it. Repeatable; if a key is repeated, "
+        "its last value counts.",
     )  # fmt: skip
 
 

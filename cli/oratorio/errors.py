@@ -30,7 +30,7 @@ EXIT_CODES = {
         "wrong arguments or an error; the reason is on standard error",
     ),
     str(TIMED_OUT): ("the program's own", "a run was ended at `--timeout`", ""),
-    str(NOT_EXECUTABLE): ("the command is there, but can't be started", "the same", ""),
+    str(NOT_EXECUTABLE): ("the command exists, but can't be started", "the same", ""),
     str(NOT_FOUND): ("the command doesn't exist", "the same", ""),
     str(INTERRUPTED): ("the program's own, or Ctrl-C before it began", "Ctrl-C", "Ctrl-C"),
     str(CLOSED_PIPE): (

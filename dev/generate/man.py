@@ -29,10 +29,10 @@ All others (bench, simulate, test, ...) need a checkout.
 TAIL = r""".SH ENVIRONMENT
 .TP
 .B ORATORIO_DISABLE=1
-every call goes to the host's own MPI-IO
+makes every call go to the host's own MPI-IO
 .TP
 .B ORATORIO_METHOD, ORATORIO_HINTS, ORATORIO_EXPLAIN, ORATORIO_QUIET
-method, hints, explanations and silence without a word on the command line; all variables are in docs/user/environment.md
+set the method, hints, explanations and silence without command-line options; all variables are in docs/user/environment.md
 .SH FILES
 Only requested files are written, except that
 .I $XDG_CACHE_HOME/oratorio

@@ -47,7 +47,7 @@ def test_a_trace_that_can_not_be_made_again_is_refused(tmp_path):
         ((recorded, "--direction", "read"), "no collective read to repeat"),
         ((recorded, "--method", "host_tuned"), "host_tuned: there are no known best hints for a trace"),
         ((recorded, "--method", "by_hand"), "by_hand: a trace doesn't say"),
-        ((recorded, "--file", "other"), "no file whose name has 'other' in it"),
+        ((recorded, "--file", "other"), "no file whose path contains 'other'"),
         ((tmp_path / "none",), "No such file"),
     ):
         assert said in refusal(tmp_path, "trace", *words)

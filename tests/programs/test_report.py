@@ -30,7 +30,8 @@ def test_the_page_of_a_run_tells_of_it(name, tmp_path):
     assert sorted(file.name for file in tmp_path.iterdir()) == ["data", "page.html"]
     text = re.sub(r"<[^>]*>", " ", page.read_text())
     for said in (
-        "all.dat", "own-", "and 3 with other numbers", "started collective write", "two_phase", "rank 3",
+        "all.dat", "own-", "and 3 whose paths differ only in numbers",
+        "started collective write", "two_phase", "rank 3",
         "did you mean cb_nodes?", __version__, str(program), "What would make it faster",
     ):  # fmt: skip
         assert said in text, said

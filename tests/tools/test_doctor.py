@@ -207,7 +207,7 @@ def test_a_static_program_is_reported(tmp_path):
             "saw 3 accesses to 2 files on rank 0, but no",
         ),
         (run(exit_code=0, explained=explained.Explained(off=True)), BAD, "is off"),
-        (run(exit_code=6), BAD, "ended with 6: last words"),
+        (run(exit_code=6), BAD, "ended with exit code 6: last words"),
         (run(exit_code=None), NOTE, "stopped by doctor after 9 s"),
     ],
 )
@@ -265,7 +265,7 @@ def test_file_systems_are_distinguished(kind, state, says, tmp_path):
     [
         ("ext4", None),
         ("overlay", None),
-        ("cifs", "they are mandatory"),
+        ("cifs", "its locks are mandatory"),
         ("9p", "the whole file"),
         ("nfs4", "each job tests"),
         ("ocfs2", "each job tests"),
@@ -347,5 +347,5 @@ def test_a_library_that_is_not_there_is_bad(call):  # noqa: F811
 
 def test_nothing_is_run_before_what_is_bad_is_mended(call, tmp_path):  # noqa: F811
     done = call("doctor", "touch", str(tmp_path / "ran"))
-    assert "not run: first fix the bad lines above" in done.stdout
+    assert "not run: first fix what the bad lines report" in done.stdout
     assert not (tmp_path / "ran").exists()

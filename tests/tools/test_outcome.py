@@ -32,7 +32,7 @@ END = '{"kind": "end", "text": "saw", "version": "0.2.0", "accesses": %d, "files
         (OPENED + END % (4, 2), {}, "saw 4 accesses to 2 files on rank 0, but no file was closed"),
         (OPENED, {"full_folder": "/scratch", "exit_code": 1}, "because /scratch is full"),
         (OPENED, {"unread": "t.json ends early"}, "the trace can't be read: t.json ends early"),
-        ("", {"exit_code": 1}, "ended before its first access by MPI-IO, with exit code 1"),
+        ("", {"exit_code": 1}, "ended before its first access through MPI-IO, with exit code 1"),
         ("", {"exit_code": 0}, "Oratorio was not loaded, or no file was opened"),
         ('{"kind": "off", "text": "off"}\n', {}, "is off"),
     ],

@@ -197,9 +197,9 @@ def cut(text):
         ('{"traceEvents": []}', "is not a trace of Oratorio"),
         (cut(json.dumps(two_ranks())), "ends early"),
         ({**two_ranks(), "oratorio": {"version": 2}}, "has version 2"),
-        (whole([access(0, 0, 1, 1)], accesses=2), "1 access in place of 2"),
-        (whole([access(0, 0, 1, 1)], spans=1), "0 spans in place of 1"),
-        (whole([access(0, 0, 1, 1)], calls=1), "0 calls in place of 1"),
+        (whole([access(0, 0, 1, 1)], accesses=2), "1 access instead of 2"),
+        (whole([access(0, 0, 1, 1)], spans=1), "0 spans instead of 1"),
+        (whole([access(0, 0, 1, 1)], calls=1), "0 calls instead of 1"),
         (whole([span(0, 0, "working", 1, 1)]), "differs from the format in docs/user/trace.md"),
         ({**two_ranks(), "traceEvents": two_ranks()["traceEvents"][:-1]}, "out.h5 is missing"),
         ({**two_ranks(), "traceEvents": two_ranks()["traceEvents"][1:]}, "differs from the format"),
@@ -231,7 +231,7 @@ def test_a_file_is_chosen_by_its_name(written, show):
     assert show(path, "--file", "out.h5")[0] == 0
     code, _, complaint = show(path, "--file", "other")
     assert code == 2
-    assert "no file whose name has 'other' in it" in complaint
+    assert "no file whose path contains 'other'" in complaint
 
 
 def test_a_picture_is_drawn(written, show, tmp_path):

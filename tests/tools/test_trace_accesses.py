@@ -211,7 +211,7 @@ def test_another_number_of_ranks_is_refused(written):
         sim_trace.job_of(path, None, [4, 8])
     with pytest.raises(TraceError, match="is of 4 ranks: it can't be repeated with 2"):
         bench_trace.job_of(path, None, (2,))
-    with pytest.raises(TraceError, match="no file whose name has 'other' in it"):
+    with pytest.raises(TraceError, match="no file whose path contains 'other'"):
         sim_trace.job_of(path, "other")
 
 

@@ -83,12 +83,12 @@ def seconds_text(seconds: float) -> str:
 
 
 def _method(file: FileFacts) -> str:
-    """Returns a sentence that says how Oratorio accesses a file by default, if the program stays as it is."""
+    """Returns sentences that say how Oratorio accesses a file by default, if the program stays as it is."""
     kinds = {stream.is_collective for stream in file.streams}
     if kinds == {False}:
         return (
             "all accesses are independent: Oratorio would have made the same storage calls. "
-            "It would have joined only collective ones."
+            "It joins only collective accesses."
         )
     aggregated = (
         "Oratorio would have aggregated its collective accesses where that is faster, by default on two to "
@@ -138,8 +138,9 @@ def _gain(one: Estimate) -> str:
     after, shortest, longest = map(seconds_text, one.after)
     low = "perhaps no faster" if least < 1 else f"at least {least:.2g} times"
     return (
-        f"Estimate for about {counted(one.calls_after, 'joined call')} and the copies to their ranks: "
-        f"{after} ({shortest} to {longest}), {usual:.2g} times as fast ({low}, at most {most:.2g} times)."
+        f"Estimate for about {counted(one.calls_after, 'joined call')} and for moving the data to their "
+        f"ranks: {after} ({shortest} to {longest}), {usual:.2g} times as fast ({low}, at most {most:.2g} "
+        "times)."
     )
 
 

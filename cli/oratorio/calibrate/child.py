@@ -34,7 +34,8 @@ def call_in_rank(names: list[str], words: list[str]) -> int:
         code = call(ctypes.CDLL(name), words)
         mpi.MPI_Finalize()
         return code
-    print("no MPI library can be loaded; name its folder with --mpi:", "; ".join(problems), file=sys.stderr)
+    why = "; ".join(problems)
+    print(f"no MPI library can be loaded ({why}); name the folder of the MPI with --mpi", file=sys.stderr)
     return 2
 
 

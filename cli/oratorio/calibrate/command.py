@@ -91,7 +91,7 @@ def measure(folder: Path, sender: Sender | None, quick: bool) -> None:
     calibrate.make_folder(costs)
     place = calibrate.place_of(folder)
     built_in, _ = calibrate.read_costs(place.file_system, "")
-    tell("measuring, about 10 s, minutes where storage is slow ...")
+    tell("measuring; this takes about 10 s, or minutes if the storage is slow ...")
     found = calibrate.measure_all(folder, sender, quick, lines(tell))
     file = costs / place.names[0]
     calibrate.keep_those_between_nodes(found, file)
@@ -101,4 +101,4 @@ def measure(folder: Path, sender: Sender | None, quick: bool) -> None:
         if name not in found.values:
             reason = found.kept.get(name, "not measured")
             print(f"{name} keeps its built-in value: {reason}", file=sys.stderr)
-    print(f"{place.machine}, {place.file_system}: written to {file}")
+    print(f"{place.machine}, {place.file_system}: costs written to {file}")

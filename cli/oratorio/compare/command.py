@@ -28,8 +28,8 @@ def add_options(parser: Parser) -> None:
     )
     parser.add_argument(
         "--hint", metavar="KEY=VALUE", action="append", default=[],
-        help="A hint for every file for which the program does not set it, in each run with Oratorio; "
-        "repeatable, and the last of a key counts.",
+        help="A hint for every file for which the program does not set it, in each run with Oratorio. "
+        "Repeatable; if a key is repeated, its last value counts.",
     )  # fmt: skip
     parser.add_argument("--all", action="store_true", help="Compare all methods of docs/user/methods.md.")
     parser.add_argument(

@@ -39,7 +39,7 @@ def add_options(parser: Parser) -> None:
         "--steps", type=within(1), default=3, help="Checkpoints to write; %(default)s if not given."
     )
     add_job(
-        parser, "Starts the ranks: mpiexec -n 4. 8 ranks of the mpiexec in PATH if not given.",
+        parser, "The launcher of the ranks: mpiexec -n 4. If not given, the mpiexec in PATH starts 8 ranks.",
         "launcher", False,
     )  # fmt: skip
     parser.set_defaults(does=_demo)

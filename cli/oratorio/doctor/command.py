@@ -49,15 +49,15 @@ def run(options: argparse.Namespace) -> int:
         if may_run:
             found += doctor.short_run(options.command, options.dir.absolute(), options.timeout, os.environ)
         elif not options.no_run:
-            found.append(doctor.Finding(doctor.NOTE, "run", "not run: first fix the bad lines above"))
+            found.append(doctor.Finding(doctor.NOTE, "run", "not run: first fix what the bad lines report"))
     bad = sum(one.state == doctor.BAD for one in found)
     if options.json:
         print_document("doctor", bad=bad, findings=[asdict(one) for one in found])
         return 1 if bad else 0
     for one in found:
         print(one.line)
-    told = "Found no problem." if bad == 0 else f"{bad} to fix: the lines that begin with bad."
+    told = "Found no problem." if bad == 0 else f"Problems to fix: {bad}, in the lines that begin with bad."
     if not options.command:
-        told += " With a command at the end (mpiexec -n 4 ./app) the program is checked, too."
+        told += " To check a program, too, add a command: oratorio doctor mpiexec -n 4 ./app"
     print(told)
     return 1 if bad else 0

@@ -85,13 +85,13 @@ def library() -> list[Finding]:
             )
         ]
     names = ", ".join(FLAVOUR_NAMES[name] for name in flavours)
-    return [Finding(OK, "library", f"{file} is loaded, for {names}")]
+    return [Finding(OK, "library", f"{file} can be loaded and supports {names}")]
 
 
 def _own_mpi(path: str, needs: Needs) -> Finding:
     if needs.is_static:
         return Finding(BAD, "program", f"{path} is linked statically, so nothing can be preloaded",
-                       "link it with Oratorio, pkg-config oratorio")  # fmt: skip
+                       "link it with Oratorio (pkg-config oratorio)")  # fmt: skip
     if needs.has_own_io:
         return Finding(BAD, "program", f"{path} has an MPI linked into it, so its MPI-IO can't be replaced",
                        "link it with the MPI's shared library")  # fmt: skip
@@ -120,8 +120,8 @@ def _launcher(parsed: Command, needs: Needs) -> Finding:
         return Finding(state, "launcher", f"{name} is {row.told}")
     if needs.flavour is None or needs.flavour in row.flavours:
         return Finding(OK, "launcher", f"{name} is {row.told}")
-    says = f"{name} is {row.told}, the program needs {FLAVOUR_NAMES[needs.flavour]}: ranks will run alone"
-    return Finding(BAD, "launcher", says, "start it with its own MPI's mpiexec")
+    says = f"{name} is {row.told}, but the program needs {FLAVOUR_NAMES[needs.flavour]}: ranks will run alone"
+    return Finding(BAD, "launcher", says, "start the program with the mpiexec of its MPI")
 
 
 def command(words: Sequence[str]) -> list[Finding]:
@@ -132,7 +132,7 @@ def command(words: Sequence[str]) -> list[Finding]:
         return [Finding(BAD, "launcher", str(error), "check the launcher's name and path")]
     path = launch.find_program(parsed)
     if path is None:
-        return [Finding(BAD, "program", f"there is no program in: {' '.join(words)}", "check its path")]
+        return [Finding(BAD, "program", f"no program was found in: {' '.join(words)}", "check its path")]
     needs = needs_of(Path(path))
     found = [_launcher(parsed, needs), _own_mpi(path, needs)]
     if launch.bypasses_by_gio(needs, os.environ):
@@ -231,11 +231,11 @@ def _alone(said: str) -> list[Finding]:
 def judge(run: Run, said: str, seconds_max: float) -> list[Finding]:
     """Returns the findings from a run's exit code, output and recording."""
     if run.exit_code is None:
-        closed = f"; files closed until then: {len(run.files)}" if run.files else ""
+        closed = f"; files closed before that: {len(run.files)}" if run.files else ""
         return [Finding(NOTE, "run", f"stopped by doctor after {seconds_max:g} s{closed}",
                         "run a smaller problem, or set a longer --timeout")]  # fmt: skip
     if run.exit_code:
-        return [Finding(BAD, "run", f"it ended with {run.exit_code}: {last_words(said)}",
+        return [Finding(BAD, "run", f"the command ended with exit code {run.exit_code}: {last_words(said)}",
                         "check whether it succeeds without Oratorio")]  # fmt: skip
     remarks = [Finding(NOTE, "run", line) for line in run.explained.remarks[:REMARKS_MOST]]
     locks = [Finding(NOTE, "locks", sentence) for sentence in run.explained.locks]

@@ -27,7 +27,7 @@ UNLIMITED = resource.RLIM_INFINITY
 
 def _kind(mount: Mount | None, folder: Path) -> Finding:
     if mount is None:
-        return Finding(NOTE, "file system", f"that of {folder} is unknown")
+        return Finding(NOTE, "file system", f"the file system of {folder} is unknown")
     name = f"{folder} is on {mount.kind}, which Oratorio calls {mount.name}"
     if mount.is_local:
         return Finding(OK, "file system", f"{name}: local to this machine")
@@ -47,12 +47,12 @@ def _locks(descriptor: int) -> Finding:
     return Finding(OK, "locks", "a range of a file can be locked")
 
 
-# File system type -> what is known of its locks between nodes. On other file systems, each job tests whether
-# nodes see each other's locks.
+# File system type -> what is known about its locks between nodes. On other file systems, each job tests
+# whether nodes see each other's locks.
 BETWEEN_NODES = {
-    "cifs": "they are mandatory, so nodes use the job's locks instead",
-    "smb3": "they are mandatory, so nodes use the job's locks instead",
-    "9p": "a lock on a range holds the whole file, so ranks use the job's locks instead",
+    "cifs": "its locks are mandatory, so nodes use the job's own locks",
+    "smb3": "its locks are mandatory, so nodes use the job's own locks",
+    "9p": "a lock on a range holds the whole file, so ranks use the job's own locks",
 }
 
 
@@ -64,7 +64,7 @@ def _reach(mount: Mount | None) -> list[Finding]:
     known = BETWEEN_NODES.get(mount.kind)
     if known:
         return [Finding(NOTE, "locks", f"{mount.kind}: {known}", "docs/user/network-file-systems.md")]
-    says = "each job tests whether other nodes see them, and uses the job's locks if not"
+    says = "each job tests whether nodes see each other's locks, and uses locks of its own if they don't"
     return [Finding(NOTE, "locks", says, "run oratorio doctor mpiexec ... on two nodes to see which it uses")]
 
 
@@ -131,7 +131,7 @@ def shared_memory(where: Path = Path("/dev/shm")) -> list[Finding]:
                 BAD,
                 "shared memory",
                 told,
-                "delete files there, or mount a larger one (Docker: --shm-size=1g)",
+                "delete files there, or mount a larger tmpfs there (Docker: --shm-size=1g)",
             )
         ]
     if free < SHARED_GOOD:

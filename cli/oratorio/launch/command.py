@@ -28,7 +28,7 @@ def _add_launch(parser: Parser) -> None:
         "-q",
         "--quiet",
         action="store_true",
-        help="Do not print which program and MPI were found, nor warnings.",
+        help="Print neither warnings nor which program and MPI were found.",
     )
     add_job(parser, "The command as you would start it: mpiexec -n 16 ./app ...")
     parser.set_defaults(does=run)
@@ -190,7 +190,7 @@ def info(options: argparse.Namespace) -> int:
     print(f"Oratorio {__version__} in {found['folder']}")
     print("\nLibraries")
     for library in found["libraries"]:
-        size = "not here" if library["bytes"] is None else f"{library['bytes'] // 1024} KiB"
+        size = "missing" if library["bytes"] is None else f"{library['bytes'] // 1024} KiB"
         print(f"  {Path(library['file']).name:<22} {size}")
     print("\nMPIs")
     for mpi in found["mpis"]:

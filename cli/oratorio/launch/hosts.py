@@ -136,7 +136,7 @@ def find_host(name: str) -> Host:
         if host.name == name:
             return host
     there = ", ".join(host.name for host in find_hosts()) or "none"
-    raise HostError(f"no MPI named {name} here; those found are {there}")
+    raise HostError(f"there is no MPI named {name} on this machine; found: {there}")
 
 
 def _host_in(prefix: Path) -> Host:
@@ -159,7 +159,7 @@ def find_mpi(name: str) -> Host:
     found = [host for host in find_hosts() if host.name.startswith(name)]
     if not found:
         there = ", ".join(host.name for host in find_hosts()) or "none"
-        raise HostError(f"there is no MPI named {name} on this machine; those found are {there}")
+        raise HostError(f"there is no MPI named {name} on this machine; found: {there}")
     return found[0]
 
 

@@ -98,8 +98,9 @@ def two_mpis(needs: Needs) -> str:
     """Returns the end of a sentence about a program that is linked to several MPIs."""
     names = " and ".join(f"{FLAVOUR_NAMES[flavour_of_name(name)]} ({name})" for name in needs.mpis)
     return (
-        f"is linked to {len(needs.mpis)} MPIs, {names}: its calls go to the first one, and those of its "
-        "libraries may expect the other; build the program and its libraries (ldd shows them) with one MPI"
+        f"is linked to {len(needs.mpis)} MPIs, {names}: its own calls go to the first one, but its "
+        "libraries may have been built for another; build the program and its libraries (ldd shows them) "
+        "with one MPI"
     )
 
 
@@ -161,7 +162,7 @@ def _warnings(
 ) -> list[str]:
     launcher = command.launcher
     if launcher and not launcher.forward and any(part.program is None for part in command.parts):
-        return ["there is no program in the command, so Oratorio is not loaded; check its path"]
+        return ["no program was found in the command, so Oratorio is not loaded; check the program's path"]
     if needs is not None and needs.has_own_io:
         return [
             f"{program} has an MPI linked into it, so its files will be accessed by that MPI's own MPI-IO; "

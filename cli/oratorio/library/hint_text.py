@@ -65,7 +65,8 @@ def overlaid(weaker: Sequence[str], stronger: Sequence[str]) -> list[str]:
 
 
 def last_given(hints: Sequence[str]) -> list[str]:
-    """Returns the hints of a command line that no later one replaces, so that the last of a key counts."""
+    """Returns the hints of a command line that no later one replaces, so that the last value of a
+    key counts."""
     parts: list[str] = []
     for hint in hints:
         parts = [*_kept(parts, [hint]), hint]

@@ -20,4 +20,4 @@ def complaint(method: str) -> str:
 
     close = difflib.get_close_matches(method, known, 1)
     meant = f" Did you mean {close[0]}?" if close else ""
-    return f"there is no method {method}.{meant} There are: {', '.join(known)}"
+    return f"there is no method {method}.{meant} The methods are: {', '.join(known)}"

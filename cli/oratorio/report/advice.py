@@ -187,8 +187,8 @@ def late_ranks(run: Run) -> Advice | None:
         f"{_name(file)}: ranks enter collective calls at different times, together "
         f"{1e3 * seconds:.1f} ms; once "
         f"rank {last.rank} entered {1e3 * behind:.1f} ms after the first.",
-        "The others wait for it: look at what the program does before the call. Storage can't make "
-        "this faster.",
+        "The others wait for the last rank: look at what the program does before the call. Storage can't "
+        "make this faster.",
         "user/trace.md",
         seconds * max(1, run.ranks - 1),
     )
@@ -293,7 +293,7 @@ def _not_calibrated(one: Limits) -> Advice:
     return Advice(
         "not_calibrated",
         f"auto uses built-in costs: none were measured for {one.file_system} here.",
-        "Run oratorio calibrate --dir FOLDER once, with a folder on it.",
+        "Run oratorio calibrate --dir FOLDER once, with a folder on that file system.",
         "user/calibrate.md",
     )
 
@@ -301,8 +301,9 @@ def _not_calibrated(one: Limits) -> Advice:
 def _at_the_limit(one: Limits, limit: Limit) -> Advice:
     return Advice(
         "at_the_limit",
-        f"{one.file_system}: {limit.what} at {100 * limit.share:.0f} % of what calibrate measured.",
-        "Only fewer bytes or a faster file system would help there.",
+        f"{one.file_system}: data was {limit.what} at {100 * limit.share:.0f} % of the rate that calibrate "
+        "measured.",
+        "Only fewer bytes or a faster file system would make this faster.",
         "user/calibrate.md",
         limit.seconds,
     )

@@ -29,7 +29,7 @@ ADVICE_MOST = 3  # at most this many pieces of advice are printed in the termina
 def add_options(parser: Parser) -> None:
     """Adds the options of `report`."""
     parser.add_argument(
-        "trace", type=Path, metavar="TRACE", help="The trace file that ORATORIO_TRACE named in that run."
+        "trace", type=Path, metavar="TRACE", help="The trace of a run: the file that ORATORIO_TRACE named."
     )
     parser.add_argument(
         "--explain", type=Path, metavar="FILE", help="The .json file that ORATORIO_EXPLAIN named in that run."

@@ -169,8 +169,8 @@ def read(lines: str) -> Explained:
             faults.append(error)
     if faults:
         raise ExplainedError(
-            f"{counted(len(faults), 'line')} of explanations differ from the format in "
-            f"docs/user/stability.md: {faults[0]!r}", told,
+            f"the explanations differ from the format in docs/user/stability.md in "
+            f"{counted(len(faults), 'line')}: {faults[0]!r}", told,
         )  # fmt: skip
     return told
 

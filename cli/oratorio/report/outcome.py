@@ -67,12 +67,12 @@ def why_nothing(run: Run) -> tuple[str, str]:
         ),
         (
             run.exit_code,
-            f"the run ended before its first access by MPI-IO{code}, or Oratorio was not loaded",
+            f"the run ended before its first access through MPI-IO{code}, or Oratorio was not loaded",
             "check whether it succeeds without Oratorio",
         ),
         (
             True,
-            "Oratorio was not loaded, or no file was opened by MPI-IO",
+            "Oratorio was not loaded, or no file was opened through MPI-IO",
             "check whether the program is static or the launcher drops LD_PRELOAD: docs/user/symptoms.md",
         ),
     )

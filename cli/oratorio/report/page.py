@@ -139,7 +139,7 @@ def _calls(run: Run) -> str:
         return ""
     rows = [_spread(name, spent) for name, spent in run.call_seconds.items()]
     note = f'<p class="soft">{counted(run.dropped_calls, "more call")} did not fit into the recording.</p>'
-    return table(["time in other calls", "least", "median", "most", "of"], rows) + (
+    return table(["time in other calls", "least", "median", "most", "rank with most"], rows) + (
         note if run.dropped_calls else ""
     )
 
@@ -165,7 +165,7 @@ def _spending(run: Run) -> str:
         else "This recording has no times of opening and closing files: they are part of the time outside of "
         "accesses."
     )
-    spread = table(["time in accesses", "least", "median", "most", "of"], rows)
+    spread = table(["time in accesses", "least", "median", "most", "rank with most"], rows)
     return (
         "<h2>Where the time went</h2><p>Totals of all accesses of each rank of MPI_COMM_WORLD. A "
         "nonblocking access counts only the time spent working on it. " + opens + " The launcher's start and "
@@ -190,9 +190,9 @@ def _waits(run: Run) -> str:
     note = f'<p class="soft">{counted(more, "more rank")}, for less time.</p>' if more > 0 else ""
     return (
         "<h2>Ranks that others waited for</h2><p>In blocking collective calls; times are sums over the ranks "
-        "that waited. A rank that worked stored, loaded or copied data; the idle time of the others is "
-        "divided among such ranks by the time that each worked. Waits until a rank entered come from the "
-        "program, not from the storage.</p>" + table(heads, rows) + note
+        "that waited. Work is storing, loading and copying data; the idle time of the others is "
+        "divided among the ranks that worked, in proportion to their work. Waits until a rank entered come "
+        "from the program, not from the storage.</p>" + table(heads, rows) + note
     )
 
 
@@ -249,7 +249,7 @@ def _files(run: Run) -> str:
         mount = file_system_of(first)
         where = f"{mount.kind} on {mount.folder}" if mount else library_name(first)
         hints = ", ".join(f"{key} {first.args['hints'][key]}" for key in HINTS if key in first.args["hints"])
-        more = f" and {len(paths) - 1} with other numbers" if len(paths) > 1 else ""
+        more = f" and {len(paths) - 1} whose paths differ only in numbers" if len(paths) > 1 else ""
         opened = f", opened {len(some)} times" if len(some) > len(paths) else ""
         for name, spent in call_seconds(some).items():
             opened += f", {name} {seconds_text(max(spent.values()))}"
@@ -261,7 +261,8 @@ def _files(run: Run) -> str:
     if len(weighed) > FILES_MOST:
         rest = [file for some in weighed[FILES_MOST:] for file in some]
         moved = amount(sum(access.args["moved"] for file in rest for access in file.accesses))
-        parts.append(f"<p>{len(rest)} more, which took less time: {moved} together.</p>")
+        opens = counted(len(rest), "open")
+        parts.append(f"<p>Not shown: {opens} of other files, which took less time and moved {moved}.</p>")
     return (
         "<h2>Files</h2><p>One row for similar accesses. Calls and time are the largest of any rank, "
         "bytes and pieces are sums over all ranks, and shares are of the time of all ranks.</p>"
@@ -335,8 +336,9 @@ def _compared(run: Run) -> str:
     heads = ["method", "runs", "wall clock", "95 % interval", "MiB/s", "as fast as the host"]
     return (
         f"{head}<p>By oratorio compare, with the command <code>{text(compared.command)}</code>. The wall "
-        "clock is the median from the launcher's start to its end, and MiB/s are the bytes of the program's "
-        "accesses by it. The host's accesses are not recorded.</p>" + table(heads, rows, words=(5,))
+        "clock is the median from the launcher's start to its end, and MiB/s are the bytes that the "
+        "program's accesses moved, divided by it. The host's accesses are not recorded.</p>"
+        + table(heads, rows, words=(5,))
     )
 
 
@@ -357,7 +359,7 @@ def _limits(found: Sequence[Limits]) -> str:
             for limit in one.limits
         ]  # fmt: skip
         heads = ["MiB/s of one rank", "this run", "calibrated", "share", "time, all ranks"]
-        parts.append(f"<p>{text(one.file_system)}, by {text(one.source)}</p>" + table(heads, rows))
+        parts.append(f"<p>{text(one.file_system)}, calibrated in {text(one.source)}</p>" + table(heads, rows))
     return (
         "<h2>Compared with the machine</h2><p>Bandwidth while a rank was storing, loading or "
         "copying, compared with what calibrate measured with large calls. Causes of a small share: "

@@ -179,7 +179,7 @@ def _check(file: File, end: dict[str, Any] | None) -> None:
     )  # fmt: skip
     for key, noun, count in found:
         if count != end.get(key, 0):
-            raise TraceError(f"{file.path}: {counted(count, noun)} in place of {end[key]}")
+            raise TraceError(f"{file.path}: {counted(count, noun)} instead of {end[key]}")
     file.dropped_accesses, file.dropped_spans = end["dropped_accesses"], end["dropped_spans"]
     file.dropped_layouts = end.get("dropped_layouts", 0)
     file.dropped_calls = end.get("dropped_calls", 0)
@@ -233,7 +233,7 @@ def files_named(files: Sequence[File], name: str | None) -> list[File]:
     there is none."""
     found = [file for file in files if name is None or name in file.path]
     if not found:
-        raise TraceError("the trace has no file" + (f" whose name has '{name}' in it" if name else ""))
+        raise TraceError("the trace has no file" + (f" whose path contains '{name}'" if name else ""))
     return found
 
 
