@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reads the small files that the library reads, too, by its rules (src/base/small_file.cpp)."""
+"""Reads small files that the library also reads, by the library's rules (src/base/small_file.cpp)."""
 
 from __future__ import annotations
 

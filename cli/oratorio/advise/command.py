@@ -23,7 +23,7 @@ from oratorio.report.finding import Advice
 
 WIDTH = 100
 FILES_MOST = 5  # at most this many files are shown with estimates
-SIEVED = 1.5  # at least this many bytes of storage calls for each byte of the program count as sieving
+SIEVED = 1.5  # storage calls that move at least this many times the program's bytes count as sieving
 LEAST = 0.02  # advice about a smaller share of the time is left out
 
 

@@ -40,7 +40,7 @@ DATASET_DIMENSIONS = 5  # number of dimensions that Darshan records
 class Record:
     """One record of a module."""
 
-    name: str  # the path; of a dataset the file's path, a colon and the dataset's name
+    name: str  # the file's path; for a dataset, followed by a colon and the dataset's name
     rank: int
     counters: Mapping[str, float]
 
@@ -63,7 +63,7 @@ class Segment:
 
 @dataclass(frozen=True)
 class Log:
-    """What a Darshan log tells about a job."""
+    """What a Darshan log records about a job."""
 
     processes: int
     seconds: float

@@ -255,7 +255,7 @@ class _Comparison:
         return self.runs > 0 and budget is not None and time.monotonic() - self.begun >= budget
 
     def leave_rest(self) -> str:
-        """Gives the arms that did not run their reason, and returns it."""
+        """Records in each arm that did not run why it did not, and returns the reason."""
         why = f"the {self.rules.budget:g} s of --budget have passed"
         for arm in self.arms:
             if not arm.walls and not arm.problem:

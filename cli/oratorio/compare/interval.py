@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Confidence intervals of repeated times, by which `oratorio compare` tells a difference from noise."""
+"""Confidence intervals of repeated times, by which `oratorio compare` tells differences from noise."""
 
 from __future__ import annotations
 

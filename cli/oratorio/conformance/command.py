@@ -18,7 +18,7 @@ from oratorio.quantity import counted, left_text
 
 WIDTH = 110  # columns of the printed report
 LINE_WIDTH = 50  # the line of progress is padded to this width, to overwrite a longer line
-QUIET_SECONDS = 20  # seconds between two lines of progress that go to no terminal
+QUIET_SECONDS = 20  # seconds between two lines of progress if standard error is not a terminal
 
 TITLES = {
     "7.7": "Attribute callbacks",
@@ -75,7 +75,7 @@ def add_options(parser: Parser) -> None:
         "--long", action="store_true", help="Also run rules that take a long time or much space."
     )
     parser.add_argument("--broken", action="store_true", help="Do not print the rules that hold.")
-    parser.add_argument("--mpicc", type=Path, help="The MPI's compiler, if it is not beside the launcher.")
+    parser.add_argument("--mpicc", type=Path, help="The MPI's compiler, if it is not next to the launcher.")
     parser.add_argument(
         "--dir",
         type=Path,

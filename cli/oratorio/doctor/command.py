@@ -17,7 +17,7 @@ def add_options(parser: Parser) -> None:
     """Adds the options of `doctor`."""
     parser.add_argument(
         "--dir", type=Path, default=Path(), metavar="FOLDER",
-        help="The folder to check, where the program's files will be; the working folder if not given.",
+        help="The folder to check, where the program's files will be; the working directory if not given.",
     )  # fmt: skip
     parser.add_argument(
         "--timeout", type=float, default=60.0, metavar="SECONDS",

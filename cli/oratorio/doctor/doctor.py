@@ -172,7 +172,7 @@ def _hint_file(path: str) -> list[Finding]:
 
 
 def environment(environ: Mapping[str, str]) -> list[Finding]:
-    """Reports variables and hints that are misspelt, switch Oratorio off or fix the method. If none of them
+    """Reports variables and hints that are misspelt, switch Oratorio off or select a method. If none of them
     is bad, reports which variables of Oratorio are set."""
     found = [Finding(BAD, "environment", told) for told in hint_names.misspelt_variables(environ)]
     if environ.get("ORATORIO_DISABLE", "0") not in ("", "0"):

@@ -104,8 +104,8 @@ def _become(prepared: launch.Launch) -> NoReturn:
 def _explain_as_json(
     words: Sequence[str], variables: Mapping[str, str], describe: Callable[[launch.Launch], None]
 ) -> int:
-    """Runs the command and prints its explanations. Returns the command's own exit code, whatever prevents
-    that."""
+    """Runs the command and prints its explanations. Returns the command's own exit code, even if the
+    explanations can't be printed."""
     from oratorio.report.run_recorder import Recorder  # noqa: PLC0415  other jobs need no recorder
 
     recorder = Recorder(Path.cwd(), os.environ)

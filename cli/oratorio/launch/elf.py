@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reads what `oratorio run` needs to know of an ELF file; a machine without a compiler may lack readelf."""
+"""Reads the parts of an ELF file that `oratorio run` needs; a machine without a compiler may lack readelf."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FUNCTION = 2  # STT_FUNC, in the low four bits of st_info
 
 
 class Segment(NamedTuple):
-    """An entry of the program header: a part of the file that is loaded, or that tells how to load it."""
+    """An entry of the program header: a part of the file that is loaded, or that says how to load it."""
 
     kind: int
     flags: int

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Finds the MPIs on this machine and starts programs under each.
 
-A host is an MPI implementation as a program meets it: a compiler, a launcher and the flavour (the ABI) that
+A host is an MPI implementation as a program sees it: a compiler, a launcher and the flavour (the ABI) that
 decides which of Oratorio's libraries serves it.
 """
 
@@ -164,8 +164,8 @@ def find_mpi(name: str) -> Host:
 
 
 def launcher_in_path(ranks: int) -> list[str]:
-    """Returns the command that starts `ranks` ranks by the mpiexec in PATH, up to the program; empty if there
-    is none."""
+    """Returns the words before the program in a command that starts `ranks` ranks with the mpiexec in PATH;
+    empty if PATH has no mpiexec."""
     if not shutil.which("mpiexec"):
         return []
     options = OPENMPI_OPTIONS if launcher_kind("mpiexec") == "openmpi" else ()
@@ -208,7 +208,7 @@ def _with_preloads(host: Host, variables: dict[str, str], preload: bool) -> dict
 
 
 def mpiexec_command(host: Host, ranks: int, preload: bool, env: Mapping[str, str] | None = None) -> list[str]:
-    """Returns the command that starts a program, up to the program: `ranks` ranks with `env` and, if
+    """Returns the words before the program in a command that starts `ranks` ranks with `env` and, if
     requested, Oratorio preloaded.
 
     Only the ranks get these variables, not the launcher.

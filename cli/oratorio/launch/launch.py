@@ -127,7 +127,7 @@ def _refuse_own_preload(command: Command) -> None:
 
 def _is_command(word: str) -> bool:
     """Returns whether a word after an unknown command names a program to start: an executable file that is
-    written with its path, is a Python or needs an MPI."""
+    written with its path, is a Python interpreter or needs an MPI."""
     if not is_found(word):
         return False
     found = Path(shutil.which(word))

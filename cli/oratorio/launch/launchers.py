@@ -79,7 +79,7 @@ class Launcher:
     told: str  # owner of the launcher, as messages name it
     valued: frozenset[str]  # options whose value is the next word
     forward: tuple[str, ...] = ()  # words that set {key} to {value} in the ranks; empty: `env` sets it
-    says: tuple[str, ...] = ()  # one of these is in its --version, if other families have the same name
+    says: tuple[str, ...] = ()  # its --version prints one of these; empty: any
     paired: frozenset[str] = frozenset()  # options with two values
     is_repeated: bool = True  # each program of a `:` list needs the words of `forward`
     is_joined: bool = False  # all variables are in the value of one option, separated by commas

@@ -24,7 +24,7 @@ class Part:
 
     begin: int  # the first word of this part
     end: int  # the word after its last one
-    program: int | None  # None: there is no program that exists here
+    program: int | None  # None: no word names a program that exists
     wrappers: tuple[int, ...] = ()  # between the launcher and the program
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Texts with hints, by the rules by which the library reads them (src/hints)."""
+"""Reads and writes texts with hints by the library's rules (src/hints)."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def _is_independent_data(file: FileFacts, stream: Stream) -> bool:
     together = sum(s.moved for s in file.streams if s.is_collective and s.direction == stream.direction)
     if file.collective_selected:
         return stream.moved > NOTED * together
-    # Without collective access only the number of bytes tells data from metadata.
+    # Without collective access only the number of bytes distinguishes data from metadata.
     return stream.moved > together and (stream.mean >= SMALL_PIECE or stream.moved >= DATA_LEAST)
 
 
@@ -264,7 +264,7 @@ def frequent_opens(job: JobFacts) -> Advice | None:
         return None
     sees = f"The ranks opened files {of_all} times, {of_all / job.seconds:.0f} times per second"
     if most.opens > 1:
-        sees += f"; each rank opened {most.name} {most.opens} times"
+        sees += f"; a rank opened {most.name} {most.opens} times"
     return Advice(
         "frequent_opens",
         sees + ".",

@@ -73,8 +73,8 @@ def _summarize(run: Run, out: Path) -> None:
 def run_and_report(
     options: argparse.Namespace, variables: Mapping[str, str], describe: Callable[[Launch], None]
 ) -> int:
-    """Runs the command and writes a page about the run. Returns the command's own exit code, whatever
-    prevents the page. Raises OratorioError if the command was not started."""
+    """Runs the command and writes a page about the run. Returns the command's own exit code, even if the
+    page can't be written. Raises OratorioError if the command was not started."""
     known = read_compared(options.compared) if options.compared else None
     recorder = run_recorder.Recorder(options.report.absolute().parent, os.environ)
     with recorder.code_kept("the report was not made"):

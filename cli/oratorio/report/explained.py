@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reads what ORATORIO_EXPLAIN=FILE.json has written: how accesses were done and why, remarks, a last line of
-totals.
+"""Reads what ORATORIO_EXPLAIN=FILE.json has written: how accesses were done and why, remarks, and a last line
+of totals.
 
 Each line is a JSON object; docs/user/stability.md documents the keys.
 """
@@ -16,7 +16,7 @@ from oratorio.errors import OratorioError
 from oratorio.members import check
 from oratorio.quantity import counted
 
-# Members of a line about an access, and what they are.
+# The members of a line about an access, with their types.
 OF_AN_ACCESS = {"path": str, "direction": str, "why": str, "facts": dict, "candidates": list}
 TOLD_BY_TRACE = ("hints", "account")  # kinds of lines that are skipped, because the trace has the same facts
 

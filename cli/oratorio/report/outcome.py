@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Says why a run has no recorded accesses, and which line of its output tells most about a failure."""
+"""Says why a run has no recorded accesses, and which line of its output says most about a failure."""
 
 from __future__ import annotations
 

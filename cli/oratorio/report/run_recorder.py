@@ -26,7 +26,7 @@ from oratorio.trace import trace
 EXPLAIN = "explain.json"
 RECORDING = ("ORATORIO_TRACE", "ORATORIO_EXPLAIN")
 GRACE_SECONDS = 10  # seconds from SIGTERM to SIGKILL
-POLL_SECONDS = 0.02  # between two looks at a job that is to end
+POLL_SECONDS = 0.02  # between two checks whether a job has ended
 # A handler as signal.signal takes it; Python 3.9 has no | of types.
 Handler = Union[Callable[[int, object], object], int, None]  # noqa: UP007
 PASSED_ON = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
@@ -102,8 +102,8 @@ def leave(number: int, frame: object) -> None:
 
 
 def _signal_group(job: subprocess.Popen, number: int) -> bool:
-    """Sends a signal to all processes of a job that has a group of its own; 0 only asks for them. Returns
-    whether there is any."""
+    """Sends a signal to all processes of a job that has a group of its own; the number 0 sends nothing.
+    Returns whether a process exists."""
     job.poll()  # the group exists until its leader is reaped
     try:
         os.killpg(job.pid, number)
@@ -255,8 +255,8 @@ class Recorder:
 
     @contextmanager
     def code_kept(self, lost: str) -> Iterator[None]:
-        """In this context errors and Ctrl-C are only told, after the text `lost`, once a job has ended:
-        its exit code matters more. Before that they are raised."""
+        """Makes a context in which errors and Ctrl-C are raised until a job has ended. After that they are
+        only printed, behind the text `lost`, because the job's exit code matters more."""
         try:
             yield
         except (Exception, KeyboardInterrupt) as error:

@@ -20,8 +20,7 @@ from oratorio.quantity import counted
 
 VERSION = 1
 ROUTINES = ("open", "close", "set_view", "set_size", "preallocate", "sync")  # routines that move no data
-# Members of the events of files and of accesses, and what they are; those that not all events have are left
-# out.
+# The members that all events of files and of accesses have, with their types.
 OF_A_FILE = {"path": str, "ranks": int, "placement": list, "nodes": list, "hints": dict}
 OF_AN_ACCESS = {"direction": str, "moved": int, "counts": dict}
 SPANS = ("phase", "round", "detail")  # categories of events that are parts of an access
