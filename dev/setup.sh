@@ -81,7 +81,7 @@ install_packages() {
 install_base_packages() {
     local missing
     if ! command -v dpkg-query >/dev/null; then
-        say "this is no Debian system: make sure that the like of dev/packages-debian.txt is installed"
+        say "this is not a Debian system: install the equivalents of the packages in dev/packages-debian.txt"
         return
     fi
     mapfile -t missing < <(missing_packages "$root/dev/packages-debian.txt")
@@ -302,7 +302,7 @@ mkdir -p "$private"
 exec 9>"$private/lock"
 if ! flock -n 9; then
     if $if_stale; then
-        say "the library is older than its sources and somebody else is building it: it is used as it is"
+        say "the library is older than its sources, but another process is building it: using it as it is"
         exit 0
     fi
     say "waiting for another ./oratorio that sets things up or builds here (its logs are in $private) ..."

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Checks rules of this code base that no compiler checks. Prints `file:line: complaint`; exit code 1 if any.
+"""Checks rules of this code base that no compiler checks. Prints `file:line: complaint`, and exits
+with 1 if there is any.
 
 - A file of src/ includes only headers of its own folder and of the folders that ROOMS lists for that folder.
 - In src/, only src/mpi and src/bind include mpi.h and use the names MPI_* and PMPI_*.
@@ -327,7 +328,7 @@ def check_virtuals(file: Path, text: str) -> Iterator[Complaint]:
 def check_license(file: Path, text: str) -> Iterator[Complaint]:
     """Requires the license in each source, so that a file that is copied elsewhere keeps it."""
     if LICENSE not in "".join(text.splitlines(keepends=True)[:2]):
-        yield Complaint(file, 1, f"the first line (after #!) is a comment: {LICENSE}")
+        yield Complaint(file, 1, f"the first line (after #!) must be a comment: {LICENSE}")
 
 
 def check_todos(file: Path, text: str) -> Iterator[Complaint]:

@@ -19,8 +19,8 @@ KINDS = {
     "begin": "works",
     "end": "works",
     "beside": "works",
-    "fortran": "works (Open MPI's Fortran name that does not call C)",
-    "fortran_all": "works (Fortran name: the program's functions are Fortran's)",
+    "fortran": "works (Fortran name that in Open MPI does not call the C procedure)",
+    "fortran_all": "works (Fortran name: takes Fortran procedures as callbacks)",
 }
 
 # The parameters that differ between a procedure and its large-count twin (MPI-4.1, section 19.2).

@@ -26,7 +26,7 @@ COMMANDS = {
     ),
     "fuzz": Command(
         "develop",
-        "Fuzz the code that reads foreign bytes: hint files, messages, sockets.",
+        "Fuzz the code that reads untrusted bytes: hint files, messages, sockets.",
         "oratorio_dev.fuzz:add_options",
     ),
     "docs": Command(

@@ -45,7 +45,7 @@ html_css_files = ["site.css"]
 
 SECTION = re.compile(r"^\*\*(.+)\*\*$")
 PAGE = re.compile(r"\]\(([\w./-]+)\.md\)")
-# Pages that list pages by links. The site gets a hidden copy of each list, for its navigation.
+# Pages with lists of links to other pages. The site gets a hidden copy of each list, for its navigation.
 INDEXES = ("docs/research/README", "docs/research/results/README", "docs/internals/README", "src/README")
 # The sections of this page become sections of the navigation, so that users see their pages by subject.
 GROUPED = "docs/user/README"

@@ -219,7 +219,7 @@ def test_two_types_with_one_name_are_refused():
 
 def test_a_source_without_its_license_is_refused():
     named = "// SPDX-License-Identifier: BSD-3-Clause\n"
-    told = ["the first line (after #!) is a comment: SPDX-License-Identifier: BSD-3-Clause"]
+    told = ["the first line (after #!) must be a comment: SPDX-License-Identifier: BSD-3-Clause"]
     assert [one.text for one in tidy.check_whole(Path("src/base/a.cpp"), "int a;\nint b;\n" + named)] == told
     assert tidy.check_whole(Path("src/base/a.cpp"), named + "int a;\n") == []
     script = "#!/bin/sh\n# SPDX-License-Identifier: BSD-3-Clause\n"
