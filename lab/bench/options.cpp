@@ -22,7 +22,7 @@ void add_hint(std::vector<Arm>& arms, const std::string& text) {
             return;
         }
     }
-    throw std::invalid_argument("a hint for an arm that is not run: " + text);
+    throw std::invalid_argument("--hint names an arm that no --arm adds: " + text);
 }
 
 bool* flag(Options& options, const std::string& word) {

@@ -39,8 +39,8 @@ using Buffer = std::vector<std::byte, PageAllocator<std::byte>>;
 /// Writes the bytes that belong at file offset `offset` in the file of key `key`.
 void fill_pattern(std::byte* to, std::uint64_t offset, std::size_t bytes, std::uint64_t key);
 
-/// Writes the bytes that belong into the file, as fill_pattern does, but with the content of the
-/// holes in the holes.
+/// Writes the bytes that belong into the file, as fill_pattern does, but fills each hole with
+/// `holes.content`.
 void fill_file_image(std::byte* to, std::uint64_t offset, std::size_t bytes, std::uint64_t key,
                      const Holes& holes);
 

@@ -120,7 +120,7 @@ void visit_pieces(const Part& part, const Visit& visit) {
     while (left > 0) {
         const Walk::Piece there = file.next(left);
         if (there.offset < 0 || there.offset > largest)
-            throw std::invalid_argument("a recorded access leaves the file");
+            throw std::invalid_argument("a recorded access has a file offset out of range");
         for (std::int64_t done = 0; done < there.bytes;) {
             const Walk::Piece here = memory.next(there.bytes - done);
             visit(here.offset, there.offset + done, here.bytes);

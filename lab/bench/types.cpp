@@ -70,7 +70,7 @@ Range even_range(std::uint64_t n, int parts, int part) {
     const auto p = static_cast<std::uint64_t>(parts);
     const auto at = static_cast<std::uint64_t>(part);
     if (n < p) {
-        throw std::invalid_argument("an edge of " + std::to_string(n) + " can't be cut in " +
+        throw std::invalid_argument("an edge of " + std::to_string(n) + " can't be cut into " +
                                     std::to_string(p) + " parts");
     }
     return {n / p * at + std::min(at, n % p), n / p + (at < n % p ? 1 : 0)};

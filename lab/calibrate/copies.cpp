@@ -88,7 +88,7 @@ Result<void> measure_copies(Session& session) {
         {"short pieces copied", std::ref(even_pieces)},
         {"listed pieces copied", std::ref(uneven_pieces)},
         {"lone pieces copied", std::ref(alone)},
-        {"pieces looked over for holes", [&]() -> Result<Nanoseconds> { return hashing(hashed); }}};
+        {"pieces searched for holes", [&]() -> Result<Nanoseconds> { return hashing(hashed); }}};
     const auto times = session.medians(probes);
     if (!times) return times.error();
     const auto bytes = static_cast<double>(data);

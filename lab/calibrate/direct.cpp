@@ -14,7 +14,7 @@ namespace oratorio::calibrate {
 namespace {
 
 constexpr int kSideBySide = 4;
-constexpr std::string_view kNotDirect = "no call goes through a page cache there";
+constexpr std::string_view kNotDirect = "calls on this file system bypass the page cache";
 constexpr Bytes kPiece = 4096;  // the smallest request that direct I/O accepts everywhere
 // Small calls move the data divided by this, as each waits for the device.
 constexpr Bytes kSmallShare = 16;

@@ -60,6 +60,6 @@ Result<void> measure_processes(Session& session);
 inline constexpr int kGroups = 7;
 
 /// The reason that is reported for constants of mappings that keep their values.
-inline constexpr std::string_view kUnmappable = "files aren't mapped there";
+inline constexpr std::string_view kUnmappable = "files aren't mapped on this file system";
 
 }  // namespace oratorio::calibrate

@@ -19,8 +19,10 @@ constexpr int kLocalAggregators = 256;  // number on all nodes together (section
 constexpr int kTargets = 56;            // number of global aggregators: one for each Lustre target
 
 constexpr std::array kTopics{
-    Topic{"s3d", "2019", "pieces of a checkpoint, and what is left of them on a node", count_s3d},
-    Topic{"btio", "2019", "pieces of a diagonal multi-partition, and what is left", count_btio},
+    Topic{"s3d", "2019", "pieces of a checkpoint, and how many remain if a node joins them",
+          count_s3d},
+    Topic{"btio", "2019", "pieces of a diagonal multi-partition, before and after joining",
+          count_btio},
     Topic{"senders", "2019", "ranks that send to one aggregator, in one layer and in two",
           count_senders},
     Topic{"sparse", "2001", "edges of the dense and the sparse graph", count_sparse},
@@ -28,8 +30,10 @@ constexpr std::array kTopics{
     Topic{"disk", "1995", "storage calls in the order of the disk, and messages", count_disk},
     Topic{"lattice", "users", "bytes between nodes, compared with two phases by hand",
           count_lattice},
-    Topic{"transposed", "users", "the same of pieces of all ranks in turn", count_transposed},
-    Topic{"switches", "2019", "bytes between switches, placed by switch and not", count_switches},
+    Topic{"transposed", "users", "bytes between nodes for pieces of all ranks in turn, and by hand",
+          count_transposed},
+    Topic{"switches", "2019", "bytes between switches, with and without placement by switch",
+          count_switches},
     Topic{"planning", "users", "what a rank needs to plan, and what it keeps of the plan",
           count_planning},
 };

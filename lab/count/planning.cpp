@@ -114,15 +114,15 @@ Facts count_planning(int only) {
                 facts.push_back({of_ranks(what, whole, method), planned.kept[role].bytes,
                                  Relation::at_most, small.kept[role].bytes, "as with 16384 ranks"});
             };
-            same("bytes kept by a rank without role", without_role);
+            same("bytes kept by a rank without a role", without_role);
             same("bytes kept by an aggregator", aggregator_only);
             same("bytes kept by a node's first rank", first_of_node);
             add("bytes of all summaries, once for a node", planned.list);
-            add("bytes that a node's ranks share to meet in, with these", planned.shared);
+            add("bytes of a node's shared memory, summaries included", planned.shared);
             add("maximum other bytes of a rank while it plans", planned.most);
             add("most bytes of a node while its ranks plan", planned.of_node());
             add("messages of a rank that isn't its node's first", 0);
-            add("steps in which a node's first rank meets the others", planned.steps);
+            add("steps in which the nodes' first ranks share the summaries", planned.steps);
             add("bytes of a rank for the map of ranks to nodes", planned.nodes);
             add("regions that a rank has data in", planned.kept[without_role].regions);
             add("milliseconds of planning, one core",

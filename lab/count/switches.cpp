@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The traffic between network switches, if the plan knows the switches of the nodes and places
-// aggregators by them, and if it does not.
+// The traffic between network switches with two plans: one that knows the switches of the nodes and
+// places aggregators by them, and one that does not.
 #include "count/switches.hpp"
 
 #include <algorithm>
@@ -48,9 +48,9 @@ std::vector<int> switches_of(const std::vector<int>& place, int of_switch) {
 // job has about every fourth or third node.
 constexpr Network kNetworks[] = {
     {"fat tree, 32 leaves", NetworkKind::fat_tree, 32, 32, false},
-    {"the same, nodes in any order", NetworkKind::fat_tree, 32, 32, true},
+    {"fat tree, 32 leaves, nodes in any order", NetworkKind::fat_tree, 32, 32, true},
     {"dragonfly, 8 groups", NetworkKind::dragonfly, 8, 96, false},
-    {"the same, nodes in any order", NetworkKind::dragonfly, 8, 96, true}};
+    {"dragonfly, 8 groups, nodes in any order", NetworkKind::dragonfly, 8, 96, true}};
 
 }  // namespace
 
@@ -91,7 +91,7 @@ Facts count_switches(int only) {
             };
             const Bytes before = crossing(without_switches(one.job));
             const std::string what = std::string(network.what) + ", " + one.data;
-            facts.push_back({what + ": bytes between switches, unknown", before});
+            facts.push_back({what + ": bytes between switches, switches unknown", before});
             facts.push_back({"  known", crossing(one.job), Relation::at_most, before, "unknown"});
         }
     }

@@ -18,7 +18,7 @@ struct Network {
     const char* what;
     NetworkKind kind;
     int switches;
-    int of_switch;  ///< nodes
+    int of_switch;  ///< nodes of a switch
     bool shuffled;
 };
 [[nodiscard]] std::span<const Network> networks();

@@ -217,15 +217,16 @@ static void read_checkpoint(const char* folder, const Block* block, const Layout
     require(H5Fclose(file) >= 0, "H5Fclose");
     end_phase(block, start, layout, step, "restart", edge * edge * edge * FIELDS);
     H5Pclose(access);
-    require(wrong == 0, "comparing the values read");
+    require(wrong == 0, "the check of the values read");
 }
 
 int main(int argc, char** argv) {
     MPI_Init(&argc, &argv);
     int ranks = 0;
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    require(argc == 4, "usage: checkpoint FOLDER CELLS STEPS:");
-    require(ranks == RANKS_PER_EDGE * RANKS_PER_EDGE * RANKS_PER_EDGE, "having 8 ranks");
+    require(argc == 4, "reading the arguments FOLDER CELLS STEPS");
+    require(ranks == RANKS_PER_EDGE * RANKS_PER_EDGE * RANKS_PER_EDGE,
+            "the check that there are 8 ranks");
     const Block block = make_block((hsize_t)atoi(argv[2]));
     const int steps = atoi(argv[3]);
     for (int step = 0; step < steps; ++step)

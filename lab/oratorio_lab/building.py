@@ -17,6 +17,9 @@ def alone() -> Iterator[None]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            print("oratorio: waiting for another ./oratorio that builds here ...", file=sys.stderr)
+            print(
+                "oratorio: waiting for another ./oratorio that is building in this checkout ...",
+                file=sys.stderr,
+            )
             fcntl.flock(lock, fcntl.LOCK_EX)
         yield

@@ -18,7 +18,7 @@ COMMANDS = {
     ),
     "simulate": Command(
         "measure",
-        "Predict the time of a collective access on a machine that is not here, from the library's plans.",
+        "Predict the time of a collective access on another machine, from the library's plans.",
         "oratorio_lab.simulate.command:add_options",
     ),
     "calibrate": Command(

@@ -105,7 +105,7 @@ def table(counted: Counted) -> Table:
     shown.caption = f"{counted.seconds:.1f} s of one core, {counted.peak_mib:.0f} MiB"
     shown.add_column("what")
     shown.add_column("counted", justify="right")
-    shown.add_column("said", justify="right")
+    shown.add_column("claimed", justify="right")
     shown.add_column("holds")
     shown.add_column("source")
     for fact in counted.facts:
@@ -145,6 +145,8 @@ def add_options(parser: Parser) -> None:
         help="Papers (1995, 2001, 2019, users) or topics; all if not given.",
     )
     parser.add_argument(
-        "--ranks", type=within(2), help="Count only this number of ranks; the papers' numbers if not given."
+        "--ranks",
+        type=within(2),
+        help="Count only for this number of ranks; the papers' numbers if not given.",
     )
     parser.set_defaults(does=lambda options: 0 if run(options.what, options.ranks) else 1)

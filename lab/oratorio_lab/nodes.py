@@ -73,7 +73,9 @@ def dialect(host: Host) -> str:
     if host.launcher == "hydra":
         return HYDRA
     if host.name not in OPENMPI:
-        raise NoNodesError(f"{host.name}: of Open MPI only {' and '.join(OPENMPI)} can use several nodes")
+        raise NoNodesError(
+            f"{host.name}: the only Open MPIs that can use several nodes are {' and '.join(OPENMPI)}"
+        )
     return OPENMPI[host.name]
 
 

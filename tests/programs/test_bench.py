@@ -315,7 +315,7 @@ def test_a_figure_is_not_drawn_past_the_page_cache_of_a_folder_in_memory():
         (("tile", "--method", "raw,fastest"), "no method fastest; the methods are auto, "),
         (("tile", "--method", "host_mine"), "arm host_mine has no hints"),
         (("tile", "--hint", "cb_nodes"), "a hint must be [METHOD:]key=value, not cb_nodes"),
-        (("tile", "--hint", "sieve:a=b"), "a hint for an arm that is not run: sieve"),
+        (("tile", "--hint", "sieve:a=b"), "--hint names an arm that --method does not select: sieve"),
         (("tile", "--mpi", "nompi"), "there is no MPI named nompi on this machine"),
         (("suite", "--workloads", "tiles"), "no workload tiles; the workloads are coll_perf, "),
         (("paper", "1999"), "no paper 1999; the papers are 1995, 2001, 2006, 2014, 2019"),
@@ -359,7 +359,7 @@ def test_errors_of_the_program_are_reported(tmp_path):
     host_or_skip("mpich5")
     done = bench(tmp_path, "tile", "--overlap-x", "64", "--ranks", "2")
     assert done.returncode == 1
-    assert "tile, 2 ranks: exit code 2 while warming up: a tile must exceed its overlap" in done.stderr
+    assert "tile, 2 ranks: exit code 2 during warm-up: a tile must exceed its overlap" in done.stderr
 
 
 def test_every_workload_has_tuned_hints():

@@ -43,7 +43,7 @@ def test_accesses_of_a_trace_are_made_again(workload, tmp_path):
 def test_a_trace_that_can_not_be_made_again_is_refused(tmp_path):
     recorded = traced(tmp_path, "array", "--direction", "write")
     for words, said in (
-        ((recorded, "--ranks", 2), "the trace is of 4 ranks: it can't be repeated with 2"),
+        ((recorded, "--ranks", 2), "the trace has 4 ranks: it can't be repeated with 2"),
         ((recorded, "--direction", "read"), "no collective read to repeat"),
         ((recorded, "--method", "host_tuned"), "host_tuned: there are no known best hints for a trace"),
         ((recorded, "--method", "by_hand"), "by_hand: a trace doesn't say"),

@@ -135,9 +135,13 @@ def test_calibrate_measures_the_store_that_files_are_opened_with_there(clients):
     assert ended.code == 0, ended.output
     kept = dict(line.split("\t")[1:] for line in ended.output.splitlines() if line.startswith("kept"))
     assert {kept[name] for name in ("map_read_page", "map_write_page", "map_window")} == {
-        "files aren't mapped there"
+        "files aren't mapped on this file system"
     }
-    assert kept["direct_read_call"] == kept["direct_write_byte"] == "no call goes through a page cache there"
+    assert (
+        kept["direct_read_call"]
+        == kept["direct_write_byte"]
+        == "calls on this file system bypass the page cache"
+    )
 
 
 # On NFS only some rules are tested. All would take minutes, because a system call takes much longer with the

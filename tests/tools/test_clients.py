@@ -36,7 +36,7 @@ def test_a_count_that_is_not_zero_is_wrong_and_named():
     ("code", "output", "told"),
     [
         (0, "", "ended with 0"),
-        (124, "write: 0 wrong of 9, 1.0 ms\n", "still running at its limit"),
+        (124, "write: 0 wrong of 9, 1.0 ms\n", "still running at its time limit"),
         (15, "write: 0 wrong of 9, 1.0 ms\nrank 1: read: Input/output error\n", "Input/output error"),
     ],
 )

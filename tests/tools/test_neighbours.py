@@ -66,7 +66,7 @@ def test_of_files_with_times_in_them_the_lengths_are_compared(job, tmp_path):
 
 def test_programs_known_to_bypass_mpi_io_must_do_so(job, tmp_path):
     job(b"abc", b"abc")
-    assert trial.past_us(HOST, words, tmp_path / "one", "why") == "same bytes, none seen: why"
+    assert trial.past_us(HOST, words, tmp_path / "one", "why") == "same bytes, no access seen: why"
     job(b"abc", b"abc", SAW)
     with pytest.raises(WrongError, match="12 accesses"):
         trial.past_us(HOST, words, tmp_path / "two", "why")

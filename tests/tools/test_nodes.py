@@ -24,7 +24,10 @@ def test_every_mpi_with_hydra_starts_ranks_on_other_nodes_alike(name):
 
 def test_an_open_mpi_whose_options_are_unknown_is_an_error():
     assert "plm_rsh_agent" in nodes.dialect(host_of("openmpi4", "openmpi"))
-    with pytest.raises(nodes.NoNodesError, match="openmpi-of-a-user: of Open MPI only openmpi4 and openmpi5"):
+    with pytest.raises(
+        nodes.NoNodesError,
+        match="openmpi-of-a-user: the only Open MPIs that can use several nodes are openmpi4 and openmpi5",
+    ):
         nodes.dialect(host_of("openmpi-of-a-user", "openmpi"))
 
 

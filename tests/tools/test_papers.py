@@ -171,7 +171,9 @@ def test_full_sizes_are_halved_until_they_fit():
     )
     n, variables, reduced = sizes(4 << 30)
     assert (n, variables) == (128, 40)
-    assert reduced[0].startswith("6-btio, BTIO: n 128, in the paper 512 (200.0 GiB; there is room for 4.0)")
+    assert reduced[0].startswith(
+        "6-btio, BTIO: n 128, in the paper 512 (200.0 GiB; there is room for 4.0 GiB)"
+    )
 
 
 def test_numbers_of_the_papers_are_counted():
@@ -179,7 +181,7 @@ def test_numbers_of_the_papers_are_counted():
     assert arithmetic.cycles(274 << 30, 30, 1 << 30) == (10, 4)
     assert arithmetic.cycles(60 << 30, 30, 1 << 30) == (2, 30)
     entries, lines = (fact.counted for fact in PAPERS["2006"].counted)
-    assert "1,970,749,440 entries; of 16 bytes each they take 29.4 GiB, the data 14.7 GiB" in entries
+    assert "1,970,749,440 entries; at 16 bytes each they take 29.4 GiB, the data 14.7 GiB" in entries
     assert "are 62 % fewer" in lines
 
 

@@ -335,7 +335,7 @@ def test_options_that_contradict_a_trace_are_refused(written, tmp_path, simulate
     for words, said in (
         (["--trace", path, "--map", path], "a trace is a workload of its own"),
         (["--file", "out.h5"], "it requires --trace"),
-        (["--trace", path, "--ranks", 16], "the trace is of 4 ranks: it can't be simulated with 16"),
+        (["--trace", path, "--ranks", 16], "the trace has 4 ranks: it can't be simulated with 16"),
         (["--trace", tmp_path / "none"], "No such file"),
     ):
         code, told = simulated(*words)

@@ -41,7 +41,7 @@ static void check_records(long count) {
     MPI_Offset size = 0;
     MPI_Barrier(MPI_COMM_WORLD);
     MPI_File_get_size(file, &size);
-    if (size != (MPI_Offset)count * ranks * kRecord) must(MPI_ERR_OTHER, "the size of the file");
+    if (size != (MPI_Offset)count * ranks * kRecord) must(MPI_ERR_OTHER, "the check of the size");
     if (rank > 0) return;
     char* all = malloc((size_t)size);
     long* found = calloc((size_t)ranks, sizeof *found);
@@ -50,11 +50,11 @@ static void check_records(long count) {
         const int from = record[0] - 'A';
         for (int i = 1; i < kRecord; ++i)
             if (record[i] != record[0] || from < 0 || from >= ranks)
-                must(MPI_ERR_OTHER, "a record");
+                must(MPI_ERR_OTHER, "the check of a record");
         ++found[from];
     }
     for (int i = 0; i < ranks; ++i)
-        if (found[i] != count) must(MPI_ERR_OTHER, "the number of records");
+        if (found[i] != count) must(MPI_ERR_OTHER, "the check of the number of records");
     free(found);
     free(all);
 }
@@ -152,13 +152,13 @@ int main(int argc, char** argv) {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     if (argc != 4)
-        must(MPI_ERR_ARG, "FILE shared|ordered|all|iall|raw|overlap NUMBER: reading the arguments");
+        must(MPI_ERR_ARG, "reading the arguments FILE shared|ordered|all|iall|raw|overlap NUMBER");
     MPI_Info info;
     MPI_Info_create(&info);
     if (overlapping) MPI_Info_set(info, "direct_write", "true");
     must(MPI_File_open(MPI_COMM_WORLD, argv[1],
                        MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, info, &file),
-         "opening");
+         "opening the file");
     MPI_Info_free(&info);
     raw = open(argv[1], O_WRONLY);
     if (overlapping)

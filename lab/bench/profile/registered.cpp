@@ -68,7 +68,7 @@ class Ring {
         for (std::size_t ended = 0; ended < requests; ++ended) {
             io_uring_cqe* done = nullptr;
             if (io_uring_wait_cqe(&ring_, &done) < 0) fail("waiting");
-            if (done->res != static_cast<int>(bytes_)) fail("a request came short");
+            if (done->res != static_cast<int>(bytes_)) fail("a request moved too few bytes");
             const auto buffer = static_cast<unsigned>(done->user_data);
             io_uring_cqe_seen(&ring_, done);
             if (begun < requests) submit(begun++, buffer, write, registered);

@@ -129,8 +129,8 @@ def expand(text: str | None, with_oratorio: bool, direct: bool) -> tuple[str, ..
 
 def parse_hints(texts: Sequence[str], arms: Sequence[str]) -> tuple[tuple[str, str, str], ...]:
     """Returns (arm, key, value) of each `[ARM:]key=value`, by default for host_tuned. Raises BenchError if a
-    hint is malformed or is for an arm that does not run, or if a host arm that is not known here has no
-    hint."""
+    hint is malformed or is for an arm that does not run, or if a host arm that this module does not list has
+    no hint."""
     hints = []
     for text in texts:
         left, equals, value = text.partition("=")
@@ -140,7 +140,7 @@ def parse_hints(texts: Sequence[str], arms: Sequence[str]) -> tuple[tuple[str, s
         hints.append((arm if colon else "host_tuned", key, value))
     strangers = {arm for arm, _, _ in hints} - set(arms)
     if strangers:
-        raise BenchError(f"a hint for an arm that is not run: {', '.join(sorted(strangers))}")
+        raise BenchError(f"--hint names an arm that --method does not select: {', '.join(sorted(strangers))}")
     named = {"host", "host_tuned", *TUNINGS} | {arm for arm, _, _ in hints}
     bare = [arm for arm in arms if is_host(arm) and arm not in named]
     if bare:

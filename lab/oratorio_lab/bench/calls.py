@@ -59,7 +59,7 @@ def run(host: Host, arm: Arm, amount: float, ranks: int, folder: Path) -> list[f
 
 
 # Kind of access -> the routine that writes a record, and how many tenths of --records each rank writes. The
-# tenths are chosen so that all kinds take about as long.
+# tenths are chosen so that all kinds take about equally long.
 ROUTINES = {
     "shared": ("write_shared", 10),
     "ordered": ("write_ordered", 1),
@@ -71,7 +71,7 @@ ROUTINES = {
 def measure(host: Host, ranks: int, repeats: int, records: int, folder: Path, disk: Path) -> Table:
     """Measures all kinds of access. The table has, for records, the medians of interleaved runs and the speed
     relative to the host's MPI-IO, and for the overlapped write the times of the fastest run."""
-    title = f"{host.name}, medians of {repeats}"
+    title = f"{host.name}, medians of {repeats} runs"
     table = Table("what", "pwrite(2)", "host's MPI-IO", "Oratorio", "ratio", "gathered", "ratio", title=title)
     few = [(kind, count) for count in (1, 2) for kind in ("all", "iall")]
     for kind, count in [("shared", ranks), ("ordered", ranks), *few]:

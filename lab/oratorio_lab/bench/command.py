@@ -104,18 +104,18 @@ def _add_common(parser: Parser, arms: str | None = None, repeats: int = 5) -> No
         "MPI-IO with all sets of hints), host, host_tuned, by_hand, raw; "
         f"{arms or ARMS} if not given.")  # fmt: skip
     add("--hint", metavar="[METHOD:]KEY=VALUE", action="append", default=[],
-        help="A hint, for host_tuned if METHOD is left out; repeatable, and the last of a key "
+        help="A hint, for host_tuned if METHOD is left out; repeatable, and the last value of a key "
         "counts.")  # fmt: skip
     add("--repeat", type=within(1), default=repeats, metavar="N",
         help="Number of measured passes, after an unmeasured one; %(default)s if not given.")  # fmt: skip
     _add_direction_and_mpi(add)
     _add_dir(add)
     add("--overwrite", action="store_true", help="Write over an existing file.")
-    add("--new", dest="overwrite", action="store_false", help="Write to a new file, as by default.")
+    add("--new", dest="overwrite", action="store_false", help="Write to a new file; this is the default.")
     add("--direct", action="store_true", help="Bypass the page cache; raw uses O_DIRECT, too.")
     add("--cold", action="store_true", help="Drop the file's cached pages before each read.")
     add("--malloc", action="store_true",
-        help="Leave users' memory where malloc puts it, 16 bytes after the start of a page.")  # fmt: skip
+        help="Leave user buffers where malloc puts them, 16 bytes after the start of a page.")  # fmt: skip
     add("--sync", action="store_true", help="Include the time until written data is on storage.")
     add("--profile", action="store_true",
         help="Print where Oratorio's time goes: storage, copying, the rest.")  # fmt: skip
@@ -134,7 +134,8 @@ def _add_common(parser: Parser, arms: str | None = None, repeats: int = 5) -> No
     add("--json", type=Path, metavar="FILE", help="Write everything measured to this file.")
     add("--plot", type=Path, metavar="FILE.png", help="Draw a chart into this file.")
     add("--timeout", type=float, metavar="SECONDS",
-        help=f"End a run after this time; {SECONDS_A_PASS} s for each pass if not given.")  # fmt: skip
+        help=f"End a run after this time; {SECONDS_A_PASS} s for each pass, at least {LEAST_TIMEOUT} s, "
+        "if not given.")  # fmt: skip
 
 
 def _common(options: argparse.Namespace) -> Common:
@@ -258,7 +259,7 @@ def _paper(options: argparse.Namespace) -> int:
     for reason in measured.skipped:
         stderr.print(f"skipped: {reason}", markup=False, soft_wrap=True)
     if not measured.curves:
-        raise BenchError("none of these can be measured here")
+        raise BenchError("none of the selected figures can be measured here")
     jobs = bench_paper.jobs(measured)
     measure_all(jobs)
     for table in (*bench_paper.point_tables(measured), bench_paper.claim_table(measured)):
@@ -410,7 +411,7 @@ def _switches(options: argparse.Namespace) -> int:
     build(host, lambda text: stderr.print(text, markup=False))
     arms = bench_switches.measure_arms(settings, options.ranks, options.repeat, options.delay / 1e3)
     title = (
-        f"{host.name}, {options.ranks} ranks on {bench_switches.NODES} nodes of two switches, "
+        f"{host.name}, {options.ranks} ranks on {bench_switches.NODES} nodes behind two switches, "
         f"{options.delay:g} ms between switches, medians of {options.repeat}"
     )
     stdout.print(bench_switches.table(arms, title))
@@ -425,7 +426,7 @@ def _add_switches(parser: Parser) -> None:
         type=float,
         default=1.0,
         metavar="MS",
-        help="Milliseconds that messages between the switches take longer; %(default)s if not given.",
+        help="Milliseconds that the link between the switches adds to a message; %(default)s if not given.",
     )
     add(
         "--repeat",
@@ -478,7 +479,8 @@ def _add_regret(parser: Parser) -> None:
         help="Write the picture and the tables to this page.",
     )
     add("--timeout", type=float, metavar="SECONDS",
-        help=f"End a run after this time; {SECONDS_A_PASS} s for each pass if not given.")  # fmt: skip
+        help=f"End a run after this time; {SECONDS_A_PASS} s for each pass, at least {LEAST_TIMEOUT} s, "
+        "if not given.")  # fmt: skip
     parser.set_defaults(does=_regret)
 
 
@@ -499,7 +501,7 @@ def _add_paper(parser: Parser) -> None:
     add("--figures", help="Measure only these, such as naive,grouping.")
     add("--modes", help="buffered, direct or both, separated by a comma; the paper's own if not given.")
     add("--param", action="append", default=[], metavar="NAME=VALUE[,VALUE]",
-        help="Values of a workload parameter, or of the one that is swept; repeatable.")  # fmt: skip
+        help="A value of a workload parameter, or values of the swept parameter; repeatable.")  # fmt: skip
     add("--full", action="store_true",
         help="Measure as much data as the paper did if the folder and the memory have room, and list what is "
         "smaller.")  # fmt: skip
@@ -518,7 +520,10 @@ def add_options(parser: Parser) -> None:
     add("list", "List the workloads and their parameters.").set_defaults(does=_list)
     _add_calls(add("calls", "Write small records one by one, and compute during a collective write."))
     _add_switches(
-        add("switches", "Write on emulated nodes of two switches, placed by switch or not; needs root.")
+        add(
+            "switches",
+            "Write on emulated nodes behind two switches, with and without placement by switch; needs root.",
+        )
     )
     for workload in WORKLOADS.values():
         _add_workload(add(workload.name, workload.help), workload)
@@ -529,7 +534,12 @@ def add_options(parser: Parser) -> None:
             "Compare auto, before and after it learns, with the fastest method and the host's best hints.",
         )
     )
-    _add_trace(add("trace", "Repeat the collective accesses of a trace, with as many ranks and other data."))
+    _add_trace(
+        add(
+            "trace",
+            "Repeat the collective accesses of a trace, with the same number of ranks and other data.",
+        )
+    )
     _add_paper(
         add(
             "paper",

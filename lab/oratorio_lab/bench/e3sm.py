@@ -80,7 +80,7 @@ def _map_runs(data: Dataset, number: int, sizes: Map, max_variables: int) -> lis
     ends = np.cumsum(counts)
     told = f"map {number} of {data.filepath()}"
     if (counts < 0).any() or not counts.sum() == len(offsets) == len(lengths):
-        raise BenchError(f"{told} has numbers of runs that differ from its number of processes")
+        raise BenchError(f"{told} has numbers of runs that don't match its offsets and lengths")
     if len(offsets) and (offsets.min() < 0 or lengths.min() < 0 or (offsets + lengths).max() > elements):
         raise BenchError(f"{told} has runs outside of its {elements} elements")
     runs = [(offsets[first:end], lengths[first:end]) for first, end in zip(ends - counts, ends, strict=True)]

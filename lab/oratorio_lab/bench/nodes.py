@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`oratorio bench --nodes`: runs on simulated nodes, which are namespaces of this machine."""
+"""`oratorio bench --nodes`: runs on emulated nodes, which are namespaces of this machine."""
 
 import tempfile
 from collections.abc import Callable, Iterator, Sequence

@@ -67,8 +67,8 @@ def all_predicted(runs: Sequence[Run], settings: Settings) -> list[Predicted]:
 def constants(settings: Settings) -> str:
     """Returns the source of the cost constants that the library uses for the test files.
 
-    Simulated nodes (namespaces) have host names of their own, so files of costs of a single node are not
-    used there.
+    Emulated nodes (namespaces) have host names of their own, so cost files of a single machine are not used
+    there.
     """
     try:
         place = calibrate.place_of(settings.folder)
@@ -87,15 +87,15 @@ def summary(runs: Sequence[Run], settings: Settings) -> str:
     spread = [one.farthest for one in found]
     return (
         f"{counted(len(found), 'prediction')}, off by {median(errors):.0f} % in the median and "
-        f"{max(errors):.0f} % at worst; the passes alone are {median(spread):.0f} and "
-        f"{max(spread):.0f} % from their own median. "
+        f"{max(errors):.0f} % at worst; single passes deviate from their median by up to "
+        f"{median(spread):.0f} % in the median and {max(spread):.0f} % at worst. "
         f"Constants: {constants(settings)}"
     )
 
 
 def table(runs: Sequence[Run], settings: Settings) -> Table:
     """Returns a table with a row for each of Oratorio's arms in each direction."""
-    title = "Milliseconds of a pass, as the cost model predicts them and as they were measured"
+    title = "Milliseconds of a pass, as predicted by the cost model and as measured"
     shown = Table(title=title, title_justify="left")
     for name in ("workload", "ranks", "direction", "arm", "predicted", "took", "error %", "farthest pass %"):
         shown.add_column(name, justify="left" if name in ("workload", "direction", "arm") else "right")

@@ -68,7 +68,9 @@ def parse_layouts(text: str) -> list[Layout]:
     for word in text.split(","):
         found = re.fullmatch(r"(?:([1-9]\d*)x)?([1-9]\d*)", word)
         if not found:
-            raise BenchError(f"--layout needs ranks or nodes x ranks of each, such as 8,2x4, not {text}")
+            raise BenchError(
+                f"--layout must list numbers of ranks, or nodes x ranks on each, such as 8,2x4, not {text}"
+            )
         layouts.append(Layout(int(found.group(1) or 1), int(found.group(2))))
     return list(dict.fromkeys(layouts))
 

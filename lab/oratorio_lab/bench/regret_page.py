@@ -97,7 +97,7 @@ def details(cells: Sequence[Cell]) -> str:
         kept = sum(_reach([cell.outcomes[name].learned for name in wrong]) == len(wrong) for cell in cells)
         told.append(
             f"With the constants of the cost model wrong by a factor of ten ({', '.join(wrong)}), it reached "
-            f"{GOAL_TEXT} of the best method each time in {kept} cells."
+            f"{GOAL_TEXT} of the speed of the best method each time in {kept} cells."
         )
     return " ".join(told)
 
@@ -190,7 +190,7 @@ def _where(about: About) -> str:
     made = time.strftime("%Y-%m-%d %H:%M:%S")
     return (
         f"{made}, {one['processor']}, {one['cores']} cores, {about.mpi}, {kinds}, Oratorio {__version__}. "
-        "Several nodes are emulated on this one."
+        "Layouts of several nodes are emulated on this machine."
     )
 
 
@@ -214,9 +214,9 @@ def html_of(cells: Sequence[Cell], about: About) -> str:
         f"as fast as the best method; left of {GOAL:g}, it has lost. A dot's tooltip names the cell.</p>",
         "<h2>All cells</h2>",
         "<p>Speeds of auto, divided by those of the best method and of the host's best hints. Cells in bold, "
-        f"which come first, are losses: after {ACCESSES_BEFORE} accesses, auto is below {GOAL:g} of one of "
-        "them. Half of the passes of the noisiest time in the row differ from their median by more than the "
-        "noise.</p>",
+        f"which come first, are losses: after {ACCESSES_BEFORE} accesses, auto has less than {GOAL:g} of "
+        "the speed of one of them. Half of the passes of the noisiest time in the row differ from their "
+        "median by more than the noise.</p>",
         html_page.table(HEADS, rows, left=4, words=(8, 10), best=lost),
         "<h2>Wrong constants</h2>",
         f"<p>{text(WRONG)}</p>",

@@ -50,7 +50,7 @@ class Settings:
     predict: bool = False  # record the time that Oratorio's cost model predicts for each pass
     nodes: int = 1
     link: str = ""  # impairment of what a node sends (oratorio_lab.nodes)
-    # overrides the number of ranks that Oratorio takes to share a node; 0: the real number
+    # overrides the number of ranks that Oratorio assumes on each node; 0: the real number
     ranks_of_node: int = 0
     rate: str = ""  # bandwidth of the storage (oratorio_lab.bench.paced)
     store: Path | None = None  # folder of the test files; None: `folder`
@@ -83,7 +83,7 @@ class Run:
     map_file: Path | None = None  # a real decomposition of E3SM
     setup: dict = field(default_factory=dict)
     samples: list[dict] = field(default_factory=list)
-    failure: str = ""  # the reason if the program broke off
+    failure: str = ""  # why the program failed; empty if it did not
     # direction -> MiB/s of the storage, if it is limited
     store_mib_per_s: dict[str, float] = field(default_factory=dict)
 
@@ -169,7 +169,7 @@ def _take_lines(run: Run, out: Path) -> tuple[int, str]:
     run.setup = (by_kind["setup"] or [{}])[0]
     run.samples = [sample | {"account": _account(sample["account"])} for sample in by_kind["sample"]]
     if not by_kind["begin"]:
-        return 0, "warming up"
+        return 0, "warm-up"
     now = by_kind["begin"][-1]
     return len(run.samples), f"{now['arm']} {now['direction']}"
 
@@ -224,10 +224,10 @@ def measure(run: Run, settings: Settings, progress: Progress) -> None:
             done = job.result()
         _check_served(run, settings)
         if done.returncode != 0:
-            run.failure = f"exit code {done.returncode} while {last_pass}: {_last_words(done)}"
+            run.failure = f"exit code {done.returncode} during {last_pass}: {_last_words(done)}"
     except subprocess.TimeoutExpired:
         run.failure = (
-            f"still running after {settings.timeout_seconds:.0f} s, while {_take_lines(run, out)[1]}"
+            f"still running after {settings.timeout_seconds:.0f} s, during {_take_lines(run, out)[1]}"
         )
     finally:
         shutil.rmtree(folder, ignore_errors=True)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`oratorio bench switches`: collective writes on emulated nodes of two network switches, with aggregators
-placed by switch and without."""
+"""`oratorio bench switches`: collective writes on emulated nodes behind two network switches, with
+aggregators placed by switch and without such placement."""
 
 import statistics
 import tempfile

@@ -70,7 +70,7 @@ def job_of(path: Path, name: str | None, ranks: Sequence[int] = ()) -> Job:
     told = [trace_accesses.left_out(file, found)]
     if len(kept) < len(found):
         told.append(
-            f"{len(kept)} of {len(found)} collective accesses are repeated: all together exceed 1 GiB"
+            f"{len(kept)} of {len(found)} collective accesses are repeated, at most 1 GiB in each direction"
         )
     return Job(file, tuple(kept), "".join(f"{line}\n" for line in told if line))
 

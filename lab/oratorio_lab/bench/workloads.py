@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The benchmark's workloads and their parameters. The program in lab/bench knows the shapes; all defaults
-are here, and docs/research/workloads.md names their sources."""
+"""The benchmark's workloads and their parameters. The program in lab/bench lays out the data; all
+defaults are here, and docs/research/workloads.md names their sources."""
 
 import math
 import re
@@ -137,13 +137,13 @@ WORKLOADS = {
             (
                 Parameter("block", 16 << 10, 4 << 10, "Size of a block in bytes."),
                 Parameter("count", 512, 20, "Blocks per rank."),
-                Parameter("sparsity", 25, 25, "Percentage of stripes that a rank uses; 100, 50, 25, 10, 1."),
+                Parameter("sparsity", 25, 25, "Percent of stripes that a rank uses; 1 to 100 in the paper."),
                 SEED,
             ),
         ),
         Workload(
             "mar",
-            "File blocks dealt to the ranks at random, and of each of them some random pieces.",
+            "File blocks dealt to the ranks at random; a rank accesses random pieces of each of its blocks.",
             (
                 Parameter("block", 256 << 10, 16 << 10, "Size of a file block in bytes."),
                 Parameter("blocks", 100, 5, "File blocks per rank."),
@@ -197,12 +197,12 @@ WORKLOADS = {
             "A 4-D lattice in lexicographic order, distributed in 4-D blocks; contiguous memory.",
             (
                 Parameter("n", 24, 6, "Edge of the lattice in sites."),
-                Parameter("site", 576, 24, "Size of a site in bytes; four 3x3 complex matrices of doubles."),
+                Parameter("site", 576, 24, "Size of a site in bytes; by default four 3x3 complex matrices."),
             ),
         ),
         Workload(
             "transposed",
-            "Pieces of all ranks in turn through a vector view, as IOR's transposed access.",
+            "Pieces of all ranks in turn through a vector view, as in IOR's transposed access.",
             (
                 Parameter("block", 4096, 128, "Size of a piece in bytes."),
                 Parameter("count", 4096, 50, "Pieces per rank; 16 384 in the report."),
@@ -232,7 +232,7 @@ WORKLOADS = {
         ),
         Workload(
             "vec8",
-            "8-byte pieces on both sides: every P-th double of the file, 16 bytes apart in memory.",
+            "8-byte pieces: with P ranks, every P-th double of the file, 16 bytes apart in memory.",
             (Parameter("count", 512 << 10, 4 << 10, "Doubles per rank."),),
         ),
     )

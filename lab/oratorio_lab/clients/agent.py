@@ -2,8 +2,8 @@
 """Runs commands that remote_shell.py sends from another node, in place of sshd.
 
 The first line of a connection is the length of a shell command, and the command follows. The agent sends
-back the command's output, then a zero byte and the exit code. If the peer closes the connection before, the
-agent kills what the command has started.
+back the command's output, then a zero byte and the exit code. If the peer closes the connection earlier,
+the agent kills all processes that the command has started.
 """
 
 import contextlib
@@ -55,8 +55,8 @@ def _signal(processes: set[int], number: signal.Signals) -> None:
 
 def _kill(job: subprocess.Popen) -> None:
     """Kills the process group of a job, which has orphans, and the tree below it, which has other sessions:
-    MPICH's proxies start each rank in a session of its own. All are stopped first, since a process that runs
-    could start one more after the look at the tree."""
+    MPICH's proxies start each rank in a session of its own. All are stopped first, because a running
+    process could start another one after the tree was read."""
     os.killpg(job.pid, signal.SIGSTOP)
     stopped = {job.pid}
     while running := _tree(job.pid) - stopped:

@@ -20,7 +20,7 @@ SECTIONS = "14.4.4,14.6"
 RULE_SECONDS = 120
 ORACLE_SECONDS = 3600
 PATIENCE_SECONDS = 300  # time limit of one program of the oracle
-# time limit of the job in which a client is killed, and after it of survivor.py, which waits for locks
+# time limit of the job in which a client is killed, and of survivor.py, which then waits for locks
 KILL_SECONDS = 180
 TIMED_OUT = 124  # exit code of timeout(1) for a command that ran too long
 KILL = "kill-"  # prefix of the names of checks that kill a client
@@ -59,7 +59,7 @@ def _without_end(code: int, output: str) -> str:
     """Describes the end of a command without a result: that it reached its time limit, or its exit code and
     error."""
     if code == TIMED_OUT:
-        return "still running at its limit"
+        return "still running at its time limit"
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     errors = [line for line in lines if line.startswith("rank ")]
     told = (errors or lines or [""])[-1]
@@ -130,7 +130,7 @@ def judge_kill(code: int, output: str) -> Verdict:
     """Judges the output of setup/kill.sh and survivor.py."""
     ended_by = re.search(r"^the job was ended by (.*)$", output, re.MULTILINE)
     if code == 0 and ended_by:
-        return Verdict(True, f"synced data is there, no lock is left; ended by {ended_by[1]}")
+        return Verdict(True, f"synced data is intact, no lock is left; ended by {ended_by[1]}")
     return Verdict(False, _without_end(code, output))
 
 

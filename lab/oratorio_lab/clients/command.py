@@ -98,7 +98,7 @@ def page_with(text: str, rows: dict[str, str], machine: str) -> str:
 def machine() -> str:
     """Returns the line above the table: the command and the machine that produced the results."""
     return (
-        f"`./oratorio clients KIND... --write`, {RANKS} ranks, {RANKS // 2} on each client; last with "
+        f"`./oratorio clients KIND... --write`, {RANKS} ranks, {RANKS // 2} on each client; last run with "
         f"Oratorio {__version__}, {platform.machine()}, {os.cpu_count()} cores, Linux {platform.release()}.\n"
     )
 
@@ -173,7 +173,7 @@ def add_options(parser: Parser) -> None:
     )
     parser.add_argument(
         "--only", action="append", default=[], choices=CHECKS, metavar="CHECK",
-        help="Run this check; repeatable.",
+        help="Run only this check; repeatable.",
     )  # fmt: skip
     parser.add_argument(
         "--seeds", type=within(1), default=200,

@@ -58,7 +58,14 @@ KINDS = (
     Kind("ocfs2", "OCFS2 with o2cb, a disk that two kernels share", "two", "ocfs2", "ocfs2"),
     Kind("gfs2", "GFS2 with dlm, a disk that two kernels share", "two", "gfs2", "gfs2"),
     Kind("smb", "SMB 3.1.1, Samba and Linux's client, locks mandatory", "two", "smb", "smb"),
-    Kind("smb-nobrl", "the same, locks not passed to the server", "two", "smb", "smb", options=",nobrl"),
+    Kind(
+        "smb-nobrl",
+        "SMB 3.1.1, Samba and Linux's client, locks not passed to the server",
+        "two",
+        "smb",
+        "smb",
+        options=",nobrl",
+    ),
     Kind("9p", "9p, diod and Linux's client", "two", "9p", "9p"),
 )
 

@@ -163,7 +163,7 @@ def _wait(job: subprocess.Popen, marks: list[Path], watch: Callable[[], None]) -
             if not is_up and time.monotonic() > deadline:
                 job.terminate()
                 job.wait()
-                return f"the first process did not run within {UP_SECONDS} s"
+                return f"the first process of the machines did not run within {UP_SECONDS} s"
     watch()
     if all(mark.exists() for mark in marks):
         return ""

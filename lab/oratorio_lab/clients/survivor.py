@@ -2,9 +2,9 @@
 """survivor.py FILE: checks that a file can be used after a client that wrote it was killed
 (clients_killed.c).
 
-Synced data must be there, and no lock may be left: each kind of lock on the whole file must be available, and
-a write must succeed. Runs with Debian's Python. Waits for the locks without a time limit, so the caller must
-set one.
+Synced data must be intact, and no lock may be left: each kind of lock on the whole file must be available,
+and a write must succeed. Runs with Debian's Python. Waits for the locks without a time limit, so the caller
+must set one.
 """
 
 import fcntl
@@ -38,7 +38,7 @@ def main() -> int:
         lock(other)
         os.pwrite(other, b"survived", 2 * SYNCED_BYTES)
         os.close(other)
-    print("synced data is there, and no lock is left")
+    print("synced data is intact, and no lock is left")
     return 0
 
 

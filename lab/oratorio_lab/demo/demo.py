@@ -137,7 +137,7 @@ def _run_once(
             phases.append(phase)
             tell(len(phases) / geometry.phases, f"{phase.layout} {phase.step}: {phase.name}")
     if len(phases) != geometry.phases:
-        raise DemoError(f"{len(phases)} phases instead of {geometry.phases}")
+        raise DemoError(f"the program reported {len(phases)} phases instead of {geometry.phases}")
     console.print(f"{title}: {sum(phase.seconds for phase in phases):.2f} s")
     return phases
 
@@ -215,7 +215,7 @@ def run(host_name: str, geometry: Geometry, variables: Mapping[str, str]) -> boo
     _print_table(console, host, runs)
     count = len(LAYOUTS) * geometry.steps
     if unequal:
-        console.print(f"[red]files differ:[/] {', '.join(unequal)} in {FOLDER}/host and oratorio")
+        console.print(f"[red]files differ:[/] {', '.join(unequal)} in {FOLDER}/host and {FOLDER}/oratorio")
     else:
         console.print(f"[green]all {count} files are equal byte for byte[/]")
         for name in runs:

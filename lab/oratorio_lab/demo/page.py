@@ -27,7 +27,7 @@ def write(file: Path, host, geometry, theirs: Rows, ours: Rows, unequal: list[st
     """Writes the report of a demo run under `host` with `geometry`. Raises OratorioError."""
     mib = geometry.bytes_per_field / 2**20
     summary = (
-        f"8 ranks as 2 x 2 x 2, {geometry.cells}^3 cells each with ghost cells around, fields of "
+        f"8 ranks as 2 x 2 x 2, {geometry.cells}^3 cells each, surrounded by ghost cells, fields of "
         f"{mib:.0f} MiB, {geometry.steps} steps, under {host.name} {host.version}. "
         "Times are of the slowest rank."
     )

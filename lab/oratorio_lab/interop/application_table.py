@@ -53,12 +53,12 @@ APPLICATIONS = (
         inputs=("abinit_h2.abi", "h.pspgth"), unlike=("*.abo*", "*_DDB"), is_quick=True,
     ),
     Application(
-        "PETSc", "python3-petsc4py-real", "23 / 85", "a vector and a matrix, by the MPI-IO viewer",
+        "PETSc", "python3-petsc4py-real", "23 / 85", "a vector and a matrix, through the MPI-IO viewer",
         (Step((SYSTEM_PYTHON, "petsc_vector.py")),),
         inputs=("petsc_vector.py",), env={"PYTHONPATH": PETSC}, unlike=("*.info",),
     ),
     Application(
-        "mpi4py-fft", "python3-mpi4py-fft", "1 / 4", "a field and a slice of it, HDF5 by h5py",
+        "mpi4py-fft", "python3-mpi4py-fft", "1 / 4", "a field and a slice of it, HDF5 through h5py",
         (Step((SYSTEM_PYTHON, "mpi4py_fft_fields.py")),),
         inputs=("mpi4py_fft_fields.py",),
     ),
@@ -88,7 +88,7 @@ APPLICATIONS = (
         inputs=("dolfin_vectors.py",), **IN_HDF5,
     ),
     Application(
-        "ADIOS 1", "python3-adios", "2 / 13", "steps of a field, by the methods MPI and MPI_AGGREGATE",
+        "ADIOS 1", "python3-adios", "2 / 13", "steps of a field, with the methods MPI and MPI_AGGREGATE",
         (Step((SYSTEM_PYTHON, "adios_field.py")),),
         inputs=("adios_field.py",), needs=("libadios-bin",),
         unlike=("*.bp.dir/*",), checker=("sh", "-c", SAME_FIELD),

@@ -201,7 +201,9 @@ def compare(application: Application, theirs: Path, ours: Path) -> int:
     expected, found = _files(application, theirs), _files(application, ours)
     if not expected or expected.keys() != found.keys():
         names = sorted(expected.keys() ^ found.keys())
-        raise WrongError(f"only one run left {', '.join(names)}" if names else "there are no files")
+        raise WrongError(
+            f"only one run left {', '.join(names)}" if names else "neither run left a file to compare"
+        )
     different = [name for name in expected if not _alike(application, expected[name], found[name])]
     if different:
         raise WrongError(f"different bytes in {', '.join(different)}")

@@ -31,7 +31,7 @@ def gio_is_told(program: Path) -> str:
     _, said = oratorio_says("run", "--dry-run", program)
     _, with_hint = oratorio_says("run", "--dry-run", program, env={"PNETCDF_HINTS": "nc_driver=mpiio"})
     if "nc_driver=mpiio" not in said or "GIO" in with_hint:
-        raise WrongError("`oratorio run` does not mention GIO")
+        raise WrongError("`oratorio run` does not warn of GIO, or warns although a hint disables it")
     return "`oratorio run` warns of it"
 
 
@@ -47,7 +47,10 @@ def _profiled(host: Host, program: Path, preload: Sequence[Path], folder: Path) 
     if code:
         raise WrongError(f"exit code {code}: {said.strip().splitlines()[-1]}")
     if said.count(COUNTED) != RANKS or not accesses(said):
-        raise WrongError(f"the profiler counted {said.count(COUNTED)} of {RANKS} ranks right")
+        raise WrongError(
+            f"the profiler's counts are right on {said.count(COUNTED)} of {RANKS} ranks; Oratorio saw "
+            f"{counted(accesses(said), 'access')}"
+        )
     seen = counted(accesses(said), "access")
     return f"its counts are right (opens, writes, bytes by pwrite), {seen} seen"
 
@@ -70,7 +73,7 @@ def profiler_behind(place: str) -> Run:
         said = run(host, [program, folder], preload=False, env=env)
         if "profiler:" in said or "is loaded after Oratorio" not in said:
             raise WrongError("without `oratorio run` there is no warning about the order")
-        return f"`oratorio run` puts it before: {mended}; by hand: a warning"
+        return f"`oratorio run` loads it before Oratorio: {mended}; without `oratorio run`: a warning"
 
     return trial
 
@@ -83,7 +86,7 @@ def profiler_linked(place: str) -> Run:
         program = compiled(host, "written_block.c", "", *flags, name="profiled_block")
         if needs_of(program).profilers != (library,):
             raise WrongError("`oratorio run` doesn't notice the profiler")
-        return f"`oratorio run` puts it before: {_profiled(host, program, [], folder)}"
+        return f"`oratorio run` loads it before Oratorio: {_profiled(host, program, [], folder)}"
 
     return trial
 

@@ -125,14 +125,16 @@ def add_options(parser: Parser) -> None:
         "-k", dest="match", metavar="TEXT", help="Run only rows with this text in their name or MPI."
     )
     parser.add_argument(
-        "--fetch", action="store_true", help="First fetch newer libraries from Debian, PyPI and crates.io."
+        "--fetch",
+        action="store_true",
+        help="First fetch newer libraries from Debian, and libclang from PyPI.",
     )
     parser.add_argument(
         "--part", choices=(LIBRARIES, APPLICATIONS), help="Run only this part; both if not given."
     )
     parser.add_argument(
         "--repeat", type=int, default=3, metavar="N",
-        help="Number of timed runs of each application and MPI-IO; %(default)s if not given. With 0, "
+        help="Number of timed runs of each application with each MPI-IO; %(default)s if not given. With 0, "
         "only the files are compared.",
     )  # fmt: skip
     parser.add_argument(

@@ -18,7 +18,7 @@ def told(rank: int, what: str) -> str:
 
 
 def host_stays(said: str) -> bool:
-    """Returns whether the ranks hang in the host's MPI_Comm_create_from_group, by what the program printed.
+    """Returns whether the ranks hang in the host's MPI_Comm_create_from_group, judging by its output.
 
     MPICH 5.0.2 now and then hangs in MPI_Comm_create_from_group, even without a file. Then all ranks have
     entered it equally often, so none waits for a rank that is still elsewhere.

@@ -80,7 +80,7 @@ def _bp5(place: str) -> Callable[[Path], str]:
         host = host_of(place)
         program = [host.python, PROGRAMS / "adios2_program.py", "BP5"]
         # Compares only the data, because the other files contain times.
-        why = "BP5 writes by the system's calls"
+        why = "BP5 writes through system calls"
         return past_us(host, lambda out: [*program, out], folder, why, keep="data.0")
 
     return trial
@@ -152,7 +152,9 @@ NEIGHBOURS = (
     _released("ADIOS2, engine HDF5", "sid", "python3-adios2-mpi", "two steps", ADIOS2_HDF5),
     _released("ADIOS2, engine BP5", "sid", "python3-adios2-mpi", "two steps", _bp5),
     _crate("rsmpi (Rust)", "mpich4", lambda: rust.version(PROGRAMS / "rust_blocks"), BLOCKS, _rust),
-    _of_mpi("profiler, preloaded before", "openmpi4", "as Darshan: RTLD_NEXT", between.profiler_before, True),
+    _of_mpi(
+        "profiler, preloaded before", "openmpi4", "like Darshan: RTLD_NEXT", between.profiler_before, True
+    ),
     _of_mpi("profiler, preloaded after", "openmpi4", "the same", between.profiler_behind, True),
     _of_mpi("profiler, linked in", "openmpi4", "the same", between.profiler_linked, True),
     _of_mpi("MPI sessions", "mpich5", "files of two sessions", between.sessions),
@@ -164,17 +166,17 @@ NEIGHBOURS = (
 
 ABSENT = (
     Absent(
-        "Darshan", "its runtime is not on Debian, PyPI or crates.io",
-        "tried by hand, see below; the rows `profiler` do as it does: MPI_File_* of their own, then the next "
-        "PMPI_*; pwrite",
+        "Darshan", "its runtime is not in Debian, PyPI or crates.io",
+        "tried by hand, see below; the rows `profiler` work as it does: they wrap pwrite, and their "
+        "MPI_File_* call the next PMPI_*",
     ),
     Absent(
-        "IOR", "it is not on Debian, PyPI or crates.io",
+        "IOR", "it is not in Debian, PyPI or crates.io",
         "tried by hand, see below; `oratorio bench` has such workloads",
     ),
     Absent(
         "MPI.jl", "Debian 12 has no Julia, and its registry can't be reached here",
-        "it loads libmpi by dlopen and calls by names looked up in it, as `MPI loaded by dlopen`",
+        "it loads libmpi with dlopen and looks names up in it, as in the row `MPI loaded by dlopen`",
     ),
     Absent("HDF5 and PnetCDF of conda-forge", "conda can't be reached here", "the same versions of Debian"),
 )  # fmt: skip

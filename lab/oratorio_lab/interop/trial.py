@@ -75,7 +75,7 @@ def compiled(host: Host, source: str, library: str = "", *flags: str, name: str 
     try:
         return targets.compile_program(host.mpicc, PROGRAMS / source, target, *_flags(host, library), *flags)
     except targets.TargetError as error:
-        raise MissingError(f"{source} isn't compiled: {str(error).splitlines()[-1]}") from None
+        raise MissingError(f"{source} can't be compiled: {str(error).splitlines()[-1]}") from None
 
 
 def run(
@@ -104,7 +104,7 @@ def run(
 
 
 def accesses(said: str) -> int:
-    """Returns how many accesses Oratorio saw on rank 0, by the last line of `explain`. That line comes from
+    """Returns how many accesses Oratorio saw on rank 0, from the last line of `explain`. That line comes from
     MPI_Finalize; without it, counts the accesses that were explained."""
     found = re.search(r" saw (\d+) access", said)
     return (
@@ -165,7 +165,7 @@ def past_us(host: Host, words: Words, folder: Path, why: str, **options) -> str:
     count = both_ways(host, words, folder, **options)
     if count:
         raise WrongError(f"Oratorio saw {counted(count, 'access')} that it should not see: {why}")
-    return f"same bytes, none seen: {why}"
+    return f"same bytes, no access seen: {why}"
 
 
 def oratorio_says(*words, env: Mapping[str, str] | None = None) -> tuple[int, str]:

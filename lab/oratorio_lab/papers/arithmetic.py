@@ -55,7 +55,7 @@ def _lists() -> tuple[Fact, ...]:
     return (
         Fact(
             "FLASH, largest size: O(10^9) list entries, twice the memory of the data (3.3)",
-            f"22 x 80 blocks x 36^3 cells x 24 values are {entries:,} entries; of 16 bytes each they take "
+            f"22 x 80 blocks x 36^3 cells x 24 values are {entries:,} entries; at 16 bytes each they take "
             f"{of_lists:.1f} GiB, the data {of_data:.1f} GiB",
         ),
         Fact(

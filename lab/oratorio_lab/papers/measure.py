@@ -68,7 +68,7 @@ class Measured:
     paper: Paper
     settings: Settings
     curves: tuple[Curve, ...]
-    skipped: tuple[str, ...]  # reasons for which sweeps were left out
+    skipped: tuple[str, ...]  # why sweeps were left out
     smoke: bool = False  # sizes are too small to say anything about speed
     reduced: tuple[str, ...] = ()  # with `full`, what is smaller than in the paper
 
@@ -178,7 +178,7 @@ def _reductions(sweep: Sweep, scale: Scale) -> list[str]:
     size = file_bytes(workload.name, workload.values(wanted, smoke=False), max(scale.ranks))
     return [
         f"{sweep.figure}, {sweep.title}: {name} {used[name]}, in the paper {wanted[name]} "
-        f"({size / GIB:.1f} GiB; there is room for {scale.room / GIB:.1f})"
+        f"({size / GIB:.1f} GiB; there is room for {scale.room / GIB:.1f} GiB)"
         for name in sweep.full_given
         if used[name] != wanted[name]
     ]
@@ -248,7 +248,7 @@ def _curves_of(sweep: Sweep, scale: Scale, mode: str, settings: Settings) -> lis
 
 
 def _why_not(sweep: Sweep, scale: Scale) -> str:
-    """Returns the reason for which a sweep cannot be measured here; empty if it can."""
+    """Returns why a sweep cannot be measured here; empty if it can."""
     if sweep.workload not in WORKLOADS:
         return f"{sweep.figure}: there is no workload {sweep.workload}"
     if not scale.arms:
@@ -405,7 +405,7 @@ def _cell(values: list[float | None] | None, place: int) -> str:
 def claim_table(measured: Measured) -> Table:
     """Returns a table of the paper's claims and of whether they hold here."""
     shown = Table(title=f"What the {measured.paper.year} paper says", title_justify="left", show_lines=True)
-    for column in ("the paper", "figure", "direction", "measured here", "found", "so"):
+    for column in ("the paper", "figure", "direction", "measured here", "found", "verdict"):
         shown.add_column(column)
     for verdict in verdicts(measured):
         claim = verdict.claim
@@ -431,7 +431,7 @@ def markdown(measured: Measured, page: Path, pictures: Mapping[str, Path], comma
     where = f"{plot.place(measured.settings)}, {about['processor']}, {about['date'][:10]}"
     lines = [f"# {paper.year}: {paper.title}", "", f"{where}:", "", "```sh", command, "```", ""]
     claims = table(
-        ["the paper", "figure", "measured here", "found", "so"],
+        ["the paper", "figure", "measured here", "found", "verdict"],
         [[v.claim.said, f"{v.claim.figure}, {v.claim.direction}", v.claim.measured, v.found, v.word]
          for v in verdicts(measured)],
     )  # fmt: skip

@@ -36,7 +36,7 @@ from oratorio_lab.simulate.schedule import (
 PICTURES = (".png", ".svg", ".pdf")
 ENGINES = {"closed": (), "s4u": ("oratorio_replay",), "smpi": ("oratorio_replay", smpi.TARGET)}
 ALL_ROUNDS = 10**6  # more rounds than any small workload has, so that all are walked
-RANKS_OF_NODE = (1, 2, 4, 16)  # numbers of local aggregators for each node that are tried by default
+RANKS_OF_NODE = (1, 2, 4, 16)  # numbers of local aggregators on each node that are tried by default
 
 
 def default_methods(ranks: int, nodes: int) -> list[str]:
@@ -162,7 +162,7 @@ def check_files(plot: Path | None, others: Sequence[Path | None]) -> None:
     """Checks the names of output files before anything is simulated, because the results would be lost if a
     file could not be written. Raises SimulateError."""
     if plot and plot.suffix not in PICTURES:
-        raise SimulateError(f"--plot {plot}: a picture ends in {', '.join(PICTURES)}")
+        raise SimulateError(f"--plot {plot}: the name of a picture must end in {', '.join(PICTURES)}")
     for file in (plot, *others):
         if file and not file.parent.is_dir():
             raise SimulateError(f"{file}: the folder {file.parent} does not exist")
@@ -216,7 +216,7 @@ def add_options(parser: Parser) -> None:
         help="Methods, such as two_phase,two_layer:256 for 256 local aggregators.",
     )
     add("--hint", metavar="KEY=VALUE", action="append", default=[],
-        help="A hint for all methods; repeatable, and the last of a key counts.")  # fmt: skip
+        help="A hint for all methods; repeatable, and the last value of a key counts.")  # fmt: skip
     add("--set", metavar="KEY=VALUE", action="append", default=[],
         help="Replace a value of the machine; repeatable.")  # fmt: skip
     add("--map", type=Path, help="The decomposition map of a real run, for e3sm_f and e3sm_g.")

@@ -43,7 +43,7 @@ class Endpoint:
 
     send_us: float  # o_s in docs/research/simulate.md
     receive_us: float  # o_r in docs/research/simulate.md
-    queue_ns: float  # t_q: an entry of the message queue that is examined
+    queue_ns: float  # t_q: time to examine an entry of the message queue
     disorder: float  # share of the queue that is examined for a message
 
 

@@ -100,9 +100,9 @@ def write(file: Path, folder: Path) -> str:
     source = source or "the built-in constants"
     try:
         file.write_text(
-            f"# By `oratorio calibrate --machine`, of {source}\n"
+            f"# Made by `oratorio calibrate --machine` from {source}\n"
             + text_of(machine_of(name, all_costs, values_of(text)))
         )
     except OSError as error:
         raise calibrate.CalibrateError(f"{file} can't be written: {error.strerror}") from None
-    return f"{name}: the costs of {source} are in {file}, as a machine for simulate"
+    return f"{name}: wrote {file}, a machine file for `oratorio simulate --machine`, from {source}"

@@ -2,7 +2,7 @@
 """The closed form: predicts the time of a collective access on a machine from a schedule of the library's
 plan.
 
-The closed form is the library's own, by which `auto` compares methods (src/plan/model.cpp); this module
+The closed form is the library's own, with which `auto` compares methods (src/plan/model.cpp); this module
 calls it. docs/research/simulate.md has the formulas in words.
 """
 
@@ -40,7 +40,9 @@ def predictions(schedule: Schedule, machines: Sequence[Machine]) -> list[Predict
     question = "".join(costs(machine) for machine in machines) + schedule.text
     told = subprocess.run([program(), "terms"], input=question, capture_output=True, text=True)
     if told.returncode != 0:
-        raise SimulateError(f"no closed form of {schedule.arm}: {told.stderr.strip() or told.returncode}")
+        raise SimulateError(
+            f"the closed form of {schedule.arm} failed: {told.stderr.strip() or told.returncode}"
+        )
     answers = []
     for line in told.stdout.splitlines():
         *words, bound = line.split(maxsplit=9)

@@ -189,7 +189,7 @@ def draw(file: Path, answers: Sequence[Answer]) -> None:
             place.invert_yaxis()
             place.grid(axis="y", visible=False)
             place.set_title(answer.title, fontsize=9, loc="left")
-        axes[-1, 0].set_xlabel("seconds of each phase; where phases overlap, less in all", fontsize=8)
+        axes[-1, 0].set_xlabel("seconds of each phase; the total is less where phases overlap", fontsize=8)
         handles, labels = axes[0, 0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside upper center", ncols=len(PHASES), frameon=False)
         figure.savefig(file, dpi=110)

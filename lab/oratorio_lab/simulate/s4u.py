@@ -128,7 +128,9 @@ def replay(schedule: Schedule, machine: Machine) -> Prediction:
     """
     if schedule.stands_for:
         walked = f"{len(schedule.stands_for)} of {schedule.nodes} nodes"
-        raise SimulateError(f"SimGrid replays a plan only if all aggregators are walked: {walked} were")
+        raise SimulateError(
+            f"SimGrid can replay a plan only if all its nodes are walked, not {walked}; use fewer ranks"
+        )
     program = build()
     gather = exchange = storage = 0.0
     for one in schedule.sampled:

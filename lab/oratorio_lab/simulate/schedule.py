@@ -266,5 +266,5 @@ class Planner:
             if planning.wait() != 0:
                 errors.seek(0)
                 told = errors.read().strip() or planning.returncode
-                raise SimulateError(f"no plan of {workload.name}: {told}")
+                raise SimulateError(f"{workload.name} can't be planned: {told}")
         return [parse(lines, arm, ranks, nodes) for (arm, _), lines in zip(arms, plans, strict=True)]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`oratorio simulate --search`: finds the hints that make a collective access fastest, by the closed form.
+"""`oratorio simulate --search`: finds the hints with which a collective access is fastest, as predicted by
+the closed form.
 
 Varies one group of hints after the other while the rest stay the same. Ends after a turn through all groups
 that has changed nothing, or after TURNS_MAX turns.

@@ -28,7 +28,7 @@ class Exchange:
     """What an exchange takes and sends, in seconds and bytes."""
 
     seconds: float
-    bytes: int  # between nodes, with heads and tables of runs
+    bytes: int  # between nodes, with message headers and tables of runs
     between_switches: int  # the part of `bytes` from one switch or group to another
 
 

@@ -76,7 +76,9 @@ def add_options(parser: Parser) -> None:
         help="An MPI by its name in `oratorio info`; repeatable. By default those that each suite lists.",
     )  # fmt: skip
     names = ", ".join(suite.name for suite in SUITES)
-    parser.add_argument("--suite", action="append", default=[], help=f"{names}; repeatable.")
+    parser.add_argument(
+        "--suite", action="append", default=[], help=f"Run only this suite: {names}; repeatable."
+    )
     parser.add_argument(
         "--quick", action="store_true", help="Leave out tests that take minutes or gigabytes."
     )
@@ -95,7 +97,7 @@ def run_suites(options: argparse.Namespace) -> int:
     if not preload_library().exists():
         raise OratorioError(f"{preload_library()} does not exist: build it with ./oratorio info")
     if options.quick and options.slow:
-        raise OratorioError("--quick and --slow leave nothing to run; without both everything is run")
+        raise OratorioError("--quick and --slow exclude each other; without them all tests run")
     part = QUICK if options.quick else SLOW if options.slow else ALL
     chosen = [find_suite(name) for name in options.suite] or list(SUITES)
     plan = [(one, mpi) for one in chosen for mpi in _hosts_for(one, options.mpi)]

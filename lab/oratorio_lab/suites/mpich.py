@@ -204,8 +204,8 @@ SUITES = (
         hosts=C_HOSTS,
         needs="c",
         tests=_romio_tests(".c"),
-        remark="With the ranks its script says, 4 otherwise. Names that MPI-3 removed are defined again "
-        "for Open MPI (`mpi1_names.h`); `coll_perf`, `perf`, `large_array` and `large_file` print "
+        remark="Run with the ranks that its script names, or else 4. Names that MPI-3 removed are defined "
+        "again for Open MPI (`mpi1_names.h`); `coll_perf`, `perf`, `large_array` and `large_file` print "
         "no verdict: they pass if their output mentions no error.",
         prepare=_prepare_romio,
         flags=lambda host: ("-include", str(HERE / "mpi1_names.h")),

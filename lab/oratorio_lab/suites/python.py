@@ -35,7 +35,7 @@ SUITES = (
         hosts=("mpich5", "openmpi5"),
         needs="python",
         tests=_mpi4py,
-        remark="All tests in one job of 4 ranks; if the job hangs, it is started again without the "
+        remark="All tests run in one job of 4 ranks; if the job hangs, it is started again without the "
         "finished tests.",
     ),
     Suite(
@@ -45,6 +45,6 @@ SUITES = (
         hosts=("mpich5", "openmpi4"),
         needs="python",
         tests=_h5py,
-        remark="The tests that it marks for more than one rank.",
+        remark="Only the tests that h5py marks for more than one rank.",
     ),
 )

@@ -98,7 +98,7 @@ def results_of(records: dict[str, tuple[str, str]]) -> Results:
             results[name] = Result(words[outcome], last_line.strip()[:200])
         elif outcome == "began" and not is_cut:
             is_cut = True
-            results[name] = Result(TIMEOUT, "the job hung or crashed in it")
+            results[name] = Result(TIMEOUT, "the job hung or crashed in this test")
     return results
 
 

@@ -170,7 +170,7 @@ def of_file(
     file = file_named(read(path), name, direction)
     found = collectives(file)
     if other := [count for count in ranks if count != file.ranks]:
-        raise TraceError(f"the trace is of {counted(file.ranks, 'rank')}: it can't be {use} with {other[0]}")
+        raise TraceError(f"the trace has {counted(file.ranks, 'rank')}: it can't be {use} with {other[0]}")
     return file, found
 
 

@@ -5,7 +5,7 @@
 # $CLIENT/plain has none and goes on. Then runs $RIG/command and writes its exit code to $RIG/code. Everything ends with
 # the kernel.
 . "${0%/*}/kernel.sh"
-modprobe brd rd_nr=2 rd_size=65536 || stop "no disks in memory"
+modprobe brd rd_nr=2 rd_size=65536 || stop "brd can't be loaded, so there are no disks in memory"
 modprobe -a ext4 dm-mod dm-flakey || stop "modules can't be loaded"
 export DM_DISABLE_UDEV=1
 
@@ -14,7 +14,7 @@ make() {
     name=$1 device=$2
     shift 2
     mkdir -p "$CLIENT/$name"
-    dmsetup create "$name" --table "0 131072 linear $device 0" || stop "no device mapper"
+    dmsetup create "$name" --table "0 131072 linear $device 0" || stop "dmsetup can't create $name"
     mkfs.ext4 -q -b 4096 -N 256 -E nodiscard,lazy_itable_init=0 "$@" "/dev/mapper/$name" || stop "mkfs.ext4 fails"
     mount -t ext4 -o noatime "/dev/mapper/$name" "$CLIENT/$name" || stop "$name can't be mounted"
 }

@@ -14,7 +14,7 @@ memory=1500M disk=1G
 mount -t proc proc /proc
 mount -t tmpfs -o size=90% tmpfs /mnt
 mkdir /mnt/layer
-# Copies the layer, because an overlay cannot have both a layer and the folder around it.
+# Copies the layer, because an overlay cannot have both a folder and one of its parents as layers.
 cp -a "$LAYER/." /mnt/layer
 
 # make_root NAME: makes the root of a machine, as /mnt/NAME/root.

@@ -20,7 +20,7 @@ create() {
     touch /var/lib/nfs/etab /var/lib/nfs/rmtab
     exportfs -i -o rw,no_root_squash,no_subtree_check,fsid=0,sync '*:/export'
     rpc.mountd --no-nfs-version 3
-    # Short, so that a dead client soon loses its locks.
+    # The lease is short, so that a dead client soon loses its locks.
     echo 15 >/proc/fs/nfsd/nfsv4leasetime
     rpc.nfsd --no-nfs-version 3 4
     # Ends the grace period at once: until then the server refuses locks, and no client has any to reclaim.

@@ -24,7 +24,7 @@ $step create || stop "the file system can't be made"
 both "$step attach $CLIENT" || stop "$CLIENT can't be mounted"
 chmod 777 "$CLIENT"
 if [ -s "$RIG/network" ]; then
-    modprobe sch_netem && xargs tc qdisc add dev vec0 root netem <"$RIG/network" || stop "no netem"
+    modprobe sch_netem && xargs tc qdisc add dev vec0 root netem <"$RIG/network" || stop "netem can't be set up"
 fi
 : >"$RIG/ready"
 "$RIG/command"

@@ -7,7 +7,7 @@ import adios_openmpi as adios
 import numpy as np
 from mpi4py import MPI
 
-ROWS, COLUMNS, STEPS = 64, 128, 2  # rows of one rank
+ROWS, COLUMNS, STEPS = 64, 128, 2  # ROWS are those of one rank
 METHODS = {"MPI": "", "MPI_AGGREGATE": "num_aggregators=2;num_ost=1"}
 WORLD = MPI.COMM_WORLD
 
@@ -33,7 +33,7 @@ def main() -> None:
         for step in range(STEPS):
             rows = back["field"].read((ROWS * WORLD.rank, 0), (ROWS, COLUMNS), from_steps=step, nsteps=1)
             if not np.array_equal(rows.reshape(ROWS, COLUMNS), field(step)):
-                sys.exit(f"ADIOS read something else with {method}")
+                sys.exit(f"ADIOS read other data than it wrote with {method}")
         back.close()
     adios.finalize()
 

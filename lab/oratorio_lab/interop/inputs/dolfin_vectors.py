@@ -21,4 +21,4 @@ again = dolfin.PETScVector(comm)
 with dolfin.HDF5File(comm, "vectors.h5", "r") as file:
     file.read(again, "/second", True)
 if not np.array_equal(again.get_local(), vector.get_local()):
-    sys.exit("DOLFIN read something else")
+    sys.exit("DOLFIN read other data than it wrote")

@@ -7,7 +7,8 @@ from mpi4py import MPI
 
 
 def in_parts(comm, parts, dimension, cells, ghosts):
-    """Gives each rank a part of the cells in their order. SCOTCH divides them differently in each run."""
+    """Gives each rank a part of the cells in their order. The default, SCOTCH, divides them differently in
+    each run."""
     count = cells.num_nodes
     ranks = np.arange(count, dtype=np.int32) * parts // max(count, 1)
     return graph.create_adjacencylist(ranks.astype(np.int32).reshape(-1, 1))

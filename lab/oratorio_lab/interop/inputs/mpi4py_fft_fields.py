@@ -11,4 +11,4 @@ field[:] = np.arange(field.size).reshape(field.shape) + 1e6 * MPI.COMM_WORLD.ran
 HDF5File("fields.h5", mode="w").write(0, {"u": [field, (field, [slice(None), 4, slice(None)])]})
 again = newDistArray(fft, False)
 HDF5File("fields.h5", mode="r").read(again, "u", step=0)
-assert np.array_equal(field, again), "mpi4py-fft read something else"
+assert np.array_equal(field, again), "mpi4py-fft read other data than it wrote"

@@ -25,7 +25,7 @@ def main() -> None:
     back = PETSc.Viewer().createMPIIO("petsc.bin", "r")
     again, same = PETSc.Vec().load(back), PETSc.Mat().load(back)
     if not again.equal(vector) or not same.equal(matrix):
-        sys.exit("PETSc read something else")
+        sys.exit("PETSc read other data than it wrote")
 
 
 main()
