@@ -13,7 +13,7 @@ class Account {
   public:
     Account();
     /// Returns "name value unit" of each row, separated by blanks, or "" if nothing was printed.
-    /// Complete only on rank 0, which prints the rows.
+    /// The text is complete only on rank 0, where the library prints the rows.
     std::string text() const;
 
   private:

@@ -28,7 +28,7 @@ struct Node {
     std::int64_t stride = 0;
     std::vector<std::int64_t> offsets;
     std::vector<std::int64_t> lengths;  ///< lengths of the parts, only of Kind::runs
-    std::vector<NodePtr> children;  ///< one per part of mixed, one in all for strided and blocks
+    std::vector<NodePtr> children;  ///< one per part of mixed, a single one for strided and blocks
 
     std::int64_t offset_of(std::int64_t part) const;
     const Node& child(std::int64_t part) const;

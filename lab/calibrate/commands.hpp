@@ -2,7 +2,7 @@
 // The commands of oratorio_calibrate(), which each flavour library exports (messages.cpp), and
 // which cli/oratorio/calibrate/child.py calls.
 //   measure FOLDER [--quick]  prints the lines of session.hpp
-//   place FOLDER              prints the machine and the file system, as files of costs name them
+//   place FOLDER              prints the machine and the file system, as cost files name them
 //   costs FILE_SYSTEM         reads costs from stdin, and prints all constants of that file system
 //   messages BYTES REPEATS    prints lines as `measure` does; all ranks run it after MPI_Init
 #pragma once

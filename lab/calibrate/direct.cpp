@@ -16,7 +16,7 @@ namespace {
 constexpr int kSideBySide = 4;
 constexpr std::string_view kNotDirect = "calls on this file system bypass the page cache";
 constexpr Bytes kPiece = 4096;  // the smallest request that direct I/O accepts everywhere
-// Small calls move the data divided by this, as each waits for the device.
+// Small calls move 1/kSmallShare of the data, because each call waits for the device.
 constexpr Bytes kSmallShare = 16;
 
 class DirectFile {

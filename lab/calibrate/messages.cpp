@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Measures the cost of packing data, sending it by the MPI's messages and placing it, and the cost
-// of messages within a node and between nodes (network.cpp). Compiled once per flavour, into the
-// flavour's library.
+// of messages within a node and between nodes (network.cpp). This file is compiled once per
+// flavour, into the flavour's library.
 // Rank 0 measures with another rank of its node and with a rank of another node, if they exist; all
 // other ranks sleep. The two ranks that exchange data take turns instead of overlapping, so
 // that the time is that of one core.

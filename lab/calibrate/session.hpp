@@ -37,7 +37,7 @@ class Session {
     [[nodiscard]] const Scale& scale() const { return scale_; }
     /// Returns the median of each probe, in the order of `probes`. The probes take turns, so that
     /// other load on the machine affects all of them. A first pass isn't counted: it makes the
-    /// memory and the file's pages resident. One pass counts however long it takes.
+    /// memory and the file's pages resident. At least one pass counts, however long it takes.
     Result<std::vector<Nanoseconds>> medians(std::span<const Probe> probes);
     void measured(std::string_view name, Nanoseconds value);
     /// Reports a constant that can't be measured here and keeps its value.

@@ -94,7 +94,7 @@ bool write_dealt(Store& store, Bytes bytes, int writer, Memory memory) {
     return move_dealt(store, Direction::write, bytes, memory, kPage, writer);
 }
 
-/// Reads pieces of pages that the other readers also read at the same time, in other pieces.
+/// Reads pieces of pages of which the other readers read other pieces at the same time.
 bool read_dealt(Store& store, Bytes bytes, int reader, Memory memory) {
     return move_dealt(store, Direction::read, bytes, memory, kReadPiece, reader);
 }
@@ -151,9 +151,9 @@ Result<void> long_without_data(Store& store, Bytes bytes) {
     if (!last) return last.error();
     return {};
 }
-/// Fills the file with data that is in memory. The file is written in large calls, because the
-/// layout of its pages in the cache depends on the calls that made them. It is read once,
-/// because at the first read the system marks each page as used, which takes time.
+/// Fills the file with data, which stays in the page cache. The file is written in large calls,
+/// because the layout of its pages in the cache depends on the calls that made them. It is read
+/// once, because at the first read the system marks each page as used, which takes time.
 Result<void> full(Store& store, Bytes bytes) {
     if (auto emptied = store.resize(0, false); !emptied) return emptied;
     BufferPool pool;

@@ -47,7 +47,7 @@ struct PlanSchedule {
     }
 };
 
-/// A machine: its costs (plan/costs), and facts that are not in a file of costs.
+/// A machine: its costs (plan/costs), and facts that are not in a cost file.
 struct Machine {
     int cores = 1;  ///< cores of a node
     std::int64_t targets = 1;

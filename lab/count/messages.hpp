@@ -50,7 +50,7 @@ struct Sent {
 };
 
 /// Counts the messages of one layer: in writes those with the data, in reads the requests and
-/// replies, and before them contents messages if the plan wants them. If the aggregators report the
+/// replies, preceded by contents messages if the plan uses them. If the aggregators report the
 /// outcome (Ending::reported), those messages count in writes and reads. The count is exact,
 /// because messages are cut as exchange/own_data cuts them. It assumes that in reads all data is in
 /// the file, and that nothing fails.

@@ -24,7 +24,7 @@ struct Flow {
     double bytes = 0;
     double messages = 0;
     double sending = 0;  ///< seconds of the node's senders to send the messages
-    double placing = 0;  ///< seconds of the aggregator to place the data, besides those per message
+    double placing = 0;  ///< seconds of the aggregator to place the data, without `receive`
     // The following members are only for reads.
     double answer = 0;     ///< bytes of the reply
     double answering = 0;  ///< seconds of the aggregator to make the reply

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A file system in memory with storage of a given rate. A request of n bytes is answered n / rate
-// after it arrived, or after the previous answer if that was later. Except to copy the bytes, no
-// core works for the request. `oratorio bench --rate` starts this program.
+// after it arrived, or after the previous answer if that was later. No core works for the request,
+// except to copy the bytes. `oratorio bench --rate` starts this program.
 //
 // usage: paced FOLDER
 //
@@ -56,8 +56,7 @@ class Channel {
   public:
     void set_rate(double bytes_a_second) { rate_ = bytes_a_second; }
     /// Waits until `early` nanoseconds before the storage is done with a request that arrived at
-    /// `began`. What was done since then, such as copying the bytes of a write, takes no extra
-    /// time.
+    /// `began`. Work done since then, such as copying the bytes of a write, takes no extra time.
     void wait(std::int64_t began, std::uint64_t bytes, std::int64_t early = 0) {
         if (rate_ <= 0) return;
         const auto lasts = static_cast<std::int64_t>(1e9 * static_cast<double>(bytes) / rate_);
@@ -158,7 +157,8 @@ class Server {
     std::vector<std::byte> request_;
     fuse_in_header head_{};
     std::int64_t came_ = 0;
-    /// Nanoseconds per byte of the fastest answer to a large read at these rates; 0 before it.
+    /// Nanoseconds per byte of the fastest answer to a large read at these rates; 0 if there was
+    /// none yet.
     double copying_ = 0;
     Files files_;
 };

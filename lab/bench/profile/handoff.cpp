@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Measures the best possible read of pieces that alternate between two processes, in per cent of
-// contiguous reads of the same bytes: by a call for each piece, through buffers that both processes
-// map, and by mapping the file. Each process has a core. The processes plan nothing and agree on
-// nothing. They only wait for each other at the start and end of each phase.
+// contiguous reads of the same bytes: with a call for each piece, through buffers that both
+// processes map, and by mapping the file. Each process has a core. The processes plan nothing and
+// agree on nothing. They only wait for each other at the start and end of each phase.
 //
 //     c++ -O2 -std=c++20 -march=native lab/bench/profile/handoff.cpp -o handoff && ./handoff FILE
 //
@@ -81,7 +81,7 @@ class Process {
 
     void contiguous() { read(memory_, kMine, static_cast<off_t>(kMine) * number_); }
 
-    /// Reads this process's pieces by a call for each.
+    /// Reads this process's pieces with a call for each.
     void pieces(std::size_t piece) {
         std::size_t done = 0;
         for_each_piece(0, kProcesses * kMine, piece, [&](std::size_t at) {
@@ -90,8 +90,8 @@ class Process {
         });
     }
 
-    /// Reads through the shared buffers: each process fills half of them by large calls, and copies
-    /// its pieces from all of them.
+    /// Reads through the shared buffers: each process fills half of them with large calls, and
+    /// copies its pieces from all of them.
     void buffers(std::size_t piece) {
         std::size_t done = 0;
         for (std::size_t round = 0; round < kProcesses * kMine; round += kRing) {

@@ -47,7 +47,7 @@ class Kind:
         return self.frame != "namespaces"
 
 
-# For tests of disks that fail. It has one client, so it is not one of KINDS.
+# DISK is for tests of failing disks. It has one client, so it is not one of KINDS.
 DISK = Kind("disk", "ext4 on disks with injected failures", "kernel", "disk", "disk")
 KINDS = (
     Kind("nfs", "NFSv4.2, Linux's server and client", "two", "nfs", "nfs", third="/export"),

@@ -16,7 +16,7 @@ from oratorio_lab.simulate.schedule import Schedule, program
 
 @dataclass(frozen=True)
 class Prediction:
-    """The prediction of one schedule on one machine, in seconds of all rounds."""
+    """The prediction of one schedule on one machine; times are in seconds, for all rounds."""
 
     arm: str
     metadata: float
