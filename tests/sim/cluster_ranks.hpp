@@ -112,7 +112,7 @@ class Counting final : public Lent {
     int& messages_;
 };
 
-/// One rank of the job, with the job locks that a process would have of its own.
+/// One rank of the job, with its own job locks, as a process has.
 class Process {
   public:
     Process(Transport& ranks, Cluster& cluster, SimLocks& job)

@@ -26,7 +26,7 @@ constexpr Bytes kBlock = 256 << 10;
 constexpr Bytes kFile = 4 << 20;
 constexpr std::uint64_t kBlocks = kFile / kBlock;
 
-/// What one rank did, and the plan that it followed.
+/// What one rank did, and how its plan overlaps storage with the exchange.
 struct Done {
     Outcome outcome;
     Stats stats;
@@ -197,7 +197,8 @@ TEST(Combining, PiecesOfSeveralRanksThatTouchAreOneCall) {
     EXPECT_EQ(disk.counters().reads, 0U);
 }
 
-/// Section 2.4.2: two buffers, so that the exchange of a step overlaps the storage of another.
+/// Section 2.4.2: two buffers, so that the exchange of one step overlaps the storage calls of
+/// another.
 TEST(Combining, AgentsHaveTwoBuffersAndAnIoThread) {
     for (const Direction direction : {Direction::write, Direction::read}) {
         MemoryDisk disk;
@@ -212,7 +213,7 @@ TEST(Combining, AgentsHaveTwoBuffersAndAnIoThread) {
     }
 }
 
-/// Section 2.3, at the agent and for the requests of all ranks.
+/// Section 2.3: each agent prefetches for the requests of all ranks.
 TEST(Combining, AgentsAnnounceTheirNextBlocksAndReleaseThem) {
     for (const int max_acc : {0, 1, 3}) {
         for (const Bytes sub_buffer : {kBlock, 3 * kBlock}) {
@@ -283,7 +284,7 @@ TEST(Combining, WithTheSparseHintOnlyRanksWithDataCommunicate) {
         EXPECT_EQ(outcome.bytes, each);
     });
     EXPECT_EQ(stats[1].messages_sent, 1U) << "its data, to the first agent";
-    EXPECT_EQ(stats[2].messages_sent, 1U) << "its data, to the first agent; its own needs none";
+    EXPECT_EQ(stats[2].messages_sent, 1U) << "data for the first agent; its own blocks need none";
     EXPECT_EQ(stats[0].messages_sent, 2U) << "the outcome, to ranks 1 and 2";
     EXPECT_EQ(stats[3].messages_sent, 0U);
     EXPECT_EQ(stats[0].storage_calls + stats[2].storage_calls, 2U);

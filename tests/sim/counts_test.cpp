@@ -100,8 +100,8 @@ TEST(Counts, InterleavedDoublesWritten) {
     EXPECT_EQ(stats.bytes_packed, 3U * kInterleavedEach);
     EXPECT_EQ(stats.bytes_placed, 3U * kInterleavedEach);
     EXPECT_EQ(stats.bytes_shared, 1U * kInterleavedEach) << "the aggregator's own, once";
-    // Beside its data, a message has a head of 32 bytes and a table of one strided run, which takes
-    // fewer than 12 bytes here whatever the number of pieces.
+    // Besides its data, a message has a head of 32 bytes and a table of one strided run, which
+    // takes fewer than 12 bytes here whatever the number of pieces.
     EXPECT_LT(stats.message_bytes - 3U * kInterleavedEach, stats.messages_sent * (24 + 20));
 }
 
@@ -195,7 +195,7 @@ TEST(Counts, GatheredMessagesOfMorePiecesThanOneMayHaveAreSeveral) {
 TEST(Counts, GatheredMessagesKeepHolesAndPackNothing) {
     const Stats stats = run_pattern(Direction::write, regions_with_gaps, kRegionsEach, true,
                                     {.method = "cb_gather"});
-    EXPECT_EQ(stats.rounds, 8U) << "half of the buffer says what was given";
+    EXPECT_EQ(stats.rounds, 8U) << "half of the buffer holds the write mask";
     EXPECT_EQ(stats.hole_reads, 8U);
     EXPECT_EQ(stats.messages_sent - stats.table_messages, 8U * 3);
     EXPECT_EQ(stats.bytes_straight, 3U * kRegionsEach);
@@ -223,7 +223,7 @@ TEST(Counts, SparseWritesUseOnlyRanksWithData) {
 TEST(Counts, SparseReadsQueryOnlyRanksWithData) {
     const Stats dense = run_pattern(Direction::read, far_blocks, kFarEach, true);
     EXPECT_EQ(dense.rounds, 9U);
-    EXPECT_EQ(dense.messages_sent, 9U * 3 * 3) << "what is wanted, a request and a reply";
+    EXPECT_EQ(dense.messages_sent, 9U * 3 * 3) << "contents, a request and a reply";
     const Stats sparse =
         run_pattern(Direction::read, far_blocks, kFarEach, true, {.method = "sparse"});
     EXPECT_EQ(sparse.rounds, 2U);
@@ -250,7 +250,7 @@ TEST(Counts, OnlyAggregatorsReachIntoTheMemoryOfOtherRanks) {
 TEST(Counts, AMappedCollectiveWriteLengthensTheFileOnce) {
     DiskCounters disk;
     run_pattern(Direction::write, interleaved_doubles, kInterleavedEach, false, {"mmap", &disk});
-    EXPECT_EQ(disk.maps, 1 + kRanks) << "the last page by one rank, then a window of each";
+    EXPECT_EQ(disk.maps, 1 + kRanks) << "one rank maps the last page, then each a window";
 }
 
 /// Returns pieces of half a page, each with a hole of almost a page after it.
@@ -292,7 +292,7 @@ TEST(Counts, AMappedWritePopulatesOnlyMappingsWhoseEveryPageItTouches) {
 /// tmpfs gives populated pages storage.
 TEST(Counts, AHoleOfAMappedWriteGetsNoStorage) {
     constexpr const char* kFolder = "/dev/shm";
-    if (file_system_type(kFolder) != TMPFS_MAGIC) GTEST_SKIP() << "this is not a tmpfs";
+    if (file_system_type(kFolder) != TMPFS_MAGIC) GTEST_SKIP() << kFolder << " is not a tmpfs";
     const std::string path = std::string(kFolder) + "/oratorio-" + std::to_string(::getpid());
     constexpr Bytes kEach = 2 << 20;
     FlatTerms options;

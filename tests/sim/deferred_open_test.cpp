@@ -138,7 +138,7 @@ class DeferredOpenByMethod : public testing::TestWithParam<std::string> {};
 
 TEST_P(DeferredOpenByMethod, MovesTheSameBytes) {
     for (const Job& job : kJobs) {
-        SCOPED_TRACE(std::to_string(job.ranks_per_node) + " ranks of a node");
+        SCOPED_TRACE(std::to_string(job.ranks_per_node) + " ranks per node");
         const Folder folder;
         OpenCall call =
             call_of(folder.file("data"), kCreate, promised_with({{"oratorio_method", GetParam()}}));
@@ -243,7 +243,7 @@ Error late_error(
     return error;
 }
 
-TEST(DeferredOpenErrors, AFileThatIsGoneIsThatCallsError) {
+TEST(DeferredOpenErrors, AFileThatIsGoneFailsOnlyThatCall) {
     const Folder folder;
     EXPECT_EQ(late_error(folder, [&] { std::filesystem::remove(folder.file("data")); }).kind,
               ErrorKind::no_such_file);
@@ -266,7 +266,7 @@ TEST(DeferredOpenErrors, AnotherFileWithTheNameIsRejected) {
     EXPECT_EQ(folder.read("data"), "something else");
 }
 
-TEST(DeferredOpenErrors, AFileThatMayNotBeOpenedIsThatCallsError) {
+TEST(DeferredOpenErrors, AFileThatMayNotBeOpenedFailsOnlyThatCall) {
     const Folder folder;
     ASSERT_EQ(chmod(folder.file("").c_str(), 0755), 0);
     std::optional<WithoutPrivileges> plain;
@@ -281,7 +281,7 @@ TEST(DeferredOpenErrors, AFileThatMayNotBeOpenedIsThatCallsError) {
     EXPECT_EQ(late_error(folder, forbid, allow).kind, ErrorKind::access);
 }
 
-TEST(DeferredOpenErrors, TooManyOpenFilesAreThatCallsError) {
+TEST(DeferredOpenErrors, TooManyOpenFilesFailOnlyThatCall) {
     const Folder folder;
     rlimit files{};
     ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &files), 0);
@@ -294,7 +294,7 @@ TEST(DeferredOpenErrors, TooManyOpenFilesAreThatCallsError) {
     EXPECT_EQ(error.kind, ErrorKind::io);
 }
 
-TEST(DeferredOpenErrors, OneThatAggregatesAndCantOpenItFailsTheOpen) {
+TEST(DeferredOpenErrors, AnAggregatorThatCantOpenTheFileFailsTheOpen) {
     OpenCall call = call_of("/simulated", kCreate, promised_with({{"cb_nodes", "4"}}));
     const auto kinds = on_ranks(4, [&](Transport& transport) {
         OpenCall own = call;

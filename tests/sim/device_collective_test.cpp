@@ -38,7 +38,7 @@ TEST_P(OnDevice, CollectiveAccessesAreCopiedOncePerPiece) {
 }
 
 /// At the end of each piece, the ranks learn whether any rank has another piece.
-TEST_P(OnDevice, LargeOnesGoInPiecesAndRanksWithFewerTakePartInTheOthers) {
+TEST_P(OnDevice, LargeAccessesGoInPiecesAndRanksWithFewerTakePartInTheOthers) {
     const std::vector<Bytes> sizes = {2 * kPiece + 500, 1000, kPiece + 5, 0};
     const std::vector<Offset> places = {0, sizes[0], sizes[0] + sizes[1], 0};
     const std::vector<std::byte*> out = {filled(sizes[0], 3), nullptr, filled(sizes[2], 4),
@@ -70,8 +70,8 @@ TEST_P(OnDevice, LargeOnesGoInPiecesAndRanksWithFewerTakePartInTheOthers) {
     EXPECT_TRUE(holds(content, static_cast<std::size_t>(places[2]), sizes[2], 4));
 }
 
-// By the kept plan no rank waits for another, so the other ranks don't take part in the pieces that
-// follow the first one.
+// Under the kept plan no rank waits for another, so the other ranks don't take part in the pieces
+// that follow the first one.
 TEST_P(OnDevice, ARankReadsItsFurtherPiecesAloneByAPlanInWhichNoRankWaits) {
     constexpr Bytes kLong = 2 * kPiece + 1234;
     std::string content;
@@ -170,7 +170,7 @@ TEST_P(OnDevice, RanksWithAndWithoutADeviceWorkTogether) {
 }
 
 /// The second operation begins once the first is done.
-TEST_P(OnDevice, NonblockingOnesOfAllRanksDontMixTheirPieces) {
+TEST_P(OnDevice, NonblockingAccessesOfAllRanksDontMixTheirPieces) {
     constexpr Bytes kBytes = 2 * kPiece;
     const std::vector<std::byte*> out = {filled(kBytes, 1), filled(kBytes, 2)};
     std::byte* const in = empty(kBytes);

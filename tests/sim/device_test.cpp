@@ -166,7 +166,8 @@ TEST_P(OnDevice, RecordsOfADeviceArentGathered) {
     for (std::size_t i = 0; i < 12; ++i) EXPECT_TRUE(holds(content, i * kBytes, kBytes, 6)) << i;
 }
 
-/// Sets a view whose tile k is two blocks, at 2 * block * k and `apart` behind that.
+/// Sets a view whose tile k has two blocks, the first at 2 * block * k and the second `apart` bytes
+/// after the first.
 void set_interleaved_view(File& file, Bytes block, Offset apart) {
     const auto blocks = Shape::blocks(Shape::run(block), List<Offset>{0, apart});
     const auto view = View::make(0, 1, blocks, 2 * block, true, "native");
@@ -185,7 +186,8 @@ TEST_P(OnDevice, AReadOfInterleavedTilesGetsTheDataBeforeTheEndOfTheFile) {
         ASSERT_TRUE(file.set_size(0).ok());
         expect_done(file.access(call(kWriting, content, before_end, false)), before_end);
         set_interleaved_view(file, 4, 100);
-        // Seven of the blocks at 8 k begin before the end, and two bytes of the seventh lie there.
+        // Seven of the blocks at 8 k begin before the end of the file; it cuts the seventh to two
+        // bytes.
         expect_done(file.access(call(kReading, in, 64, false)), 26);
     });
     for (Bytes i = 0; i < 64; ++i) {
@@ -220,7 +222,7 @@ TEST_P(OnDevice, AnAtomicAccessIsStagedAsAWhole) {
     EXPECT_TRUE(holds(folder_.read("data"), 0, bytes, 8));
 }
 
-TEST_P(OnDevice, NonblockingAndSplitOnesAreCopiedBeforeTheyAreDone) {
+TEST_P(OnDevice, NonblockingAndSplitAccessesAreCopiedBeforeTheyAreDone) {
     constexpr Bytes kBytes = kPiece + 100'000;
     std::vector<std::byte*> memory;
     for (int i = 0; i < 8; ++i) memory.push_back(i < 4 ? filled(kBytes, i) : empty(kBytes));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Disk-directed I/O (Kotz 1994, in Nitzberg & Fineberg 1995): requests go to storage block after
-// block, in the order of the blocks on the device. One rank knows that order.
+// block, in the order of the blocks on the device. The first aggregator queries that order.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -169,7 +169,7 @@ TEST(DiskOrder, RequestsFollowTheOrderOfTheDevice) {
     }
 }
 
-TEST(DiskOrder, EachAggregatorSortsItsBlocksAndTellsTheOthers) {
+TEST(DiskOrder, AllAggregatorsFollowThePlacesThatTheFirstOneQueries) {
     MemoryDisk disk;
     std::vector<DiskExtent> lies = scattered();  // the other ranks' stores report other places,
                                                  // which must not count
@@ -250,13 +250,13 @@ TEST(DiskOrder, NoHelperSendsTheMessagesWithTheOrder) {
         RankFile file(transport, store, options, stats, {.observer = &recorder});
         oratorio::Run one(file.next_run(), access, true);
         while (!one.sends_messages() && !one.step()) wait_hint(one, transport);
-        EXPECT_FALSE(planned) << "it still has to be told the order";
+        EXPECT_FALSE(planned) << "it hasn't received the order yet";
         int unrested = 0;
         while (!one.step()) {
             unrested += one.waits_for() ? 0 : 1;
             wait_hint(one, transport);
         }
-        EXPECT_LE(unrested, 1) << "while it waits others run";
+        EXPECT_LE(unrested, 1) << "other ranks run while it waits";
     });
 }
 

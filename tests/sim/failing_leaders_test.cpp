@@ -27,8 +27,8 @@ struct Fault {
     ErrorKind kind = ErrorKind::none;
 };
 
-/// A transport of a node's first rank that fails once. It also gives up, after a while, a
-/// collective that other ranks have not started, as a host MPI would.
+/// A transport of a node's first rank that fails once. After a while it also gives up a collective
+/// that other ranks have not started, as a host MPI would.
 class FailingLeader final : public Lent {
   public:
     static constexpr int kPatience = 300;  // number of calls of test() after which a collective is

@@ -12,7 +12,7 @@
 namespace oratorio::test::far_rounds_test {
 namespace {
 
-TEST(FarRounds, ARankMayHaveItsFirstDataThousandsOfRoundsFurtherOn) {
+TEST(FarRounds, ARankMayHaveItsFirstDataAThousandRoundsFurtherOn) {
     constexpr int kRanks = 3;
     constexpr Bytes kSlot = 4096;
     constexpr Bytes kHalf = 1100 * kSlot;

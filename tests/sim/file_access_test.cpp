@@ -93,7 +93,7 @@ TEST(FileAccess, ExplicitOffsetsLeaveThePointerAlone) {
     }
 }
 
-TEST(FileAccess, TheEndOfFileShortensAReadButNotThePointersWay) {
+TEST(FileAccess, TheEndOfFileShortensAReadButNotTheMoveOfThePointer) {
     for (const bool collective : {false, true}) {
         const Folder folder;
         with_file(3, call_of(folder.make("data", "content"), kRead), [&](File& file, Rank) {
@@ -457,7 +457,7 @@ TEST(FileAccess, DataFarApartSharesAggregatorsWithoutHarm) {
     }
 }
 
-// Such a view contains some bytes twice, and a read returns them twice.
+// The view contains some bytes twice, and a read returns them twice.
 TEST(FileAccess, AViewThatIsOnlyReadMayHoldABlockWithinTheOneBefore) {
     const Folder folder;
     for (const bool collective : {false, true}) {

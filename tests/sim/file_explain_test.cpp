@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The text that a file with explanations enabled reports: how each access was done and how fast,
-// and at its end the time that all took.
+// and, at close, the totals of all accesses.
 #include <nlohmann/json.hpp>
 
 #include "plan/methods.hpp"

@@ -180,12 +180,12 @@ TEST(Grouping, NoMoreRanksThanTheGroupAreAtTheStorageAtOnce) {
                 ASSERT_LE(last.base() - seen.requests.begin(), first - seen.requests.begin());
             }
         }
-        EXPECT_EQ(most, group) << "and as many are";
+        EXPECT_EQ(most, group) << "the limit is reached";
     }
     MemoryDisk disk;
     EXPECT_EQ(most_at_once(run({.ranks = kRanks, .method = "list_io"}, disk).requests, kRanks),
               kRanks)
-        << "without it all are";
+        << "without the method, all are at the storage";
 }
 
 TEST(Grouping, ARankAloneInTheGroupComesInRankOrder) {

@@ -90,7 +90,7 @@ INSTANTIATE_TEST_SUITE_P(Handles, SecondHandle,
                          second_name);
 
 /// Opens the file on all ranks, but as if they were only some of the job's processes. The other
-/// processes cannot know of the handle, so it must not fill holes.
+/// processes cannot see the handle, so it must not fill holes.
 TEST(JobLocks, AHandleOfSomeOfTheJobsProcessesFillsNoHoles) {
     Cluster cluster;
     SimLocks job;

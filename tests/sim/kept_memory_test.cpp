@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory of accesses by a kept plan. Before their first message nobody asks whether all ranks have
-// memory, so a rank keeps its buffers with the plan. The program replaces mmap.
+// Memory of accesses under a kept plan. Before the first message of such an access the ranks don't
+// agree that all of them have memory, so a rank keeps its buffers with the plan. The program
+// replaces mmap.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
@@ -15,7 +16,7 @@
 
 namespace {
 
-/// The calling thread, which runs one rank, gets no more memory from the system.
+/// True if the calling thread, which runs one rank, gets no more memory from the system.
 thread_local bool out_of_memory = false;
 
 }  // namespace
@@ -37,7 +38,7 @@ constexpr int kRanks = 4;
 constexpr Bytes kPiece = 8;
 constexpr Bytes kMine = 80000;
 
-/// Returns a collective write of this rank's every fourth piece, the `number`th of equal ones.
+/// Returns the `number`th of several equal collective writes. The ranks have pieces in turn.
 Access interleaved_write(Rank me, int number, std::vector<std::byte>& data) {
     Access access;
     access.direction = Direction::write;

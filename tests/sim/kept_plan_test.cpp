@@ -50,7 +50,7 @@ FlatTerms options_of(const std::string& method) {
     options.cb_buffer_size = 8192;
     options.agents = few_agents(100);
     options.mappable = options.coherent = true;
-    // In the tests of all methods, a step is whole turns of stripes of that size.
+    // In the tests that run with every method, a step has whole turns of stripes of this size.
     if (method == "cb_file_layout") options.striping_unit = kStripe;
     if (method == "auto") {  // `auto` sends messages if there are many pieces
         options.mappable = false;
@@ -227,7 +227,7 @@ TEST_P(KeptPlan, ReadsOfChangingShapeGetTheirBytes) {
 
 // The cached plan, moved to the beginning of the file, has regions that begin before it. One rank
 // moves its plan there, and the others take part without data.
-TEST(KeptPlanOfWindows, MayBeMovedToTheBeginOfTheFile) {
+TEST(KeptPlanOfWindows, MayBeMovedToTheBeginningOfTheFile) {
     MemoryDisk disk;
     Steps all(1);
     all[0].fill({0, 8 * kBytes});
@@ -242,7 +242,7 @@ TEST(KeptPlanOfWindows, MayBeMovedToTheBeginOfTheFile) {
     }
 }
 
-// By the cached plan, a rank moves its data through a small buffer of its own. The new plan
+// Under the cached plan, a rank moves its data through a small buffer of its own. The new plan
 // aggregates, so that it needs the buffers of a collective access.
 TEST(KeptPlanOfAnotherKind, LeavesTheNewPlanTheBuffersOfACollectiveAccess) {
     for (const Direction direction : {Direction::write, Direction::read}) {
@@ -252,8 +252,8 @@ TEST(KeptPlanOfAnotherKind, LeavesTheNewPlanTheBuffersOfACollectiveAccess) {
         Steps steps(4);
         for (std::size_t i = 0; i < 3; ++i) steps[i][0] = {0, 8};
         steps[3].fill({0, kMuch});
-        steps[3][0] = {0, 8};  // rank 0 starts by the cached plan, and then has to aggregate
-        // By the cached plan each rank reads its own data. All ranks plan only in the next read.
+        steps[3][0] = {0, 8};  // rank 0 starts with the cached plan, and then must aggregate
+        // With the cached plan each rank reads its own data. All ranks plan only in the next read.
         if (direction == Direction::read) steps.push_back(steps[3]);
         if (direction == Direction::read)
             (void)run_steps("two_phase", Direction::write, {steps[3]}, false, disk);

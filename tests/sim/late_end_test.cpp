@@ -82,7 +82,7 @@ TEST(LateEnd, ARankReturnsWhileAnotherHasNotEnteredTheRead) {
     run_late(disk, {}, [&](RankFile& file, Transport& transport, Rank rank) {
         Piece first = part_of(rank, 0);
         EXPECT_EQ(file.access(first.access).bytes, kEach);
-        // The plan is kept now, so no rank hears of the others before it reads.
+        // The plan is kept now, so no rank hears from the others before it reads.
         while (rank == kSlow && returned < kRanks - 1) transport.idle();
         Piece second = part_of(rank, 0);
         EXPECT_EQ(file.access(second.access).bytes, kEach);

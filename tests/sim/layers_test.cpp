@@ -130,13 +130,13 @@ std::uint64_t to_aggregator(const Stats& stats) {
 // takes no message to an aggregator.
 TEST(Layers, TheAggregatorGetsMessagesOfLocalAggregatorsOnly) {
     const Stats one = run_pattern(Direction::write, {"two_phase", 0, in_turn});
-    EXPECT_EQ(to_aggregator(one), kRanks - 1U) << "every rank, in one layer";
+    EXPECT_EQ(to_aggregator(one), kRanks - 1U) << "each rank but the aggregator, in one layer";
     EXPECT_EQ(one.local_messages, 0U);
     for (const int locals : {1, 2, 4}) {
         const auto all = static_cast<std::uint64_t>(kNodes * locals);
         const Stats two = run_pattern(Direction::write, {"two_layer", locals, in_turn});
         EXPECT_EQ(to_aggregator(two), all - 1) << locals;
-        EXPECT_EQ(two.local_messages, kRanks - all) << "the others, each to one";
+        EXPECT_EQ(two.local_messages, kRanks - all) << "each other rank sends one";
         const Stats read = run_pattern(Direction::read, {"two_layer", locals, in_turn});
         EXPECT_EQ(to_aggregator(read), 2 * (all - 1)) << "a request and a reply";
         EXPECT_EQ(read.local_messages, 2 * (kRanks - all));
@@ -157,7 +157,7 @@ TEST(Layers, PiecesThatTouchAreForwardedAsOne) {
 }
 
 TEST(Layers, PiecesAreNotSplitAtTheEndsOfMessages) {
-    // These are more than one message of a rank, and more than five of a node.
+    // These pieces take more than one message from a rank, and more than five from a node.
     constexpr std::uint64_t kLongPieces = 20;
     for (const Direction direction : {Direction::write, Direction::read}) {
         Pattern pattern{"two_layer", 1, long_in_turn};
@@ -183,7 +183,7 @@ TEST(Layers, AutoTakesThemFrom512RanksOn) {
     }
 }
 
-TEST(Layers, AreTakenInPlaceOfARequestedMethodThatDoesNotApply) {
+TEST(Layers, ReplaceARequestedMethodThatDoesNotApply) {
     for (const char* const method : {"mmap", "shared_buffer"}) {
         for (const Direction direction : {Direction::write, Direction::read}) {
             Pattern pattern{method, 1, in_turn_of_many};
@@ -223,7 +223,7 @@ TEST(Layers, ADenseShareIsSentFromWhereTheRanksOfTheNodePutIt) {
     EXPECT_EQ(to_aggregator(write), kNodes - 1U);
     EXPECT_EQ(write.pieces_forwarded, 3U) << "a piece of each node";
     EXPECT_EQ(write.bytes_packed + write.bytes_merged, 0U) << "no copy at the sender";
-    EXPECT_EQ(write.bytes_shared, static_cast<std::uint64_t>(kRanks * kEach)) << "one by each rank";
+    EXPECT_EQ(write.bytes_shared, static_cast<std::uint64_t>(kRanks * kEach)) << "one copy of each";
     const Stats read = run_pattern(Direction::read, {"two_layer_shared", 1, in_turn_on_nodes});
     EXPECT_EQ(read.local_messages, 0U);
     EXPECT_EQ(to_aggregator(read), 2 * (kNodes - 1U));
@@ -237,7 +237,7 @@ TEST(Layers, SparseSharesAreSentAsMessages) {
     EXPECT_EQ(shared.pieces_forwarded, 3U * kPieces);
 }
 
-// A region then has many extents, all shorter than a window.
+// Each region has many extents, all shorter than a window.
 TEST(Layers, EveryByteIsMovedWhereBlocksOfTheDomainsAreShorterThanWindows) {
     constexpr Bytes kShort = 203;
     for (const DomainsChoice domains : {DomainsChoice::cyclic, DomainsChoice::stripes}) {

@@ -202,11 +202,11 @@ constexpr auto kSettings = std::to_array<Setting>({
     {"naive", true},
 });
 
-TEST(Memory, AnAllocationThatFailsOnOneRankIsNoTroubleOfAnyCall) {
+TEST(Memory, AnAllocationThatFailsOnOneRankMakesNoCallFail) {
     for (const Setting& setting : kSettings) {
         for (Rank victim = 0; victim < kRanks; ++victim) {
             const long all = run(setting, victim, -1, false);
-            ASSERT_GT(all, 100) << "allocations are seen";
+            ASSERT_GT(all, 100) << "the test sees the allocations";
             const long stride = full_sweep() ? 1 : all / 4 + 1;
             for (long k = victim; k < all; k += stride) {
                 SCOPED_TRACE(std::string(setting.method) + ", rank " + std::to_string(victim) +
@@ -215,7 +215,7 @@ TEST(Memory, AnAllocationThatFailsOnOneRankIsNoTroubleOfAnyCall) {
             }
         }
     }
-    EXPECT_EQ(reserve().used(), 0U) << "all has come back";
+    EXPECT_EQ(reserve().used(), 0U) << "all memory was returned";
 }
 
 TEST(Memory, TheReserveServesACallWhenMemoryIsExhausted) {
@@ -228,8 +228,8 @@ TEST(Memory, TheReserveServesACallWhenMemoryIsExhausted) {
         }
     }
     EXPECT_GT(reserve().most_used(), 0U);
-    EXPECT_LT(reserve().most_used(), std::size_t{256} << 10) << "far from what there is";
-    EXPECT_EQ(reserve().used(), 0U) << "all has come back";
+    EXPECT_LT(reserve().most_used(), std::size_t{256} << 10) << "far less than the reserve has";
+    EXPECT_EQ(reserve().used(), 0U) << "all memory was returned";
 }
 
 /// Number of single bytes that each rank has at irregular distances. Their offset lists are longer
@@ -243,7 +243,7 @@ Layout fine_layout(Rank rank) {
     return {Shape::runs(offsets, std::vector<Bytes>(offsets.size(), 1)), extent, 0, 1};
 }
 
-TEST(Memory, ListsThatAreTooLongForWhatIsLeftAreDoneWithout) {
+TEST(Memory, CallsSucceedWithoutListsThatAreTooLongForTheReserve) {
     for (const Rank victim : {0, kRanks - 1}) {
         const Folder folder;
         const OpenCall call =
@@ -277,7 +277,7 @@ long allocations_in(const Call& call) {
     return std::exchange(fault, {}).made;
 }
 
-TEST(Memory, OnePieceThroughAContiguousViewTakesNone) {
+TEST(Memory, OnePieceThroughAContiguousViewTakesNoAllocation) {
     const Folder folder;
     const OpenCall call = call_of(folder.file("data"), kCreate);
     with_file(1, call, [&](File& file, Rank) {
@@ -300,7 +300,7 @@ TEST(Memory, OnePieceThroughAContiguousViewTakesNone) {
     });
 }
 
-TEST(Memory, PiecesOfAListTakeNoneEach) {
+TEST(Memory, PiecesOfAListTakeNoAllocationEach) {
     const Folder folder;
     const OpenCall call = call_of(folder.file("data"), kCreate,
                                   {{"oratorio_method", "list_io"}, {"romio_ds_write", "disable"}});
@@ -334,7 +334,7 @@ TEST(Memory, AHelperThreadSurvivesExhaustedMemory) {
     EXPECT_EQ(reserve().used(), 0U);
 }
 
-TEST(Memory, NoneAtAllIsAnErrorOfAllRanksBeforeTheFirstMessage) {
+TEST(Memory, NoMemoryAtAllIsAnErrorOfAllRanksBeforeTheFirstMessage) {
     // Takes the reserve until too little is left for a collective call. The reserve then maps no
     // more memory, because it has kArenas arenas already.
     std::vector<void*> taken;

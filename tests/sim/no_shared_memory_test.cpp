@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The system refuses the memory that ranks of a node share: on one rank or on all, from the
 // beginning or after the open. Files still work, or the call is an error on all ranks. The
-// program replaces shm_open, posix_fallocate, mmap, process_vm_readv and process_vm_writev. Also, a
-// transfer between ranks that is longer than the system allows.
+// program replaces shm_open, posix_fallocate, mmap, process_vm_readv and process_vm_writev. One
+// more test makes a transfer that is longer than one system call moves.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
@@ -30,7 +30,8 @@ thread_local Refusal refused;
 /// While true, transfers of the calling thread move nothing, and return what Linux would.
 thread_local bool pretends = false;
 
-/// Signals of a timer end posix_fallocate of this thread, as on kernels before 2024.
+/// True if the signals of a timer interrupt posix_fallocate in this thread, as on kernels before
+/// 2024.
 thread_local bool has_timer = false;
 
 bool is_interrupted() {
@@ -43,7 +44,7 @@ bool is_refused(std::string_view call) {
     return refused.call == call;
 }
 
-/// Returns the number of bytes that Linux moves at most if it is asked for these.
+/// Returns the largest number of bytes of these pieces that Linux moves in one call.
 ssize_t moved_at_most(const iovec* pieces, unsigned long count) {
     constexpr std::size_t kMost = (std::size_t{1} << 31) - 4096;
     std::size_t bytes = 0;
@@ -107,7 +108,7 @@ constexpr Bytes kPiece = 40;
 constexpr Bytes kMine = 4000;
 constexpr Rank kAll = -1;
 
-/// The point from which on the system refuses the call.
+/// The point from which the system refuses the call.
 enum class Since { open, first_access, second_access };
 
 struct Trouble {

@@ -244,7 +244,7 @@ TEST(NodeListMemory, WithTooLittleMemoryOnOneNodeEachRankKeepsItsOwnList) {
         EXPECT_EQ(planned.plans, expected.plans);
         for (const Ways& ways : planned.ways) {
             EXPECT_EQ(ways.listed, fits);
-            EXPECT_EQ(ways.all, Asked{}) << "so short a list goes by boards";
+            EXPECT_EQ(ways.all, Asked{}) << "so short a list goes through boards";
         }
     }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Collectives in shared memory (NodeTransport): they have the same results as collectives by
-// messages, in any interleaving, with several under way at once.
+// Collectives in shared memory (NodeTransport): they have the same results as collectives that
+// send messages, in any interleaving, with several under way at once.
 #include "comm/node_transport.hpp"
 
 #include <gtest/gtest.h>
@@ -117,7 +117,7 @@ TEST(NodeTransport, OperationsMayOverlapAndEndInAnyOrder) {
     for (std::uint64_t seed = 1; seed <= 20; ++seed) run_on_node(4, seed, overlap);
 }
 
-TEST(NodeTransport, LongOperandsAndMessagesGoByTheTransportBeneath) {
+TEST(NodeTransport, LongOperandsAndMessagesGoThroughTheTransportBeneath) {
     run_on_node(3, 1, [](Transport& transport) {
         std::vector<std::uint64_t> values(100, 2);
         ASSERT_TRUE(reduce(transport, values, ReduceOp::sum).ok());
@@ -223,7 +223,7 @@ void try_collectives(Transport& transport, std::uint64_t salt) {
     }
 }
 
-/// Opens the node transport only. Returns a report of the messages that this takes
+/// Only opens the node transport. Returns a report of the messages that this takes
 /// (node_gather.hpp).
 SimReport opened_on_nodes(const std::vector<int>& node_of, std::uint64_t seed) {
     return run_on_nodes(node_of, seed, [](Transport&) {});
@@ -256,7 +256,7 @@ TEST(NodeTransport, ClaimsOfSeveralNodesLieInTheOrderOfTheRanks) {
     for (const auto& node_of : kPlacements) run_on_nodes(node_of, 7, claim_in_turns);
 }
 
-TEST(NodeTransport, LongResultsOfSeveralNodesGoByTheTransportBeneath) {
+TEST(NodeTransport, LongResultsOfSeveralNodesGoThroughTheTransportBeneath) {
     const SimReport report = run_on_nodes({0, 0, 1}, 3, [](Transport& transport) {
         const auto rank = static_cast<unsigned char>(transport.topology().rank);
         const std::vector<std::byte> mine(500, std::byte{rank});

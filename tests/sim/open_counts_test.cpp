@@ -138,9 +138,9 @@ TEST_P(OpenCounts, TheFirstRankOfANodeQueriesForAll) {
         const RankCounts& one = counted.ranks[static_cast<std::size_t>(rank)];
         SCOPED_TRACE("rank " + std::to_string(rank));
         ASSERT_EQ(one.result, ErrorKind::none);
-        // Rank 0 asks for the folder's file system, because there is no file yet, and then for the
-        // file's file system, kind and size. It takes one lock and queries other processes' locks
-        // once.
+        // Rank 0 asks for the file system of the path and, because no file exists yet, of its
+        // folder, and then for the open file's file system, kind and size. It takes one lock and
+        // queries other processes' locks once.
         if (rank == 0) {
             EXPECT_EQ(one.open, (Calls{.opens = 1, .asks = 5, .locks = 2}));
         } else if (rank % node == 0) {

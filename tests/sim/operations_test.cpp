@@ -20,7 +20,7 @@ constexpr auto kShared = Positioning::shared;
 constexpr auto kWriting = Direction::write;
 constexpr auto kReading = Direction::read;
 
-TEST(Operations, ManyUnderWayAreDoneInAnyOrderTheyAreWaitedFor) {
+TEST(Operations, ManyUnderWayAreDoneInWhateverOrderTheyAreWaitedFor) {
     for (const int ranks : kRankCounts) {
         const Folder folder;
         constexpr int kOperations = 40;
@@ -108,7 +108,7 @@ class NotForHelpers : public Lent {
     const bool& helping_;
 };
 
-TEST(Operations, AHelperPlansOnANodeAndLeavesTheRoundsToWhoMaySendMessages) {
+TEST(Operations, AHelperPlansOnANodeAndLeavesTheRoundsToThreadsThatMaySendMessages) {
     const Folder folder;
     const OpenCall call = call_of(folder.file("data"), kCreate, {{"oratorio_method", "two_phase"}});
     on_ranks(3, [&](Transport& transport) {
@@ -131,7 +131,7 @@ TEST(Operations, AHelperPlansOnANodeAndLeavesTheRoundsToWhoMaySendMessages) {
     EXPECT_EQ(folder.read("data").size(), 192U);
 }
 
-TEST(Operations, TheIndividualPointerMovesWhenOneIsStarted) {
+TEST(Operations, TheIndividualPointerMovesWhenAnAccessIsStarted) {
     const Folder folder;
     with_file(2, call_of(folder.file("data"), kCreate), [&](File& file, Rank) {
         Buffer first = filled(10, 1);
@@ -224,8 +224,8 @@ TEST(SplitCollectives, RejectedCallsInBetweenLoseNothing) {
     EXPECT_EQ(folder.read("data").substr(0, 16), std::string(16, 'x'));
 }
 
-/// Only the last rank ends the access by another routine, or with another buffer, than it began it
-/// with. All ranks' data is written nevertheless, and the file can be used again.
+/// The last rank ends the access with a routine that doesn't match, or with another buffer. All
+/// ranks' data is written nevertheless, and the file can be used again.
 TEST(SplitCollectives, AnEndThatDoesNotMatchEndsTheAccess) {
     struct End {
         Direction direction;

@@ -54,7 +54,7 @@ TEST(OrderedWrite, SmallDataOfAllRanksTakesOneSystemCall) {
 TEST(OrderedWrite, LongDataOfOneRankSendsAllTheirUsualWay) {
     EXPECT_GE(write_once(Folder(), {10, kLong, 10}), 1U);
     EXPECT_EQ(write_once(Folder(), {10, 20, 30}, {{"oratorio_method", "list_io"}}), 3U)
-        << "a method that was asked for is used";
+        << "a method requested by a hint is used";
 }
 
 TEST(OrderedWrite, AtomicModeAndDataInPiecesGoTheirUsualWay) {

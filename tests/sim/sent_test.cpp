@@ -81,7 +81,7 @@ TEST(Sent, IsAsCountedWithoutData) {
         }
     }
     EXPECT_EQ(count::plan_of(job).partners(), Partners::by_data)
-        << "auto queries which ranks have data if it is sparse";
+        << "auto queries which ranks have data if the data is sparse";
     const count::Sent dense = count::count_sent(job, count::plan_of(job, "two_phase"));
     const count::Sent found = count::count_sent(job, count::thinned(job, count::plan_of(job)));
     EXPECT_LT(found.far_messages, dense.far_messages / 2);

@@ -22,7 +22,7 @@ HintMap shipped(const std::string& method, int agents = 2) {
             {"oratorio_ship_block", std::to_string(kBlock)}};
 }
 
-/// Returns hints by which agents perform each request separately, in collective calls, too.
+/// Returns hints with which agents perform each request separately, in collective calls, too.
 HintMap uncombined(const std::string& method) {
     HintMap hints = shipped(method);
     hints["romio_cb_write"] = hints["romio_cb_read"] = "disable";

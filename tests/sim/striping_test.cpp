@@ -31,12 +31,13 @@ struct FileSystem {
     long type = 0;
     int refusal = 0;                                       ///< errno with which setting a layout
                                                            ///< fails
-    int told = 0;                                          ///< number of layouts that were set
-    std::map<ino_t, std::vector<std::byte>> layouts = {};  ///< layouts on Lustre, by file
-    std::map<ino_t, Striping> striped = {};                ///< stripes on BeeGFS, by file
+    int told = 0;                                          ///< number of attempts to set a layout;
+                                                           ///< on BeeGFS, of successful ones
+    std::map<ino_t, std::vector<std::byte>> layouts = {};  ///< layouts on Lustre, by inode
+    std::map<ino_t, Striping> striped = {};                ///< stripes on BeeGFS, by inode
     int targets = 0;       ///< number of storage targets on Lustre; 0: its ioctl is refused
     int layout_errno = 0;  ///< errno with which reading a layout fails
-    int asked = 0;         ///< number of requests for layouts and targets
+    int asked = 0;         ///< number of calls of getxattr and ioctl
 };
 FileSystem file_system;
 
@@ -103,7 +104,7 @@ TEST_F(StripedFiles, ReportsTheStripesOfAFile) {
     EXPECT_EQ(striping_of(file_with(plain(kPlain, 4 << 20, 8)), kLustre), told);
     EXPECT_EQ(striping_of(file_with(plain(kPooled, 4 << 20, 8, 40)), kLustre), told);
     EXPECT_EQ(striping_of(file_with(composite(3, plain(kPlain, 4 << 20, 8))), kLustre), told)
-        << "of the last part";
+        << "the stripes of the last part";
     EXPECT_EQ(striping_of(path(), 0xEF53), Striping{}) << "another file system isn't asked";
 }
 
@@ -225,7 +226,7 @@ TEST_F(StripedFiles, OnBeegfsFilesOfTheWorkingFolderAndUnstripedOnesAreMadeToo) 
     ASSERT_EQ(::chdir("/"), 0);
     EXPECT_EQ(file_system.striped[inode_of(folder().file("here"))], (Striping{1 << 16, 0, -1}));
     opened(path(), kCreate, {});
-    EXPECT_EQ(file_system.told, 1) << "nobody asks for anything";
+    EXPECT_EQ(file_system.told, 1) << "no hint requests a layout";
     EXPECT_FALSE(make_striped(folder().file("no/such"), kBeegfs, 0600, {1 << 16, 0, -1}).made);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Exact counts of what goes from one network switch to another, with aggregators that are placed by
-// the switches of the nodes and without.
+// Exact counts of what goes from one network switch to another, if the nodes' switches are known,
+// so that aggregators are placed by them, and if they are unknown.
 #include <gtest/gtest.h>
 
 #include "engine/run.hpp"
@@ -85,7 +85,7 @@ Layout interleaved_pieces(Rank rank) {
 
 /// Expects that the data of `ranks` ranks, and little else, went between switches.
 void expect_data_of(int ranks, const SimCounters& sent) {
-    constexpr Bytes kHeadAndTable = 64;  // no more per message
+    constexpr Bytes kHeadAndTable = 64;  // upper bound for a message
     const auto data = static_cast<std::uint64_t>(ranks * kEach);
     EXPECT_GE(sent.bytes_between_switches, data);
     EXPECT_LE(sent.bytes_between_switches, data + kHeadAndTable * sent.messages_between_switches);

@@ -198,7 +198,7 @@ TEST(Trace, RecordsEachAccessAndItsTimes) {
     EXPECT_EQ(files[0].at("args").at("placement")[0][1].get<long long>(), 2);
 }
 
-TEST(Trace, AccessesThatNeedNoPlanAreThereToo) {
+TEST(Trace, AccessesThatNeedNoPlanAreRecordedToo) {
     const Folder folder;
     with_file(1, traced(folder, folder.file("trace")), [](File& file, Rank) {
         move(file, Direction::write, false, 100, 0);

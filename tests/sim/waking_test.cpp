@@ -40,7 +40,7 @@ WaitPolicy before_sleep_beside_one_at_work(int cores) {
             EXPECT_EQ(kind_of(agree_on_error(ranks, {})), ErrorKind::none);
         }
         EXPECT_EQ(node.doorbell(topology.rank).policy, usual_wait_policy(topology))
-            << "as before for the next rank";
+            << "reset for the rank that uses the doorbell next";
         return before;
     });
     return seen.front();
@@ -48,7 +48,7 @@ WaitPolicy before_sleep_beside_one_at_work(int cores) {
 
 TEST(Waking, ARelievedRankSleepsAtOnceIfRanksOutnumberCores) {
     EXPECT_EQ(before_sleep_beside_one_at_work(1), WaitPolicy::nothing);
-    EXPECT_EQ(before_sleep_beside_one_at_work(2), WaitPolicy::yields) << "a core is to be had";
+    EXPECT_EQ(before_sleep_beside_one_at_work(2), WaitPolicy::yields) << "a core is free";
     EXPECT_EQ(before_sleep_beside_one_at_work(3), WaitPolicy::spins);
 }
 

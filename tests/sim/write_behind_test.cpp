@@ -143,7 +143,7 @@ TEST(WriteBehind, LongRecordsAndOtherMovesOfThePointerKeepTheOrder) {
     EXPECT_EQ(content, "aaaaa" + std::string(50, 'b') + "ccccc..eeeeeeeeeeddd");
 }
 
-/// Waits until all ranks of the file are here.
+/// Waits until all ranks of the file have called it.
 void rendezvous(File& file) {
     std::uint64_t here = 0;
     EXPECT_TRUE(reduce(file.transport(), std::span(&here, 1), ReduceOp::sum).ok());
@@ -183,8 +183,8 @@ TEST(WriteBehind, AFullDiskIsAnErrorOfTheCallThatMeetsItAndLosesNothing) {
     EXPECT_EQ(records, (std::map<char, int>{{'a', 1}, {'b', 1}, {'c', 1}}));
 }
 
-/// Gathers a record on each of two ranks, lets the disk be full, and calls `body`; then lets the
-/// records be written.
+/// Gathers a record on each of two ranks and calls `body` while writes fail, as on a full disk.
+/// Afterwards the records can be written.
 void with_unwritable_records(const std::function<void(File&, Rank)>& body) {
     const Folder folder;
     rlimit before{};
