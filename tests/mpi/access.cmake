@@ -63,7 +63,7 @@ oratorio_mpi_test(peak_memory PRELOAD RANKS 4 SOURCES peak_memory_test.cpp)
 oratorio_mpi_test(unsynchronised SHORT 4 PRELOAD RANKS 4 OTHER_RANKS 3 SOURCES unsynchronised_test.cpp)
 oratorio_mpi_test(unsynchronised_nodes PRELOAD RANKS 4 OTHER_RANKS 3 SOURCES unsynchronised_test.cpp
                   ENVIRONMENT ORATORIO_RANKS_PER_NODE=2)
-# With the job's locks, and each rank on a node of its own.
+# The next two tests use the job's locks, with each rank on a node of its own.
 oratorio_mpi_test(unsynchronised_job_locks SHORT 4 PRELOAD RANKS 4 OTHER_RANKS 3 SOURCES unsynchronised_test.cpp
                   ARGUMENTS list_io two_phase sieve mmap sparse
                   ENVIRONMENT ORATORIO_RANKS_PER_NODE=1 ORATORIO_HINTS=oratorio_locks=job)
@@ -125,7 +125,7 @@ endforeach()
 foreach(what memory threads)
   oratorio_mpi_test(scarcity_of_${what} PRELOAD EXPORTS RANKS 3 SOURCES scarcity_test.cpp scarcity.cpp ARGUMENTS ${what})
 endforeach()
-# Not with MPICH 4: it makes no progress while it waits, so without a thread each start ends before the next begins.
+# MPICH 4 is left out: it makes no progress while it waits, so without a thread each start ends before the next begins.
 oratorio_mpi_test(scarcity_to_the_end PRELOAD EXPORTS RANKS 2 HOSTS mpich5 ompi5 ARGUMENTS end
                   SOURCES scarcity_test.cpp scarcity.cpp)
 foreach(host mpich5 ompi5)

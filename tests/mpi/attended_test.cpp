@@ -2,8 +2,8 @@
 // While a call of the program waits for an operation, the call itself advances that operation, and
 // the helper thread sleeps: two threads that wait for the same event would only wake each other.
 // While the program computes, the helper thread looks less and less often for ranks that are late.
-// This plain MPI program observes the helper thread by its system calls. The argument "nodes" runs
-// the second test, between nodes.
+// This plain MPI program observes the helper thread through its system calls. The argument "nodes"
+// runs the second test, between nodes.
 #include <dlfcn.h>
 #include <linux/futex.h>
 #include <pthread.h>

@@ -5,7 +5,7 @@ oratorio_mpi_test(workspaces INTERNAL LINK oratorio_file RANKS 1 2 4 OTHER_RANKS
                   SOURCES workspaces_test.cpp ${oratorio_SOURCE_DIR}/src/bind/workspaces.cpp)
 oratorio_mpi_test(workspaces_at_once SHORT 2 INTERNAL LINK oratorio_file RANKS 2 TIMEOUT 60
                   SOURCES workspaces_at_once_test.cpp ${oratorio_SOURCE_DIR}/src/bind/workspaces.cpp)
-# The library's objects are linked into the program, which looks at them from inside.
+# The library's objects are linked into the program, so that it can replace their calls to the host.
 foreach(host mpich5:mpich ompi5:ompi)
   string(REPLACE ":" ";" host "${host}")
   list(GET host 0 name)

@@ -60,7 +60,7 @@ const Rule kRules[] = {
      }},
     {"unknown whence", MPI_ERR_ARG, false,
      [](MPI_File f, bool bad) { return MPI_File_seek(f, 0, bad ? 12345 : MPI_SEEK_SET); }},
-    {"seek before the begin", MPI_ERR_ARG, false,
+    {"seek before the beginning", MPI_ERR_ARG, false,
      [](MPI_File f, bool bad) { return MPI_File_seek(f, bad ? -1 : 0, MPI_SEEK_SET); }},
     {"negative size", MPI_ERR_ARG, true,
      [](MPI_File f, bool bad) { return MPI_File_set_size(f, bad ? -1 : 100); }},

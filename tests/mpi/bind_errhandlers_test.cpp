@@ -153,7 +153,8 @@ void a_handler_may_use_the_file() {
     CHECK(MPI_File_close(&file) == MPI_SUCCESS);
 }
 
-/// Collective. Opens a file whose close fails on all ranks: it has to be deleted then, and is gone.
+/// Collective. Opens a file that the close deletes, and removes it, so that the close fails on all
+/// ranks.
 MPI_File open_without_name() {
     MPI_File file = MPI_FILE_NULL;
     const std::string name = shared_name();
@@ -238,7 +239,7 @@ extern "C" void closing_handler(MPI_File* file, int* code, ...) {
     CHECK(MPI_Errhandler_free(&mine) == MPI_SUCCESS);
 }
 
-/// The calls in the handler return errors and don't run it again, which might never end.
+/// The calls in the handler return errors and don't run it again: the recursion might never end.
 void a_handler_of_a_close_finds_the_file_closed() {
     for (const bool inherited : {false, true}) {
         if (inherited) set_handler(MPI_FILE_NULL, closing_handler);
@@ -255,7 +256,7 @@ extern "C" void throwing_handler(MPI_File*, int*, ...) {
     throw std::runtime_error("thrown by the handler");
 }
 
-/// The other ranks don't wait for the rank whose handler throws, nor does the next file.
+/// The other ranks don't wait for the rank whose handler throws, and the next file can be opened.
 void a_handler_of_a_close_may_throw_on_one_rank() {
     MPI_File file = open_without_name();
     const MPI_File handle = file;

@@ -25,7 +25,7 @@ PROBED = {"MPI_Get_version", "MPI_Abi_get_version", "ompi_mpi_comm_self", "MPI_C
 # Procedures that take requests and that Oratorio need not implement, with the reason.
 NOT_OURS = {
     "MPI_Buffer_iflush": "starts an operation",
-    "MPI_Cancel": "changes nothing: the host asks Requests::cancel",
+    "MPI_Cancel": "the host calls Requests::cancel, which changes nothing",
     "MPI_Grequest_complete": "for requests that the program makes",
     "MPI_Parrived": "for partitioned messages",
     "MPI_Pready": "for partitioned messages",
@@ -122,7 +122,7 @@ class Headers(unittest.TestCase):
                     takes = request_parameters(header)
                     missing = {name for name in takes if not only_starts(takes[name])} - ours - set(NOT_OURS)
                     self.assertEqual(
-                        missing, set(), "to src/bind/mpi_file.def, or to NOT_OURS with the reason"
+                        missing, set(), "add them to src/bind/mpi_file.def, or to NOT_OURS with the reason"
                     )
 
     def test_the_headers_are_understood(self):

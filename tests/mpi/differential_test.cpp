@@ -58,7 +58,7 @@ void compare_host(bool agrees, const char* what, const std::string& told) {
     ++host_compared;
     if (agrees) return;
     ++host_disagreed;
-    std::printf("the host goes its own way (%s) in %s\n", what, told.c_str());
+    std::printf("the host differs from the model (%s) in %s\n", what, told.c_str());
 }
 
 class Scenario {

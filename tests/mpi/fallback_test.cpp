@@ -138,7 +138,7 @@ EXPORTED ssize_t process_vm_readv(pid_t process, const iovec* here, unsigned lon
 
 int main(int argc, char** argv) {
     using namespace oratorio::test;
-    // The variable is set before the library's first use, when it is read.
+    // The variable is set before the library reads it, which is at its first use.
     char where[] = "/tmp/oratorio-fallback-XXXXXX";
     MPI_Init(&argc, &argv);
     if (rank_of_world() == 0) ::close(::mkstemp(where));

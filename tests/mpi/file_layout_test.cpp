@@ -215,7 +215,7 @@ void check_pair(Decoder& decoder, MPI_Datatype value, MPI_Datatype index, MPI_Ai
 }
 
 void pairs_without_a_name_are_laid_out_as_those_with_one(Decoder& decoder) {
-    // The functions of the host are in a variable.
+    // host() returns a reference to a variable, so its functions can be replaced.
     Host& functions = const_cast<Host&>(host());
     real = functions;
     functions.Type_get_envelope_c = envelope_of_pair;

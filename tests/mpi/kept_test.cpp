@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Resources that files of the same ranks use one after the other are cached from file to file. No
 // resource is created twice, nothing grows, and no state of one file gets into the next. This plain
-// MPI program observes what the library creates by its calls to the C library and by /proc.
+// MPI program observes what the library creates through its calls to the C library and in /proc.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/mman.h>

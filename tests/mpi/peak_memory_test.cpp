@@ -125,7 +125,7 @@ int main(int argc, char** argv) {
     };
     const Growth buffers =
         of_access(type, static_cast<long long>(kPieces) * kPiece, "shared_buffer");
-    const long long window = (4LL << 20) + (1LL << 20);  // the most that mmap maps at a time
+    const long long window = (4LL << 20) + (1LL << 20);  // what mmap maps at a time, and 1 MiB
     const Growth mapped = of_access(type, static_cast<long long>(kPieces) * kPiece, "mmap");
     MPI_Type_free(&type);
     tell("8 M pieces, shared_buffer", buffers);

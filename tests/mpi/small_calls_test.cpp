@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Small accesses one after the other, where each rank has a core. No rank yields its core during
-// them, and a single rank starts no thread. This plain MPI program observes the library by its
-// system calls.
+// them, and a single rank starts no thread. This plain MPI program observes the library through
+// its system calls.
 #include <dlfcn.h>
 #include <pthread.h>
 

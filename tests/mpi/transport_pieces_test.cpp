@@ -12,7 +12,7 @@ namespace {
 
 using Buffer = std::vector<std::byte>;
 
-/// Sends every third byte of a buffer from each rank to each other, and receives into every second
+/// Sends every third byte of a buffer from each rank to every other, and receives into every second
 /// byte. A message is shorter than its receive, and empty from rank 0. The lists of pieces are
 /// freed before any data has moved.
 void pieces_arrive_in_pieces(Transport& transport) {

@@ -44,8 +44,8 @@ std::size_t length_of(Rank from, Rank to, int number) {
     return kLengths[static_cast<std::size_t>(from * 5 + to * 3 + number) % std::size(kLengths)];
 }
 
-/// Sends several messages from each rank to each. The receiver takes them in order from each sender
-/// and tells them apart by tag.
+/// Sends several messages from each rank to every rank. The receiver takes them in order from each
+/// sender and tells them apart by tag.
 void all_to_all_arrives(Transport& transport) {
     const Rank rank = transport.topology().rank;
     const int size = transport.topology().size;
@@ -354,7 +354,7 @@ void where_rank_0_cannot_serve_it_it_keeps_the_number() {
     CounterService counters;
     auto transport = open_messages();
     const Rank rank = transport->topology().rank;
-    // The barrier connects the ranks before, because hosts may need sockets when ranks first reach
+    // The barrier connects the ranks first, because hosts may need sockets when ranks first reach
     // each other.
     MPI_Barrier(transport->comm());
     rlimit before{};
