@@ -41,7 +41,7 @@ TEST(DescriptorDeathTest, AFileIsBehindTheStandardOnesAndClosedInPrograms) {
     });
 }
 
-TEST(DescriptorDeathTest, SocketsEventsAndSharedMemoryAre) {
+TEST(DescriptorDeathTest, SocketsEventsAndSharedMemoryAreBehindTheStandardOnesToo) {
     EXPECT_SUCCESS_WITHOUT_STANDARD_ONES([] {
         const auto server = CounterServer::start();
         const auto memory = SharedMemory::create(4096);

@@ -49,7 +49,7 @@ class Hook : public testing::Test {
     HookState state_;
 };
 
-TEST_F(Hook, IsThereOnceAndUntilNothingIsLeft) {
+TEST_F(Hook, IsRegisteredOnceUntilNoWorkIsLeft) {
     works = 2;
     EXPECT_TRUE(state_.install(work, start));
     EXPECT_TRUE(state_.install(work, start));
@@ -58,7 +58,7 @@ TEST_F(Hook, IsThereOnceAndUntilNothingIsLeft) {
     progress();
     EXPECT_EQ(in_host, 1);
     progress();
-    EXPECT_EQ(in_host, 0) << "there was nothing";
+    EXPECT_EQ(in_host, 0) << "no work was left";
     EXPECT_TRUE(state_.install(work, start));
     EXPECT_EQ(in_host, 1) << "the hook is set again";
 }
@@ -69,12 +69,12 @@ TEST_F(Hook, CanBeWithdrawnAndRequestedAgain) {
     state_.withdraw(progress);
     EXPECT_EQ(in_host, 0);
     EXPECT_EQ(works, 100) << "nothing was done for it";
-    state_.withdraw([] { ADD_FAILURE() << "there is nothing to be given back"; });
+    state_.withdraw([] { ADD_FAILURE() << "no function is registered"; });
     EXPECT_TRUE(state_.install(other_work, start));
     EXPECT_EQ(in_host, 1);
 }
 
-TEST_F(Hook, StaysWhereWorkComesAsItGoes) {
+TEST_F(Hook, StaysIfWorkArrivesBeforeItIsRemoved) {
     EXPECT_TRUE(state_.install(work, start));
     comes_between = [] {
         works = 3;

@@ -73,7 +73,7 @@ TEST(SmallFile, a_pipe_takes_text_as_far_as_it_is_read) {
     EXPECT_EQ(::read(reader.number(), told, sizeof told), 5);
     EXPECT_STREQ(told, "told\n");
     const std::string much(1 << 20, 'x');
-    EXPECT_EQ(errno_of(append_to_file(path, much)), EAGAIN) << "its reader has gone to sleep";
+    EXPECT_EQ(errno_of(append_to_file(path, much)), EAGAIN) << "the pipe is full";
 }
 
 TEST(SmallFile, a_vanished_reader_does_not_end_the_process) {

@@ -84,7 +84,7 @@ TEST(NodeGather, AMessageThatFailsIsTheTransportsError) {
             failed += finish(gather, transport).ok() ? 0 : 1;
         });
     } catch (const SimFailure&) {
-        FAIL() << "somebody else waits";
+        FAIL() << "another rank waits";
     }
     EXPECT_EQ(failed, 1);
 }

@@ -73,7 +73,7 @@ TEST(SharedSegment, AllRanksLearnAFailedCheckAndTheMemoryStays) {
     EXPECT_EQ(names_in_shared_memory(), 0U) << "a name was left";
 }
 
-TEST(SharedSegment, MoreThanThereIsIsRefusedOnAllRanks) {
+TEST(SharedSegment, MoreMemoryThanAvailableIsRefusedOnAllRanks) {
     run_ranks({.ranks = 3, .seed = 5}, [](Transport& transport) {
         SharedSegment::Options wish = wish_of(transport.topology().rank);
         wish.bytes = Bytes{1} << 50;

@@ -96,7 +96,7 @@ TEST(Schedule, TwoLayersSendEachByteOnceInEachLayer) {
         gathered.own += local.own;
     }
     EXPECT_EQ(sent.bytes, plan.bytes);
-    EXPECT_EQ(gathered.own, plan.bytes / 2) << "of groups of two each has one that sends nothing";
+    EXPECT_EQ(gathered.own, plan.bytes / 2) << "one rank of each group of two sends nothing";
 }
 
 TEST(Schedule, RanksThatAreNeighboursInTheFileAreOnePieceOfTheirLocalAggregator) {
@@ -138,7 +138,7 @@ TEST(Schedule, IsOfFewRoundsAtEvenDistances) {
     EXPECT_EQ(sampled_rounds(plan, 1000, 4, 1000), (std::vector<std::int64_t>{0, 1}));
 }
 
-TEST(Schedule, NodesThatAreNotWalkedAreStoodFor) {
+TEST(Schedule, NodesThatAreNotWalkedAreRepresentedByOthers) {
     constexpr int kMany = 256;
     constexpr int kManyNodes = 64;
     constexpr Transposed transposed{.piece = 1000, .pieces = 20};

@@ -76,7 +76,7 @@ TEST(AgentHosts, ResourcesDoNotGrowWithTheNumberOfFiles) {
         EXPECT_EQ(there.threads, before.threads + 2);
         EXPECT_LE(there.descriptors, before.descriptors + 3);
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-        EXPECT_LT(there.memory, before.memory + (Bytes{1} << 30)) << "it was 32 MiB a file";
+        EXPECT_LT(there.memory, before.memory + (Bytes{1} << 30)) << "each file once took 32 MiB";
 #endif
         for (std::size_t file = 0; file < kFiles; ++file) {
             const auto agents = files.reached(file);

@@ -202,11 +202,11 @@ TEST(AgentServer, SharedDataIsNotSent) {
         ReplyHead reply;
         EXPECT_EQ(agents->reap(std::span(&reply, 1)), 1U);
         EXPECT_EQ(reply.error.kind, ErrorKind::none);
-        EXPECT_EQ(reply.data, 0U) << "none of it comes by the socket";
+        EXPECT_EQ(reply.data, 0U) << "no data comes through the socket";
         EXPECT_EQ(disk.contents({500, 2500}), Buffer(2000, std::byte{9}));
         EXPECT_TRUE(std::ranges::equal(shipment.data, Buffer(2000, std::byte{9})));
     }
-    // A piece outside the shared memory is sent by the socket, as to an agent on another node.
+    // A piece outside the shared memory is sent through the socket, as to an agent on another node.
     Piece piece(Direction::write, 0, 0, 100, 3);
     EXPECT_FALSE(agents->ship(piece.numbered(6)));
     ReplyHead reply;
@@ -261,7 +261,7 @@ TEST(AgentServer, KeepsAllClientsOfAJobThatWasSuspended) {
         ranks.back().say(bytes_of(head));
         ranks.back().say(pieces.back().table);
     }
-    // The agent has handled what was said before when it admits a client.
+    // When the agent admits a client, it has handled everything that was sent earlier.
     const RawClient before = RawClient::admitted(place);
     ahead += std::chrono::nanoseconds(1h).count();
     const RawClient after = RawClient::admitted(place);

@@ -113,7 +113,7 @@ TEST(Service, TellsWhereTheFileEnds) {
         service.serve(head_of(Direction::read, before_end, 8), before_end, std::span(back).first(8))
             .end,
         32);
-    EXPECT_EQ(disk.counters().reads, 2 * reads) << "something was read behind the end";
+    EXPECT_EQ(disk.counters().reads, 2 * reads) << "something was read past the end";
 }
 
 TEST(Service, AFailedWriteReportsCauseOffsetAndWrittenBytes) {

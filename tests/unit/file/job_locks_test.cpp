@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The lock service that a process offers for a file, and what the process knows of its other
-// handles.
+// The lock service that a process offers for a file, and what the process knows about its
+// other handles.
 #include "file/job_locks.hpp"
 
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ LockSituation situation_on(long file_system, std::uint64_t number = 7) {
 /// The job locks of a single process.
 struct Process {
     SimLocks job;
-    SimLockServices services{job, [] { FAIL() << "nobody else is there"; }};
+    SimLockServices services{job, [] { FAIL() << "no other process holds a lock"; }};
     JobLocks locks{services};
 
     LockOffer offer(const LockSituation& inputs) {

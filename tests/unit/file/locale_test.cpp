@@ -20,7 +20,7 @@ namespace {
 class InACommaLocale : public testing::Test {
   protected:
     void SetUp() override {
-        if (!locale_.in_use()) GTEST_SKIP() << "there is no localedef";
+        if (!locale_.in_use()) GTEST_SKIP() << "the command localedef is missing";
         EXPECT_STREQ(std::localeconv()->decimal_point, ",");
     }
     CommaLocale locale_;

@@ -180,7 +180,7 @@ TEST_F(TraceFileTest, AbandonedSectionIsRemoved) {
     const std::string before = read(path_);
     auto file = TraceFile::open(path_);
     for (int i = 0; i < 30'000; ++i) file->add(event(i));
-    EXPECT_NE(read(path_), before) << "some of it is there";
+    EXPECT_NE(read(path_), before) << "a part of the section was written";
     file->give_up(Error::make(ErrorKind::communicator, "a rank is gone"));
     EXPECT_EQ(file->close().error().kind, ErrorKind::communicator);
     EXPECT_EQ(read(path_), before);

@@ -58,7 +58,7 @@ TEST(ViewRules, AreThoseOfTheStandard) {
     }
 }
 
-TEST(View, TheDefaultCountsBytesFromTheBegin) {
+TEST(View, TheDefaultCountsBytesFromTheBeginning) {
     const View view = View::bytes();
     EXPECT_EQ(view.byte_offset(0), 0);
     EXPECT_EQ(view.byte_offset(12345), 12345);

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kMebi = std::size_t{1} << 20;
 
-TEST(BlockCache, ABlockComesAgainForAsMuchOrDownToHalf) {
+TEST(BlockCache, ABlockIsReusedForItsLengthDownToHalfOfIt) {
     const auto memory = std::make_shared<BlockCache>();
     void* const block = BlockCache::take(kMebi, memory).get();
     EXPECT_EQ(memory->idle_bytes(), kMebi);
@@ -21,7 +21,7 @@ TEST(BlockCache, ABlockComesAgainForAsMuchOrDownToHalf) {
         EXPECT_EQ(again.get(), block) << bytes;
         EXPECT_EQ(memory->idle_bytes(), 0U);
     }
-    EXPECT_EQ(memory->idle_bytes(), kMebi) << "it is as long as it was";
+    EXPECT_EQ(memory->idle_bytes(), kMebi) << "the block keeps its length";
     for (const std::size_t bytes : {kMebi + 1, kMebi / 2 - 1}) {
         const auto other = BlockCache::take(bytes, memory);
         EXPECT_NE(other.get(), block) << bytes;
@@ -54,7 +54,7 @@ TEST(BlockCache, IdleMemoryIsBounded) {
     }
     EXPECT_GT(memory->idle_bytes(), BlockCache::kIdleMax - 7 * kMebi);
     BlockCache::take(BlockCache::kIdleMax + 1, memory).reset();
-    EXPECT_GT(memory->idle_bytes(), 0U) << "what is too long drives nothing out";
+    EXPECT_GT(memory->idle_bytes(), 0U) << "a block that is too long evicts nothing";
     for (int i = 0; i < 40; ++i) blocks[0] = BlockCache::take(BlockCache::kBlockMin, memory);
     blocks.clear();
     EXPECT_LE(memory->idle_bytes(), BlockCache::kIdleMax);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The job's locks by TCP: a server, and clients as they are in several processes.
+// The job's locks over TCP: a server, and clients like those of several processes.
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <sys/wait.h>

@@ -176,7 +176,7 @@ TEST(Edges, BetweenNodesAreLookedForWhereHullsAreMostlyHoles) {
     EXPECT_EQ(plan_of_planes(2, "auto").partners(), Partners::by_data);
     EXPECT_EQ(plan_of_planes(1, "auto").partners(), Partners::by_hull) << "a message costs little";
     EXPECT_EQ(plan_of_planes(4, "two_phase").partners(), Partners::by_hull)
-        << "by name it is what the papers compare";
+        << "a method requested by name is as in the papers";
     FlatTerms options;
     options.cb_write = Toggle::enable;
     const Plan few = plan_of(interleaved(8, 1 << 10, 8), options, 0, Direction::write, 4);
@@ -186,7 +186,7 @@ TEST(Edges, BetweenNodesAreLookedForWhereHullsAreMostlyHoles) {
 TEST(Edges, ShareBitsAmongManyAggregators) {
     const EdgeScale scale(600, 3);
     EXPECT_LT(scale.bit(599, 2), EdgeBits().size());
-    EXPECT_EQ(scale.bit(3, 0), scale.bit(3, 2)) << "rounds of one follow each other";
+    EXPECT_EQ(scale.bit(3, 0), scale.bit(3, 2)) << "neighbouring rounds share a bit";
     const EdgeScale few(4, 96);
     EXPECT_NE(few.bit(3, 95), few.bit(3, 94));
     EXPECT_NE(few.bit(2, 95), few.bit(3, 0));
@@ -209,7 +209,7 @@ TEST(Edges, EndLocallyOnlyIfRequestedAndRanksSendMessages) {
     EXPECT_FALSE(told("two_layer", true));
     EXPECT_FALSE(told("list_io", true));
     EXPECT_EQ(plan_of_planes(2, "auto").partners(), Partners::by_data);
-    EXPECT_EQ(plan_of_planes(2, "auto").ending(), Ending::agreed) << "nobody asked for it";
+    EXPECT_EQ(plan_of_planes(2, "auto").ending(), Ending::agreed) << "no hint requested it";
     FlatTerms on_node = all_allowed();
     on_node.method = find_method("shared_buffer");
     on_node.sparse = true;

@@ -84,7 +84,7 @@ TEST(Estimate, AgreeingGrowsWithTheRanksOfANodeAndTheLogarithmOfNodes) {
     EXPECT_NEAR(count(&Costs::far_message, "list_io", 2, 128), 2 * 1, 1e-6);
     EXPECT_NEAR(count(&Costs::far_message, "list_io", 256, 64 * 256), 2 * 8, 1e-6);
     EXPECT_NEAR(count(&Costs::far_message, "two_phase", 256, 64 * 256), 4 * 8 + 2 * 512 / 4, 1e-6)
-        << "and there and back for every four of a rank's 512 messages";
+        << "and a round trip for every four of a rank's 512 messages";
 }
 
 TEST(Estimate, MessagesWithinANodeAreWorkOfItsAggregators) {
@@ -113,12 +113,12 @@ TEST(Estimate, WritersWaitForEachOtherOnTheirNodeAlone) {
     const double here = count(&Costs::write_byte, "two_phase", 1, 64);
     EXPECT_NEAR(here, 2 * (16 << 20), 1);
     EXPECT_NEAR(count(&Costs::write_byte, "two_phase", 256, 64 * 256), here, 1)
-        << "256 times as much by 256 nodes";
+        << "256 nodes write 256 times as much";
     const double calls = count(&Costs::write_call, "list_io", 1, 64);
     EXPECT_NEAR(calls, (64 << 20) / 64, 1) << "one after the other";
     EXPECT_NEAR(count(&Costs::write_call, "list_io", 256, 64 * 256), calls / 256, 1);
     EXPECT_NEAR(count(&Costs::write_byte, "one_writer", 256, 64 * 256), 256 * here, 1e3)
-        << "by one";
+        << "one aggregator writes all";
 }
 
 TEST(Estimate, AggregatorsOfAMachineContend) {
@@ -132,9 +132,9 @@ TEST(Estimate, ContendingCallsCostTheirContendedTime) {
     const double calls = (64 << 20) / 64;
     EXPECT_NEAR(count(&Costs::contended_call, "list_io", 1, 64), calls, 1) << "one after the other";
     EXPECT_NEAR(count(&Costs::contended_call, "list_io", 256, 64 * 256), calls / 256, 1);
-    EXPECT_NEAR(count(&Costs::contended_call, "list_io", 1, 1), 0, 1e-6) << "with nobody";
+    EXPECT_NEAR(count(&Costs::contended_call, "list_io", 1, 1), 0, 1e-6) << "no other rank calls";
     EXPECT_NEAR(count(&Costs::contended_call, "list_io", 64, 64), 0, 1e-6) << "alone on its node";
-    EXPECT_NEAR(count(&Costs::contended_call, "two_phase", 1, 64), 0, 1e-6) << "by aggregators";
+    EXPECT_NEAR(count(&Costs::contended_call, "two_phase", 1, 64), 0, 1e-6) << "not aggregators";
 }
 
 TEST(Estimate, ReadsOfPartsOfAPageThatOthersReadCostMore) {
@@ -154,10 +154,10 @@ TEST(Estimate, ReadsOfPartsOfAPageThatOthersReadCostMore) {
     s.pieces = s.bytes / 64;
     s.hull.end *= 64;
     s.hulls *= 64;
-    EXPECT_NEAR(nano(), 0, 1e-3) << "a piece of a page";
+    EXPECT_NEAR(nano(), 0, 1e-3) << "one piece in each page";
     s.hull.end /= 64;
     s.hulls = static_cast<double>(s.bytes);
-    EXPECT_NEAR(nano(), 0, 1e-3) << "one rank's part behind another's";
+    EXPECT_NEAR(nano(), 0, 1e-3) << "ranks' parts one after another";
     s.hulls *= 4;
     s.direction = Direction::write;
     EXPECT_NEAR(nano(), 0, 1e-3);

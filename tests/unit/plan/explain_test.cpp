@@ -106,7 +106,7 @@ TEST(Explain, EqualsTheGoldenFile) {
     if (std::getenv("ORATORIO_UPDATE") != nullptr) std::ofstream(kGolden) << told;
     std::stringstream golden;
     golden << std::ifstream(kGolden).rdbuf();
-    EXPECT_EQ(told, golden.str()) << "if that is meant: ORATORIO_UPDATE=1 "
+    EXPECT_EQ(told, golden.str()) << "if the change is intended: ORATORIO_UPDATE=1 "
                                   << testing::internal::GetArgvs()[0];
 }
 
@@ -119,7 +119,7 @@ TEST(Explain, ManyRanksOnManyNodes) {
     options.method = find_method("two_phase");
     const Plan plan = plan_of(interleaved(kRanks, 1024, 64), options, 0, Direction::write, kNodes);
     EXPECT_EQ(plan.method->name, "two_phase");
-    ASSERT_EQ(plan.aggregators.size(), 2U * kNodes) << "two of a node";
+    ASSERT_EQ(plan.aggregators.size(), 2U * kNodes) << "two on each node";
     for (int node = 0; node < kNodes; ++node) {
         const int ranks = kRanks / kNodes;
         const auto of_node = std::ranges::count_if(plan.aggregators,
@@ -127,7 +127,7 @@ TEST(Explain, ManyRanksOnManyNodes) {
         EXPECT_EQ(of_node, 2) << "node " << node;
     }
     EXPECT_EQ(plan.bytes, Bytes{kRanks} * 1024 * 64);
-    EXPECT_EQ(plan.domains.block(), plan.bytes / (2 * kNodes)) << "of a file domain";
+    EXPECT_EQ(plan.domains.block(), plan.bytes / (2 * kNodes)) << "length of a file domain";
     EXPECT_EQ(plan.slots, 1);
     EXPECT_EQ(plan.rounds, 1) << "2 MiB each, less than a collective buffer";
     // Each byte of the file belongs to exactly one aggregator.

@@ -46,11 +46,12 @@ TEST(Locality, ConsecutiveDataStaysOnItsNode) {
     EXPECT_DOUBLE_EQ(all.own, 1);
     EXPECT_DOUBLE_EQ(all.node, 1);
     const Locality two_each = locality_of(summaries, nodes_of(kRanks, 2), hull, {0, 2, 4, 6});
-    EXPECT_DOUBLE_EQ(two_each.own, 0.5) << "each domain is of two ranks, one of which owns it";
+    EXPECT_DOUBLE_EQ(two_each.own, 0.5) << "a domain has data of two ranks; one aggregates it";
     EXPECT_DOUBLE_EQ(two_each.node, 1);
 }
 
-/// Returns the aggregators in the order of their domains, and the share of data on its switch.
+/// Returns the aggregators in the order of their domains, and the share of data that stays on its
+/// switch.
 std::pair<std::vector<Rank>, double> near_data(const std::vector<Extent>& hulls,
                                                std::vector<int> switch_of,
                                                std::vector<Rank> aggregators) {

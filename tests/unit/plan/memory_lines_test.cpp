@@ -58,7 +58,7 @@ TEST(MemoryLines, AreSharedByListedPiecesInTheOrderOfMemoryOnly) {
     EXPECT_EQ(lines(std::move(scattered)), kPieces);
 }
 
-/// The variables of a cell lie side by side in memory. The pieces of one variable take more than a
+/// The variables of a cell lie side by side in memory. The pieces of one variable fill more than a
 /// cache, so that lines are shared only if all variables are copied together.
 TEST(MemoryLines, AreSharedByPartsWhereTheyAreMetTogether) {
     constexpr int kParts = 8;

@@ -33,7 +33,7 @@ std::vector<std::int64_t> parts_of(const RoundOrder& order, int aggregator, std:
     return parts;
 }
 
-TEST(Order, IsAscendingUnlessSomethingElseIsSaid) {
+TEST(Order, IsAscendingByDefault) {
     const RoundOrder order;
     EXPECT_TRUE(order.ascending());
     EXPECT_TRUE(order.parts().empty());
@@ -48,7 +48,7 @@ TEST(Order, ADiskDirectedRoundIsABlockInOneOfTwoBuffers) {
     EXPECT_EQ(plan.aggregators.size(), 2U);
     EXPECT_EQ(plan.region(1, 3).extent(0), (Extent{7 * kBlock, 8 * kBlock}));
     EXPECT_TRUE(plan.asks_places());
-    EXPECT_TRUE(plan.order.ascending()) << "nobody has been asked yet";
+    EXPECT_TRUE(plan.order.ascending()) << "no location has been queried yet";
 }
 
 TEST(Order, EachAggregatorSortsItsBlocksByLocation) {
@@ -102,7 +102,7 @@ TEST(Order, OrdersALimitedNumberOfRounds) {
     EXPECT_FALSE(plan_of(interleaved(4, 1024, 1), options).asks_places()) << "one round";
 }
 
-TEST(Order, ExplainTellsIt) {
+TEST(Order, ExplainTellsTheOrder) {
     Plan plan = plan_of_blocks();
     EXPECT_NE(explain(plan).find(
                   "  order        file order, because locations on the device are unknown\n"),

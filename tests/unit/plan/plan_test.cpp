@@ -120,7 +120,7 @@ TEST(Plan, AutoLimitsAggregatorsPerNodeSoThatPairsHaveFullMessages) {
     // aggregators.
     EXPECT_EQ(aggregators(1 << 20, {}), 8 * kNodes) << "32 full messages of each rank";
     EXPECT_EQ(aggregators(6 * (32 << 10), {}), 3 * kNodes) << "6 full messages";
-    EXPECT_EQ(aggregators(32 << 10, {}, 64), 2 * kNodes) << "1";
+    EXPECT_EQ(aggregators(32 << 10, {}, 64), 2 * kNodes) << "1 full message";
     FlatTerms options;
     options.method = find_method("two_phase");
     EXPECT_EQ(aggregators(1 << 20, options), 2 * kNodes) << "as the papers compare it";
@@ -549,7 +549,7 @@ TEST(Plan, ExplainSaysHowTheChoicePassedOverACheaperMethod) {
     options.method = find_method("mmap");
     options.mappable = false;
     const Plan other = plan_of(interleaved(8, 8, 1 << 18), options);
-    ASSERT_NE(other.method, options.method) << "which must not apply";
+    ASSERT_NE(other.method, options.method) << "the requested method must not apply";
     EXPECT_EQ(told_of_cheaper(other), told_of_cheaper(plan));
     options.method = plan.method;
     EXPECT_EQ(told_of_cheaper(plan_of(interleaved(8, 8, 1 << 18), options)),

@@ -95,10 +95,10 @@ TEST(Traffic, DataOnItsOwnNodeDoesNotCrossTheNetwork) {
     const Traffic cyclic = traffic_of(*find_method("cb_cyclic"), s);
     EXPECT_EQ(cyclic.far_bytes, everywhere.far_bytes) << "blocks that are dealt go everywhere";
     const Traffic one = traffic_of(*find_method("one_writer"), s);
-    EXPECT_EQ(one.far_bytes, kHull / 2) << "nor is it of other aggregators";
+    EXPECT_EQ(one.far_bytes, kHull / 2) << "the one writer gets all ranks' data";
     const Traffic grouped = traffic_of(*find_method("two_layer"), s);
     EXPECT_EQ(grouped.far_bytes, kHull / 4);
-    EXPECT_EQ(grouped.own_share, 0.75 / (groups_of(s) / 2)) << "of a node's groups each";
+    EXPECT_EQ(grouped.own_share, 0.75 / (groups_of(s) / 2)) << "shared by a node's groups";
 }
 
 TEST(Traffic, NoMessageIsLargerThanTheHintSays) {
@@ -115,8 +115,8 @@ TEST(Traffic, RanksThatLieOneAfterAnotherMeetFewDomainsAndAllCyclicOnes) {
     s.bytes = 1 << 20;  // so few that each rank sends one message to each aggregator
     const double even = traffic_of(*find_method("two_phase"), s).far_messages;
     const double cyclic = traffic_of(*find_method("cb_cyclic"), s).far_messages;
-    EXPECT_EQ(cyclic, kRanks * kAggregators * 7 / 8.0) << "all of its one round";
-    EXPECT_EQ(even, kRanks * 1.5 * 7 / 8.0) << "half a domain each, here and there of two";
+    EXPECT_EQ(cyclic, kRanks * kAggregators * 7 / 8.0) << "each rank sends to all aggregators";
+    EXPECT_EQ(even, kRanks * 1.5 * 7 / 8.0) << "half a domain each, at times in two";
 }
 
 /// Returns accesses of `each` bytes, one rank's after another's.

@@ -64,7 +64,7 @@ class Announced : public testing::Test {
                                   .direct_read = true,
                                   .direct_write = true},
                                  4);
-        if (!opened) GTEST_SKIP() << "io_uring isn't to be had";
+        if (!opened) GTEST_SKIP() << "io_uring is not available";
         store_ = std::move(*opened);
         if (store_->limits().direct_write.file == 0) GTEST_SKIP() << "no direct I/O here";
     }

@@ -162,7 +162,7 @@ TEST_F(DescriptorStoreTest, posix_can_create_the_file_after_uring_is_refused) {
 
 TEST_F(DescriptorStoreTest, uring_refuses_what_posix_refuses) {
     const auto made = open_uring(path() + "-other", {.write = true, .create = true}, 4);
-    if (!made.ok()) GTEST_SKIP() << "this kernel gives no ring";
+    if (!made.ok()) GTEST_SKIP() << "this kernel provides no io_uring";
     EXPECT_EQ(open_uring(path(), {.read = true}, 4).error().kind, ErrorKind::no_such_file);
     EXPECT_EQ(open_uring(folder_.path(), {.read = true}, 4).error().kind, ErrorKind::bad_file);
 }

@@ -107,7 +107,7 @@ TEST(Direct, the_middle_of_a_ragged_transfer_goes_past_the_page_cache) {
     ASSERT_TRUE(store.ok());
     if (DirectFile file = open_direct(::open(path.c_str(), O_RDWR | O_CLOEXEC));
         file.alignment.memory == 4096 || file.alignment.file != 4096) {
-        GTEST_SKIP() << "this file system doesn't tell that it has direct I/O";
+        GTEST_SKIP() << "this file system doesn't report direct I/O";
     }
     const Aligned memory(1 << 20);
     const auto middle = Extent{4096, (1 << 20) - 4096};
@@ -176,7 +176,7 @@ TEST(Direct, if_the_first_transfer_is_refused_uses_the_page_cache_and_remarks_it
     EXPECT_EQ((*store)->limits().direct_write.file, 0);
 }
 
-// The test replaces the direct descriptor by one whose file returns EINVAL.
+// The test replaces the direct descriptor with one whose file returns EINVAL.
 TEST(Direct, uring_repeats_a_refused_request_by_the_page_cache) {
     const test::TemporaryFolder folder;
     auto store = open_uring(folder.file("data"), kDirect, 4);

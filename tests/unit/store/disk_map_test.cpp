@@ -81,7 +81,7 @@ TEST(DiskMap, TellsPlacesCutToTheRange) {
     EXPECT_EQ(places_of(file, {0, 100 * 4096}),
               (std::vector<DiskExtent>{{{0, 8192}, 90 * 4096}, {{16384, 32768}, 10 * 4096}}));
     EXPECT_EQ(simulated.calls, 1);
-    EXPECT_EQ(simulated.flags, 0U) << "nothing is written back for a question";
+    EXPECT_EQ(simulated.flags, 0U) << "a query writes nothing back";
     EXPECT_EQ(
         places_of(file, {5000, 20000}),
         (std::vector<DiskExtent>{{{5000, 8192}, 90 * 4096 + 5000}, {{16384, 20000}, 10 * 4096}}));

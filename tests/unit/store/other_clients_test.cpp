@@ -149,7 +149,7 @@ TEST_F(OtherClients, EachWriteOfASeriesIsFlushedWhereLocksAreMandatory) {
     EXPECT_EQ(client_.flushes, 4);
 }
 
-TEST_F(OtherClients, AThreadedStoreGetsThemToo) {
+TEST_F(OtherClients, AThreadedStoreGetsTheNewBytesToo) {
     client_.type = kCeph;
     grow(4, 'a');
     client_.known_size = 4;

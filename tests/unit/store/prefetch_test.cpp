@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Prefetch requests for the ranges that come next: to the page cache by fadvise, which the linker
-// redirects to this file, and to GPFS by its library, which a stand-in replaces.
+// Prefetch requests for the ranges that come next: to the page cache with fadvise, which the linker
+// redirects to this file, and to GPFS through its library, which a stand-in replaces.
 #include "store/prefetch.hpp"
 
 #include <dlfcn.h>
@@ -51,7 +51,7 @@ TEST(PageCachePrefetch, AdvisesRangesAndDropsNone) {
     advice_taken = 1000;
 }
 
-TEST(Prefetch, StoresOfTheSystemHaveOneAndThatPastTheCacheHasNone) {
+TEST(Prefetch, StoresWithAPageCacheHaveOneAndTheUncachedStoreHasNone) {
     const test::TemporaryFolder folder;
     const std::string path = folder.file("data");
     const OpenMode mode{.read = true, .write = true, .create = true};

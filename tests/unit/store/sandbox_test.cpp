@@ -87,7 +87,7 @@ TEST(Sandbox, ARingThatIsForbiddenAfterTheOpenIsReplacedByCalls) {
 TEST(Sandbox, ARequestThatFailsByARingAndByACallIsAnError) {
     const test::TemporaryFolder folder;
     auto store = open_uring(folder.file("data"), kReadWrite, 4);
-    if (!store) GTEST_SKIP() << "this kernel gives no ring";
+    if (!store) GTEST_SKIP() << "this kernel provides no io_uring";
     auto bytes = random_bytes(100, 1);
     ASSERT_EQ(transfer(**store, Direction::write, 0, bytes).bytes, 100);
     const iovec nowhere{reinterpret_cast<void*>(8), 100};

@@ -330,7 +330,7 @@ TEST_P(AnyStore, ragged_transfers_keep_every_byte) {
 }
 
 TEST_P(AnyStore, a_mapped_write_is_read_and_a_write_is_seen_in_a_mapping) {
-    if (kind() == "uncached") GTEST_SKIP() << "pages are what this store is there to avoid";
+    if (kind() == "uncached") GTEST_SKIP() << "this store cannot map pages";
     ASSERT_TRUE(store_->limits().mappable);
     const auto bytes = random_bytes(10'000, 15);
     {
@@ -352,7 +352,7 @@ TEST_P(AnyStore, a_mapped_write_is_read_and_a_write_is_seen_in_a_mapping) {
 }
 
 TEST_P(AnyStore, mapping_for_a_write_never_shrinks_and_past_the_end_there_is_nothing_to_read) {
-    if (kind() == "uncached") GTEST_SKIP() << "pages are what this store is there to avoid";
+    if (kind() == "uncached") GTEST_SKIP() << "this store cannot map pages";
     const auto bytes = random_bytes(50'000, 16);
     write(0, bytes);
     EXPECT_TRUE(store_->map({10, 100}, Direction::write, Populate::no).ok());
@@ -365,7 +365,7 @@ TEST_P(AnyStore, mapping_for_a_write_never_shrinks_and_past_the_end_there_is_not
 }
 
 TEST_P(AnyStore, mapping_needs_the_matching_open_mode) {
-    if (kind() == "uncached") GTEST_SKIP() << "pages are what this store is there to avoid";
+    if (kind() == "uncached") GTEST_SKIP() << "this store cannot map pages";
     write(0, random_bytes(10, 17));
     auto writer = open({.write = true});
     ASSERT_TRUE(writer.ok());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The uncached store, by direct I/O, and with pages where direct I/O is refused.
+// The uncached store: with direct I/O, and with pages where direct I/O is refused.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/syscall.h>

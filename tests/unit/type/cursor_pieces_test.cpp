@@ -22,7 +22,7 @@ Layout once(ShapePtr shape) {
 
 const ShapePtr kRun8 = Shape::run(8);
 
-TEST(CursorPieces, ContiguousIsOneRunHoweverItIsSaid) {
+TEST(CursorPieces, ContiguousIsOneRunHoweverItIsDescribed) {
     EXPECT_EQ(walk({kRun8, 8, 100, 1000}), (Runs{{100, 8000, 0, 1}}));
     EXPECT_EQ(walk({Shape::strided(kRun8, 10, 8), 80, 0, 10}), (Runs{{0, 800, 0, 1}}));
     EXPECT_EQ(walk({Shape::moved(kRun8, 4), 8, 0, 10}), (Runs{{4, 80, 0, 1}}));

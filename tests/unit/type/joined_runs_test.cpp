@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// JoinedRuns: one pass over random runs finds what several simple passes find, also if it
+// JoinedRuns: one pass over random runs finds what several simple passes find, even if it
 // overwrites its input.
 #include "type/joined_runs.hpp"
 

@@ -116,12 +116,12 @@ TEST(Shape, OrderIsJudgedByPieces) {
     EXPECT_TRUE(Shape::strided(kRun8, 3, 4)->overlapping());
     EXPECT_FALSE(Shape::strided(kRun8, 3, 16)->overlapping());
     EXPECT_FALSE(Shape::strided(kRun8, 3, -16)->monotonic());
-    EXPECT_FALSE(Shape::runs({0, 2}, {100, 10})->monotonic()) << "its end comes before the first's";
+    EXPECT_FALSE(Shape::runs({0, 2}, {100, 10})->monotonic()) << "the second ends before the first";
     const ShapePtr pair = Shape::strided(kRun8, 2, 40);
     EXPECT_FALSE(Shape::strided(pair, 2, 16)->monotonic()) << "interleaved";
     EXPECT_TRUE(Shape::strided(pair, 2, 48)->monotonic());
     EXPECT_FALSE(Shape::strided(Shape::strided(kRun8, 2, -40), 2, 96)->overlapping())
-        << "not told for shapes out of order";
+        << "never reported for shapes out of order";
 }
 
 class ShapeProperty : public testing::TestWithParam<TypemapGenerator::Style> {};
