@@ -12,8 +12,8 @@ namespace {
 
 constexpr Bytes kDirectUnit = 512;  // direct I/O on a client that refuses some sizes must be whole
                                     // units of this many bytes
-/// Percent of calls in which the client does one of the things of wander() unprompted; write-backs
-/// are twice as frequent.
+/// Chance, in percent, of each action that wander() makes the client take; a write-back is twice as
+/// likely.
 constexpr int kNow = 5;
 
 Bytes length_of(std::span<const iovec> memory) {
@@ -153,7 +153,7 @@ void Client::forget() {
     std::erase_if(pages_, [](const auto& one) { return one.second.dirty.empty(); });
 }
 
-/// Does, by chance, what real clients do at any time without being asked: writes a page back and
+/// Does, by chance, what real clients do unprompted at any time: writes a page back and
 /// may drop it, sends a delayed direct write, or invalidates the file's attributes.
 void Client::wander(Connection& by) {
     if (still_) return;

@@ -123,7 +123,7 @@ Verdict Machine::run() {
             fibers_.add("helper of rank " + std::to_string(rank), [this, rank] { help(rank); });
         }
     fibers_.describe = [this](int fiber) {
-        if (fiber >= program_.ranks) return std::string("moves accesses on");
+        if (fiber >= program_.ranks) return std::string("advances accesses");
         const std::size_t at = at_[static_cast<std::size_t>(fiber)];
         return at < program_.steps.size() ? "in " + describe(program_, program_.steps[at])
                                           : std::string("at the end");
@@ -136,8 +136,9 @@ Verdict Machine::run() {
     verdict.job_locks = cluster_.locks.granted();
     if (verdict.ok()) verdict.wrong = outcome_.judge(cluster_.storage.disk);
     if (verdict.ok() && verdict.overslept > 0 && !sleeps_by_design())
-        verdict.wrong = "bell: a rank slept until its time was over, " +
-                        std::to_string(verdict.overslept) + " times, and nobody had rung";
+        verdict.wrong = "bell: a rank slept until its time limit " +
+                        std::to_string(verdict.overslept) +
+                        " times, because no rank rang its doorbell";
     return verdict;
 }
 
@@ -388,7 +389,7 @@ Verdict execute(const Program& program, Stacks& stacks) {
     const Scarce scarce(program.setting.memory);
     Verdict verdict = Machine(program, rules, stacks).run();
     if (verdict.ok() && reserve().used() > 0)
-        verdict.wrong = "memory: " + std::to_string(reserve().used()) + " bytes are not given back";
+        verdict.wrong = "memory: " + std::to_string(reserve().used()) + " bytes were not returned";
     return verdict;
 }
 

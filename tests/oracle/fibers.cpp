@@ -139,7 +139,7 @@ std::string Fibers::run() {
 /// Switches to a fiber, or back to run() if `next` is -1.
 void Fibers::switch_to(int next) {
     if (next == current_) return;
-    const Spared spared;  // the running fiber's exemption must not carry over to the next fiber
+    const Spared spared;  // the next fiber must not inherit that this one is in a library call
     Fiber& me = *fibers_[static_cast<std::size_t>(current_)];
     current_ = next;
     Place& target = next < 0 ? outside_ : fibers_[static_cast<std::size_t>(next)]->place;
@@ -201,7 +201,7 @@ int Fibers::choose(bool others_only) {
                 idles_ += kOversleep;
             }
             if (idles_ <= kIdlesMax) return chosen;
-            failure_ = "deadlock: no rank gets further" + who_waits();
+            failure_ = "deadlock: no rank makes progress" + who_waits();
             continue;
         }
         if (awake && !stopping()) failure_ = "deadlock: every rank waits" + who_waits();

@@ -33,7 +33,7 @@ void Generator::renew_view(int handle) {
 
 Tiles Generator::view_of(std::size_t owner) {
     if (chance(is_atomic() ? 20 : 4))
-        // Such a view overlaps those of other ranks.
+        // This view overlaps those of other ranks.
         return {random_.between(0, 3000), 1, {{0, 1}}};
     // Ranks with the view of the same owner write the same bytes, in pieces, so that an atomic
     // write takes several storage calls.

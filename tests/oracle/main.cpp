@@ -118,8 +118,8 @@ void tell_failure(const Program& program, const Verdict& verdict, const Options&
     std::printf("seed %llu: %s\n", seed, verdict.wrong.c_str());
     if (!options.shrink) return;
     const Shrunk shrunk = shrink(program, verdict, stacks);
-    std::printf("the shortest program that fails alike (of seed %llu, %d runs):\n%s%s\n", seed,
-                shrunk.runs, describe(shrunk.program).c_str(), shrunk.verdict.wrong.c_str());
+    std::printf("the shortest program that fails in the same way (of seed %llu, %d runs):\n%s%s\n",
+                seed, shrunk.runs, describe(shrunk.program).c_str(), shrunk.verdict.wrong.c_str());
     std::fflush(stdout);
 }
 

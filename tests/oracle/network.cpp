@@ -149,7 +149,7 @@ Result<Ticket> Network::join(Rank me, Operation operation) {
     } else if (all.kind != operation.kind || all.bytes != operation.out.size() ||
                all.root != operation.peer) {
         fibers_.fail("collectives differ: rank " + std::to_string(me) +
-                     " is in another one than the rank before it");
+                     " is in another one than an earlier rank");
         return stopped();
     }
     if (operation.kind == Kind::broadcast && operation.peer == me) {
@@ -211,7 +211,7 @@ Result<Completion> Network::test(Rank me, Ticket ticket) {
     auto& operations = members_[static_cast<std::size_t>(me)].operations;
     const auto found = std::ranges::find(operations, ticket.id, &Operation::ticket);
     if (found == operations.end()) {
-        fibers_.fail("transport: a test of a ticket without an operation");
+        fibers_.fail("transport: a ticket without an operation was tested");
         return stopped();
     }
     if (!ready(*found) || fibers_.random().chance(late_percent_)) return Completion{};
@@ -239,7 +239,7 @@ void Network::idle(Rank, const WaitHint& wait_hint) {
         [&doorbell, heard] {
             return doorbell.rings.load() != heard || doorbell.sleep.load() == Doorbell::called;
         },
-        "its bell", true);
+        "its doorbell", true);
     doorbell.sleep.store(Doorbell::awake);
 }
 

@@ -234,7 +234,7 @@ int run_seeds(std::uint64_t count, const Features& features) {
         if (verdict.ok()) continue;
         const Shrunk shrunk = shrink(program, verdict, stacks);
         ADD_FAILURE() << "seed " << seed << ": " << verdict.wrong
-                      << "\nthe shortest program that fails alike:\n"
+                      << "\nthe shortest program that fails in the same way:\n"
                       << describe(shrunk.program) << shrunk.verdict.wrong;
         break;
     }
@@ -245,13 +245,13 @@ TEST(RandomPrograms, SeeOnlyAllowedResults) {
     run_seeds(1000, {});
 }
 
-TEST(RandomPrograms, SeeItWhereNoPlanIsKept) {
+TEST(RandomPrograms, SeeOnlyAllowedResultsWhereNoPlanIsKept) {
     Features features;
     features.fresh_views = true;
     run_seeds(300, features);
 }
 
-TEST(RandomPrograms, SeeItOnClientsWithCaches) {
+TEST(RandomPrograms, SeeOnlyAllowedResultsOnClientsWithCaches) {
     Features features;
     features.clients = true;
     run_seeds(300, features);

@@ -152,9 +152,9 @@ std::string Outcomes::judge_errors() const {
             const bool hears = !is_collective_read(step) || rank == program_.setting.memory.rank;
             if (id == program_.setting.memory.empty_step && hears && error.kind == ErrorKind::none)
                 return "memory: too little was left for " + oracle::describe(program_, step) +
-                       ", and it began";
+                       ", but it began";
             if (error.kind != first.kind && !may_differ(step, error.kind, first.kind))
-                return "ranks: of another mind about " + oracle::describe(program_, step) + ": " +
+                return "ranks: different results in " + oracle::describe(program_, step) + ": " +
                        oratorio::describe(first, "the file") + " and " +
                        oratorio::describe(error, "the file");
         }
@@ -262,7 +262,7 @@ std::string Outcomes::judge_records(const std::vector<std::byte>& log) const {
                 return "records: in the wrong order: " + oracle::describe(program_, step_of(other));
             const bool same = one.step == other.step;
             if (same && (other.rank < one.rank || rules_.accesses[order[i + 1]].step != one.step))
-                return "records: not by rank in " + oracle::describe(program_, step_of(one));
+                return "records: not in rank order in " + oracle::describe(program_, step_of(one));
         }
     }
     return "";

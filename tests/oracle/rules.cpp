@@ -64,10 +64,10 @@ std::string Rules::judge(const Access& reader, Offset at, std::byte found) const
                 !overwritten(resize.as, reader, at, &by))
                 return "";
         }
-        return kind() + ": found zero, as if nobody had written;" + explain(reader, at, found);
+        return kind() + ": found zero, as if no rank had written;" + explain(reader, at, found);
     }
     if (write == nullptr)
-        return "foreign: found a byte that nobody writes there;" + explain(reader, at, found);
+        return "foreign: found a byte that no rank writes there;" + explain(reader, at, found);
     if (is_future(*write, reader))
         return "future: found what is written later, by " + name(*write) + ";" +
                explain(reader, at, found);
