@@ -63,7 +63,7 @@ void lie_to_server(std::span<const std::byte> input, bool admitted) {
     static int times = 0;
     const Bytes before = disk.size();
     say_to_server(server->address(), input, admitted);
-    claim(admitted || disk.size() == before, "the file is the ranks'");
+    claim(admitted || disk.size() == before, "only clients with the token write to the file");
     claim(honest.writes_and_reads(static_cast<std::byte>(++times)), "a rank is still served");
 }
 
@@ -81,13 +81,13 @@ void lie_to_service(std::span<const std::byte> input) {
     head.described = description.size();
     std::vector<std::byte> data(head.data, std::byte{1});
     const ReplyHead reply = Service(store, {100, 3}, 1).serve(head, description, data);
-    claim(reply.number == head.number, "the reply is that request's");
+    claim(reply.number == head.number, "the reply has the number of the request");
     const bool writes = head.writes != 0;
     claim(reply.error.kind != ErrorKind::internal || disk.counters().writes == 0,
-          "what can't be right touches nothing");
+          "an invalid request writes nothing");
     claim(!writes || reply.error.kind != ErrorKind::none ||
               reply.moved == static_cast<Bytes>(data.size()),
-          "all is written that was given");
+          "a successful write moves all of its data");
 }
 
 void lie_to_rank(std::span<const std::byte> input) {

@@ -24,7 +24,7 @@ void lie_to_server(std::span<const std::byte> input, bool admitted) {
     const auto after = honest.fetch_add(1);
     claim(after.ok(), "a rank is still served");
     const bool same = static_cast<std::uint64_t>(*after) == static_cast<std::uint64_t>(*before) + 1;
-    claim(admitted || same, "the number is the ranks'");
+    claim(admitted || same, "only clients with the token change the number");
 }
 
 void lie_to_client(std::span<const std::byte> input, bool with_answer) {
@@ -37,12 +37,12 @@ void lie_to_client(std::span<const std::byte> input, bool with_answer) {
     const auto got = client.fetch_add(1);
     if (!got) return;
     const std::span said(words);
-    claim(said.size() >= 24, "a number is what somebody said");
+    claim(said.size() >= 24, "a client accepts only complete replies");
     claim(from_word(said.first(8)) == at_loopback(0).answer,
-          "only clients with the answer are served");
-    claim(from_word(said.subspan(8, 8)) == kServed, "a number comes with a good answer only");
+          "a client accepts only servers with the right answer");
+    claim(from_word(said.subspan(8, 8)) == kServed, "a number comes only with the status kServed");
     claim(static_cast<std::uint64_t>(*got) == from_word(said.subspan(16, 8)),
-          "the number is the one that was said");
+          "the number is the one in the reply");
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace oratorio::test {
 
 /// Claims that hints survive encoding and decoding, and that reported values can be set again.
 inline void try_hints(const HintMap& given) {
-    claim(decode_hints(encode_hints(given)) == given, "what rank 0 sends is what it was given");
+    claim(decode_hints(encode_hints(given)) == given, "hints survive encoding and decoding");
     const HintMap report = report_hints(parse_hints(given, {}, Bytes{1} << 30).hints);
     HintMap told;
     for (const HintRow& row : hint_rows()) {
@@ -22,7 +22,7 @@ inline void try_hints(const HintMap& given) {
     }
     const auto [hints, complaints] = parse_hints(told, {}, Bytes{1} << 30);
     const HintMap again = report_hints(hints);
-    claim(complaints.empty(), "values that are reported can be given");
+    claim(complaints.empty(), "reported values can be set");
     for (const auto& [key, value] : told)
         claim(again.contains(key) && again.at(key) == value, "and they are reported again");
 }

@@ -22,7 +22,7 @@ void walk(const Layout& layout) {
         walked += run.bytes();
         claim(cursor.tell_size() == walked, "the cursor is where its runs end");
     }
-    claim(walked <= layout.size(), "a walk gives no more than there is");
+    claim(walked <= layout.size(), "a walk visits no more bytes than the layout has");
     PieceRows pieces;
     Cursor again(layout);
     for (int i = 0; i < kRuns; ++i) {
@@ -34,7 +34,7 @@ void walk(const Layout& layout) {
     if (!layout.monotonic() || layout.size() == 0) return;
     const Offset at = again.tell_offset();
     again.seek_offset(at);
-    claim(again.at_end() || again.tell_offset() >= at, "no byte before the one that is sought");
+    claim(again.at_end() || again.tell_offset() >= at, "a seek finds no byte before the offset");
 }
 
 }  // namespace

@@ -39,13 +39,13 @@ void lie_to_client(std::span<const std::byte> input, bool with_answer) {
     const auto lock = client.acquire(kFile, {0, 10}, true);
     if (!lock) return;
     const std::span said(words);
-    claim(said.size() >= 16, "a grant is what somebody said");
+    claim(said.size() >= 16, "a client accepts only complete replies");
     claim(from_word(said.first(8)) == at_loopback(0).answer,
-          "only clients with the answer are served");
+          "a client accepts only servers with the right answer");
     bool granted = false;
     for (std::size_t at = 8; at + 8 <= said.size(); at += 8)
         granted = granted || from_word(said.subspan(at, 8)) == *lock;
-    claim(granted, "the lock that was asked for is the one that was granted");
+    claim(granted, "the lock is one that a reply has granted");
 }
 
 }  // namespace

@@ -35,7 +35,7 @@ void write(const Round& round, const MessageView& message, std::span<std::byte> 
     std::vector<std::byte> mask(round.marked ? data.size() : 0);
     if (!place_runs(message.table, message.payload, round.region, {data, mask})) return;
     const auto given = std::ssize(mask) - std::ranges::count(mask, std::byte{0});
-    claim(given <= std::ssize(message.payload), "no byte is marked that wasn't given");
+    claim(given <= std::ssize(message.payload), "no more bytes are marked than were sent");
 }
 
 void read(const Round& round, const MessageView& message, std::span<const std::byte> data) {
@@ -52,7 +52,7 @@ void exchange(unsigned kind, std::span<const std::uint8_t> input) {
     std::ranges::copy(bytes, buffer.begin());
     const MessageView message = view_message(buffer, !round.reading);
     claim(!message.damaged || (message.table.empty() && message.payload.empty()),
-          "nothing is taken of a damaged message");
+          "nothing is taken from a damaged message");
     std::vector<std::byte> data(static_cast<std::size_t>(round.region.count * round.region.length));
     if (round.reading) {
         read(round, message, data);

@@ -26,7 +26,7 @@ constexpr std::size_t kLongest = 4096;
 char now[256] = "";  ///< the input being tried
 
 extern "C" void tell(int signal) {
-    std::fprintf(stderr, "fuzz: it was %s\n", now);
+    std::fprintf(stderr, "fuzz: the input was %s\n", now);
     std::signal(signal, SIG_DFL);
     std::raise(signal);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // CommaLocale: a locale of the process with a comma in place of the decimal point, and in which 'I'
-// and 'i' are no letters of a pair, as in Turkish.
+// is not the capital of 'i', as in Turkish.
 #pragma once
 
 #include <stdlib.h>

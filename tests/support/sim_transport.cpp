@@ -174,7 +174,7 @@ void Network::live(Rank me, const std::function<void(Transport&)>& body) {
     } catch (const std::exception& exception) {
         if (failure_.empty()) failure_ = name + " threw: " + exception.what();
     } catch (...) {
-        if (failure_.empty()) failure_ = name + " threw something";
+        if (failure_.empty()) failure_ = name + " threw something other than a std::exception";
     }
     ranks_[me].ended = true;
     baton_.leave(me);
@@ -298,7 +298,7 @@ Result<Ticket> Network::start_collective(Rank me, Operation operation) {
     ++report_.counters[me].collectives;
     if (operation.kind == OpKind::gather && operation.in.size() != operation.size * ranks_.size()) {
         fail("rank " + std::to_string(me) +
-             ": gather into a buffer of another length than size() blocks");
+             ": the buffer of a gather doesn't hold one block of each rank");
     }
     join(me, operation);
     return post(me, std::move(operation));

@@ -33,7 +33,7 @@ struct SimOptions {
     /// Number of idle calls of all ranks without progress that counts as a deadlock.
     std::uint64_t idle_limit = 200'000;
     Rank fail_rank = -1;  ///< the rank with a send that fails; -1: none
-    /// Number of that send, from 1. Once it has failed, operations may stay unfinished.
+    /// Number of that send, from 1. Unless it is 0, operations may stay unfinished.
     std::uint64_t fail_send = 0;
     /// The other ranks learn of the failure in idle().
     bool failure_is_told = false;
