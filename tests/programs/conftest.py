@@ -72,7 +72,8 @@ def run_oracle(host: Host, ranks: int, program: list, folder: Path, tries: int =
     """Runs `program FOLDER` with the host's own MPI-IO; returns (folder of the files, what was run).
 
     The host's MPI-IO is the reference, not the subject of the test, and has races of its own under load
-    (Open MPI 4: 5 of 60 runs of fortran_routines, in which Oratorio has none), so it may try again.
+    (Open MPI 4: 5 of 60 runs of fortran_routines, in which Oratorio has none), so a failed run is
+    repeated, up to `tries` runs in all.
     """
     theirs = Path(tempfile.mkdtemp(prefix="host", dir=folder))
     try:

@@ -288,8 +288,8 @@ static int is_chosen(const char* name, char** chosen) {
 }
 
 /* Returns 1 if lose() loses the last write of the case: its data is cached, and the disk is good
- * again before any rank syncs. The records of write-behind are only written by the sync, and direct
- * writes by the call itself, so that they are not lost. */
+ * again before any rank syncs. Records of write-behind are written only by the sync itself, and
+ * direct writes by the call itself, so neither are lost. */
 static int is_lost(const Case* one) {
     return !one->direct && one->places != kAnywhere;
 }

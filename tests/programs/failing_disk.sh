@@ -5,7 +5,7 @@
 #   good       everything works
 #   no-writes  writes fail
 #   none       reads and writes fail
-#   half       accesses to every second 64 KiB fail
+#   half       accesses to every other block of 64 KiB fail
 # STATE can also be an action on what the kernel has cached of the disk:
 #   flush      writes the cached data, or fails to
 #   forget     drops the cached data, so that it is read again (data that is not written stays)

@@ -1,6 +1,6 @@
 ! SPDX-License-Identifier: BSD-3-Clause
 ! MPI_BOTTOM as the buffer, with a datatype of absolute addresses, in blocking, nonblocking and split accesses.
-! By mpif.h, with -DUSE_MPI by `use mpi`, with -DUSE_F08 by mpi_f08. usage: fortran_bottom FOLDER
+! Includes mpif.h; with -DUSE_MPI it uses mpi instead, with -DUSE_F08 mpi_f08. usage: fortran_bottom FOLDER
 program fortran_bottom
 #ifdef USE_F08
     use mpi_f08

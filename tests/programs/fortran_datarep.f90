@@ -92,7 +92,7 @@ contains
 
     subroutine register()
 #ifdef USE_MPI
-        external MPI_CONVERSION_FN_NULL  ! not every mpi module knows it
+        external MPI_CONVERSION_FN_NULL  ! not every module mpi declares it
 #endif
         ! MPI must take its value: the variable is gone when the functions are called.
         integer(MPI_ADDRESS_KIND) :: extra

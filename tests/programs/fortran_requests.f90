@@ -1,6 +1,6 @@
 ! SPDX-License-Identifier: BSD-3-Clause
 ! Nonblocking accesses that are completed by each of Fortran's calls that complete requests or ask about them.
-! By mpif.h, with -DUSE_MPI by `use mpi`, with -DUSE_F08 by mpi_f08. usage: fortran_requests FOLDER
+! Includes mpif.h; with -DUSE_MPI it uses mpi instead, with -DUSE_F08 mpi_f08. usage: fortran_requests FOLDER
 program fortran_requests
 #ifdef USE_F08
     use mpi_f08

@@ -1,7 +1,7 @@
 ! SPDX-License-Identifier: BSD-3-Clause
 ! Every procedure of the MPI I/O chapter but MPI_Register_datarep (fortran_datarep.f90), called from Fortran.
 ! usage: fortran_routines FOLDER
-! By mpif.h; with -DUSE_MPI through the module mpi, with -DUSE_F08 through mpi_f08. Each rank has its
+! Includes mpif.h; with -DUSE_MPI it uses the module mpi instead, with -DUSE_F08 mpi_f08. Each rank has its
 ! own part of the file, so that what comes back is known.
 #ifdef USE_F08
 #define HANDLE(kind) type(MPI_/**/kind)
@@ -124,7 +124,7 @@ contains
         call MPI_File_set_view(file, displacement, MPI_INTEGER, MPI_INTEGER, 'native', MPI_INFO_NULL, ierr)
     end subroutine
 
-    !> Syncs, so that a rank can read its data that another rank writes: a host may end a collective write before.
+    !> Syncs, so that a rank can read its data that another rank writes: a host's collective write may return earlier.
     subroutine settle()
         call MPI_File_sync(file, ierr)
         call MPI_Barrier(MPI_COMM_WORLD, ierr)
@@ -217,7 +217,7 @@ contains
         call MPI_Barrier(MPI_COMM_WORLD, ierr)
         call MPI_File_get_position_shared(file, at, ierr)
         call require(at == base + 4 * ranks, 'get_position_shared')
-        call settle() ! its barrier also lets all ranks ask before one moves the pointer
+        call settle() ! its barrier also lets all ranks read the pointer before one moves it
         call MPI_File_seek_shared(file, base, MPI_SEEK_SET, ierr)
         call MPI_File_read_shared(file, back, 1, MPI_INTEGER, status, ierr)
         call require(back == 7, 'read_shared')

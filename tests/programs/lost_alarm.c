@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /* Asks for one alarm and ignores it, as user-mode Linux does if it is handling another one. Exits
  * with 0 if a second alarm comes within two seconds, as with lab/oratorio_lab/clients/uml_fixes.c
- * preloaded; 3 if none comes; 2 if something else fails, such as an alarm after the timer was
- * stopped. */
+ * preloaded; 3 if none comes; 2 if something else fails, or if an alarm comes after the timer
+ * was stopped. */
 #define _GNU_SOURCE
 #include <signal.h>
 #include <time.h>

@@ -376,7 +376,7 @@ def is_mounted() -> bool:
     os.geteuid() != 0 or not os.access("/dev/fuse", os.W_OK), reason="needs root and /dev/fuse"
 )
 @pytest.mark.parametrize("rate", ["20", "exchange"])
-def test_storage_with_a_rate_moves_every_byte_and_no_faster(rate, tmp_path):
+def test_storage_with_a_rate_moves_every_byte_and_keeps_the_rate(rate, tmp_path):
     host_or_skip("mpich5")
     arms = "two_phase,two_phase@uring,multithreaded,host,raw"
     words = ("--ranks", 2, "--rate", rate, "--hint", "two_phase@uring:oratorio_store=uring")
@@ -390,6 +390,6 @@ def test_storage_with_a_rate_moves_every_byte_and_no_faster(rate, tmp_path):
     assert not is_mounted()
 
 
-def test_a_rate_that_can_t_be_is_refused(tmp_path):
+def test_an_impossible_rate_is_refused(tmp_path):
     assert "--rate must be a number of MiB/s" in refusal(tmp_path, "array", "--rate", "fast")
     assert "one node" in refusal(tmp_path, "array", "--rate", "5", "--nodes", "2", "--ranks", "2")

@@ -35,7 +35,7 @@ def odd_things(folder):
 
 @pytest.mark.short
 @pytest.mark.parametrize("name", ALL)
-def test_a_hint_file_that_is_none_is_ignored_with_one_warning(name, tmp_path):
+def test_a_hint_file_that_is_no_regular_file_is_ignored_with_one_warning(name, tmp_path):
     for odd in odd_things(tmp_path):
         told = run_block(name, tmp_path, {"ROMIO_HINTS": str(odd)})
         assert told.count("ROMIO_HINTS is ignored") == 1, told
@@ -50,7 +50,7 @@ def test_a_number_that_is_none_is_ignored_with_one_warning(tmp_path):
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_a_file_of_costs_that_is_none_is_ignored_with_one_warning(name, tmp_path):
+def test_a_cost_file_that_is_no_regular_file_is_ignored_with_one_warning(name, tmp_path):
     fifo, directory = odd_things(tmp_path)
     for kind in ("TMPFS", "UFS", "XFS", "FUSE"):
         os.link(fifo, tmp_path / f"{kind}.costs")
@@ -61,7 +61,7 @@ def test_a_file_of_costs_that_is_none_is_ignored_with_one_warning(name, tmp_path
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_explanations_that_cannot_go_where_they_should_go_to_stderr_after_one_warning(name, tmp_path):
+def test_explanations_that_cannot_be_written_to_their_file_go_to_stderr_after_one_warning(name, tmp_path):
     for odd in odd_things(tmp_path):
         told = run_block(name, tmp_path, {"ORATORIO_EXPLAIN": str(odd)})
         assert told.count("ORATORIO_EXPLAIN: can't append to the file") == 1, told

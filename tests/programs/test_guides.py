@@ -92,7 +92,7 @@ def missing(expected: str, printed: str) -> list[str]:
 
 
 def host_of(guide: str):
-    """Returns the MPI of a guide; skips the test if it is missing, or a module that the programs import."""
+    """Returns the MPI of a guide; skips the test if it, or a module that the programs import, is missing."""
     host = host_or_skip(HOSTS[guide])
     if guide in MODULES:
         words = [host.python, "-c", f"import {MODULES[guide]}"]

@@ -51,7 +51,7 @@ def facts(folder: Path) -> dict[str, tuple]:
     }
 
 
-def test_everything_people_look_for_is_there(prefix):
+def test_everything_people_look_for_is_installed(prefix):
     assert call(prefix / "bin/oratorio", "--version").stdout == f"oratorio {__version__}\n"
     docs = prefix / "share/doc/oratorio"
     for file in (
@@ -131,7 +131,7 @@ def test_methods_and_traces_are_shown_without_a_checkout(prefix, tmp_path):
 @pytest.mark.parametrize(
     ("option", "flavour"), [("ORATORIO_MPICH_ROOT", "mpich"), ("ORATORIO_OPENMPI_ROOT", "ompi")]
 )
-def test_an_mpi_that_is_not_there_is_an_error_that_names_its_option(option, flavour, tmp_path):
+def test_a_missing_mpi_is_an_error_that_names_its_option(option, flavour, tmp_path):
     words = ["cmake", "-S", ROOT, "-B", tmp_path / "b", "-G", "Ninja", "-DORATORIO_TESTS=OFF"]
     done = call(*words, f"-D{option}=/nowhere", f"-DORATORIO_FLAVOURS={flavour}")
     assert done.returncode != 0

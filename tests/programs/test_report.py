@@ -16,7 +16,7 @@ RANKS = 4
 
 @pytest.mark.short
 @pytest.mark.parametrize("name", ["mpich5", "openmpi5"])
-def test_the_page_of_a_run_tells_of_it(name, tmp_path):
+def test_the_page_of_a_run_describes_it(name, tmp_path):
     host = host_or_skip(name)
     program = compile_for(host.mpicc, HERE / "traced.c", f"traced-{name}")
     data = tmp_path / "data"

@@ -66,7 +66,7 @@ def test_run_preloads_the_ranks_and_keeps_every_word(name, tmp_path):
 @pytest.mark.short
 @needs_library
 @pytest.mark.parametrize("name", ALL)
-def test_explain_tells_of_the_access(name, tmp_path):
+def test_explain_describes_the_access(name, tmp_path):
     host = host_or_skip(name)
     words = [*launch_words(host, 2), block_program(host), tmp_path]
     done = oratorio("explain", "--method", "two_phase", *words, env=environment_of(host))
@@ -123,7 +123,7 @@ def test_explanations_in_a_json_file_are_what_people_read(tmp_path):
 
 
 @needs_library
-def test_explain_set_to_0_tells_nothing_and_makes_no_file(tmp_path):
+def test_explain_set_to_0_prints_nothing_and_makes_no_file(tmp_path):
     host = host_or_skip("mpich5")
     words = [*launch_words(host, 2), block_program(host), tmp_path]
     done = oratorio("run", *words, env={**environment_of(host), "ORATORIO_EXPLAIN": "0"}, cwd=tmp_path)

@@ -77,7 +77,7 @@ def test_ranks_may_end_one_of_two_sessions_at_different_times(name, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["mpich5", "abi"])
-def test_a_thread_that_begins_when_the_last_session_is_over_asks_mpi_nothing(name, tmp_path):
+def test_a_thread_that_begins_when_the_last_session_is_over_makes_no_mpi_call(name, tmp_path):
     assert "oratorio:" not in run(name, tmp_path, "late")
 
 

@@ -141,7 +141,7 @@ def test_a_job_goes_on_when_a_nodes_network_comes_back(name, method, nodes, tmp_
             nodes.host(host, 2), 4, saying_into(tmp_path, program, tmp_path, "100"), preload=True, env=env,
             cwd=tmp_path, timeout_seconds=90,
         )  # fmt: skip
-    assert cut.at is not None and cut.at < 99, "it was over before the network was cut"
+    assert cut.at is not None and cut.at < 99, "the job ended before the network was cut"
     if method != "datatype_io":  # with data shipping, a rank that waits for an agent prints nothing
         assert "has waited 1 s in MPI_File_write_at_all" in said(tmp_path)
     assert (tmp_path / "rows.dat").read_bytes() == rows(99)
@@ -162,7 +162,7 @@ def test_a_job_ends_when_the_host_loses_the_network_of_a_node(tmp_path, tmp_path
             run_ranks(job, 4, words, preload=True, env=env, cwd=tmp_path, timeout_seconds=90)
     except NoNodesError as error:
         pytest.skip(f"no nodes can be made here: {error}")
-    assert cut.at is not None and cut.at < 99, "it was over before the network was cut"
+    assert cut.at is not None and cut.at < 99, "the job ended before the network was cut"
     assert "has waited 1 s in MPI_File_write_at_all" in said(tmp_path)
     assert int((tmp_path / "written").read_text()) == cut.at, "nothing was written without the other node"
 
@@ -177,7 +177,7 @@ def test_a_write_by_an_agent_fails_when_its_nodes_network_has_gone(nodes, tmp_pa
         job = nodes.host(host, 2)
         words = saying_into(tmp_path, program, tmp_path, "1000", "alone")
         done = run_ranks(job, 4, words, preload=True, env=env, cwd=tmp_path, timeout_seconds=90)
-    assert cut.at is not None and cut.at < 999, "it was over before the network was cut"
+    assert cut.at is not None and cut.at < 999, "the job ended before the network was cut"
     assert done.returncode != 0
     assert "write: error of class" in said(tmp_path)
     assert "ETIMEDOUT" in said(tmp_path)

@@ -29,7 +29,7 @@ def run_traced(name: str, folder: Path, env: dict[str, str], cwd: Path | None = 
 
 @pytest.mark.parametrize("env", [{}, {"ORATORIO_RANKS_PER_NODE": "2"}, {"ORATORIO_METHOD": "two_phase"}])
 @pytest.mark.parametrize("name", ALL)
-def test_each_access_of_each_rank_is_there_once(name, env, tmp_path):
+def test_each_access_of_each_rank_is_recorded_once(name, env, tmp_path):
     target = tmp_path / "trace.json"
     told = run_traced(name, tmp_path, {**env, "ORATORIO_TRACE": str(target)})
     assert "ORATORIO_TRACE" not in told
@@ -54,11 +54,11 @@ def test_each_access_of_each_rank_is_there_once(name, env, tmp_path):
         for event in json.loads(target.read_text())["traceEvents"]
         if event.get("cat") == "access"
     }
-    assert processes == set(range(RANKS)), "ranks of the world also where files are each rank's own"
+    assert processes == set(range(RANKS)), "ranks of the world, also in files that each rank opens alone"
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_calls_that_move_no_data_are_there_and_apart_from_accesses(name, tmp_path):
+def test_calls_that_move_no_data_are_recorded_apart_from_accesses(name, tmp_path):
     target = tmp_path / "trace.json"
     run_traced(name, tmp_path, {"ORATORIO_TRACE": str(target)})
     shared, *own = trace.read(target)
@@ -72,7 +72,7 @@ def test_calls_that_move_no_data_are_there_and_apart_from_accesses(name, tmp_pat
 
 
 @pytest.mark.short
-def test_layouts_of_collective_accesses_are_there_once(tmp_path):
+def test_layouts_of_collective_accesses_are_recorded_once(tmp_path):
     target = tmp_path / "trace.json"
     run_traced("mpich5", tmp_path, {"ORATORIO_TRACE": str(target)})
     shared = trace.read(target)[0]
@@ -80,7 +80,7 @@ def test_layouts_of_collective_accesses_are_there_once(tmp_path):
     assert [one.number for one in found] == [0, 1, 2, 3]
     assert [one.bytes for one in found] == [RANKS * 64 * 512] * 4
     assert len({one.likeness for one in found}) == 1
-    assert len(shared.shapes) == 2, "a view's and a buffer's, on all ranks the same"
+    assert len(shared.shapes) == 2, "one of the view and one of the buffer, the same on all ranks"
     assert accesses.left_out(shared, found) == f"not replayed: {RANKS} independent accesses"
 
 
@@ -105,7 +105,7 @@ def test_each_writer_warns_once_of_an_unwritable_trace(name, tmp_path):
     assert run_traced(name, tmp_path, {"ORATORIO_TRACE": "/dev/full", "ORATORIO_QUIET": "1"}) == ""
 
 
-def test_one_is_a_file_in_the_working_directory_and_none_is_nothing(tmp_path):
+def test_1_is_a_file_in_the_working_directory_and_0_records_nothing(tmp_path):
     run_traced("mpich5", tmp_path, {"ORATORIO_TRACE": "0"})
     assert not [file for file in tmp_path.iterdir() if file.suffix != ".dat"]
     run_traced("mpich5", tmp_path, {"ORATORIO_TRACE": "1"})

@@ -179,7 +179,7 @@ COMPLETES = {
 
 @pytest.mark.parametrize("shell", COMPLETES)
 def test_shells_complete_the_installed_command(shell, environment, tmp_path):
-    found = shutil.which(shell) or pytest.skip(f"{shell} isn't here")
+    found = shutil.which(shell) or pytest.skip(f"{shell} isn't installed")
     env = {"PATH": f"{environment / 'bin'}:{os.environ['PATH']}", "HOME": str(tmp_path)}
     told = call("timeout", "60", found, "-c", COMPLETES[shell], env=env, cwd=tmp_path).stdout
     words = [word.removeprefix("--method=") for word in told.split()]

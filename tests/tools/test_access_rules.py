@@ -166,7 +166,7 @@ def test_a_recording_compares_offsets_with_the_stripes():
 @pytest.mark.parametrize(
     ("begin", "library"), [(HDF5_MAGIC, "HDF5"), (b"CDF\x05rest", "netCDF classic"), (b"else", "")]
 )
-def test_the_library_is_told_by_the_first_bytes(begin, library, tmp_path):
+def test_the_library_is_recognized_by_the_first_bytes(begin, library, tmp_path):
     (tmp_path / "file").write_bytes(begin + bytes(100))
     assert library_of(str(tmp_path / "file")) == library
     assert library_of(str(tmp_path / "absent")) == ""

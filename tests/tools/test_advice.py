@@ -134,7 +134,7 @@ def test_every_rule_has_a_case_here():
     assert {case[0] for case in CASES} == set(advice.RULES)
 
 
-def test_every_page_that_is_named_is_there():
+def test_every_named_page_exists():
     limits = [Limits("UFS", ""), Limits("UFS", "f", (Limit("written to the storage", 9.0, 10.0, 1.0),))]
     said = [case[0](case[1]) for case in CASES] + advice.of_limits(limits)
     assert {one.page for one in said if not (DOCS / one.page).exists()} == set()
@@ -167,7 +167,7 @@ def test_advice_about_little_time_is_omitted():
     assert advice.advise(run(quick, file(access(0, 1.0, 60.0), number=1))) == []
 
 
-def test_a_run_with_nothing_of_it_gets_no_advice():
+def test_a_run_without_problems_gets_no_advice():
     assert advice.advise(run(file(*collective(3)))) == []
 
 
@@ -175,5 +175,5 @@ def test_a_run_with_nothing_of_it_gets_no_advice():
     ("count", "said"),
     [(0, "0 bytes"), (512, "512 bytes"), (1536, "1.5 KiB"), (200 * MIB, "200 MiB"), (1 << 50, "1048576 GiB")],
 )
-def test_amounts_are_for_people(count, said):
+def test_amounts_are_printed_in_readable_units(count, said):
     assert amount(count) == said

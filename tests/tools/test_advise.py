@@ -120,7 +120,7 @@ def test_small_reads_of_several_ranks_are_found_with_dxt():
 
 @contextmanager
 def report_of_open_mpi(path, read_all):
-    """Yields what PyDarshan has of two ranks that read and write 40 pieces each with Open MPI: an access
+    """Yields what PyDarshan returns for two ranks that read and write 40 pieces each with Open MPI: an access
     through MPI-IO has the offset -1."""
 
     def traced(rank, offsets):
@@ -248,7 +248,7 @@ def test_without_pydarshan_the_command_says_how_to_install_it(monkeypatch, capsy
 
 @needs_darshan
 @pytest.mark.parametrize("name", ["absent.darshan", "text.darshan"])
-def test_what_is_no_log_is_refused_in_one_line(name, tmp_path, capfd):
+def test_a_file_that_is_no_log_is_refused_in_one_line(name, tmp_path, capfd):
     (tmp_path / "text.darshan").write_text("no log")
     assert call(["advise", str(tmp_path / name)]) == 2
     said = capfd.readouterr().err.splitlines()

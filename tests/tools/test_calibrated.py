@@ -46,12 +46,12 @@ def test_unmeasured_constants_are_marked_as_assumed():
     assert "links.memory_rate_mbs" not in machine.assumed
 
 
-def test_the_file_says_the_machine():
+def test_the_file_is_read_back_as_the_same_machine():
     machine = machine_export.machine_of('a "name"', BUILT_IN, {})
     assert sim_machine.parse(machine_export.text_of(machine)) == machine
 
 
-def test_latency_that_the_ends_outweigh_is_none():
+def test_a_latency_below_the_costs_of_the_endpoints_becomes_zero():
     machine = machine_export.machine_of("here", {**BUILT_IN, "beside_message": 1.0}, {})
     assert (machine.links.latency_us, machine.links.near_latency_us) == (0, 0)
     assert sim_machine.parse(machine_export.text_of(machine)) == machine

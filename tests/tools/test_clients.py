@@ -112,7 +112,7 @@ def test_an_mpi_without_an_oracle_is_refused_before_anything_starts(monkeypatch)
         command.run(["nfs"], command.Choice("abi", 1), with_write=False)
 
 
-def test_a_lock_that_the_first_client_does_not_get_is_told(tmp_path):
+def test_a_lock_that_the_first_client_does_not_get_is_reported(tmp_path):
     file = tmp_path / "file"
     with file.open("w") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
@@ -143,7 +143,7 @@ def test_the_names_of_the_checks_are_those_that_run(monkeypatch):
 
 @pytest.fixture
 def served():
-    """Returns served(command), which gives a shell command to the agent and returns the connection. In the
+    """Returns served(command), which passes a shell command to the agent and returns the connection. In the
     end the agent must be done with all commands."""
     threads = []
 
@@ -188,7 +188,7 @@ def test_all_that_a_silent_command_has_started_ends_with_its_connection(silent, 
         assert held.read() == b""
 
 
-def test_a_process_that_starts_during_the_look_at_the_others_ends_too(served, tmp_path, monkeypatch):
+def test_a_process_that_starts_while_the_others_are_listed_ends_too(served, tmp_path, monkeypatch):
     go, pipe = tmp_path / "go", tmp_path / "pipe"
     os.mkfifo(go)
     os.mkfifo(pipe)

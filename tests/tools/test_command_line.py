@@ -197,7 +197,7 @@ def test_an_installation_says_why_it_lacks_a_command(name, call, tmp_path):
     assert done.stderr.endswith(f"run ./oratorio {name}\n")
 
 
-def test_every_command_that_the_overview_says_a_checkout_has_is_there():
+def test_every_command_of_a_checkout_in_the_overview_exists():
     assert set(command_line.ONLY_IN_CHECKOUT) < set(COMMANDS)
     assert all(f" {name}," in command_line.NEEDS_CHECKOUT for name in command_line.ONLY_IN_CHECKOUT)
 

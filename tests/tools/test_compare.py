@@ -37,7 +37,7 @@ def arm_of(name, *runs, said=""):
 
 class Pretended:
     """A recorder that returns runs from a table and keeps the order in which arms ran. A list in the table
-    has the runs one after another. Each run writes the file `out` with the text of `writes`, if given."""
+    holds successive runs. Each run writes the file `out` with the text of `writes`, if given."""
 
     def __init__(self, out=None, writes=lambda name: "", **runs):
         self.runs, self.order, self.out, self.writes = runs, [], out, writes
@@ -70,7 +70,7 @@ def test_runs_take_turns_and_rotate_the_first():
     assert recorder.order == ["host", "auto", "sieve", "auto", "sieve", "host", "sieve", "host", "auto"]
 
 
-def test_each_run_sees_the_same_start_if_one_says_how(tmp_path):
+def test_the_command_before_each_run_is_run_and_must_succeed(tmp_path):
     count = tmp_path / "count"
     rules = Rules(2, 60, f"echo x >>{count}")
     compare.compare(compare.arms_of("sieve", False), ["app"], Pretended(), rules, {})
@@ -112,9 +112,7 @@ def test_times_differ_if_the_intervals_separate():
     assert compare.difference(Arm("auto", walls=[1.0, 1.0, 1.0]), host) == "faster"
     assert compare.difference(Arm("auto", walls=[4.0, 4.0, 4.1]), host) == "slower"
     assert compare.against(Arm("auto", walls=[1.9, 2.0, 2.2]), host) == "1.05 x, no difference"
-    assert compare.against(Arm("auto", walls=[1.05, 1.05]), host) == "2.00 x", (
-        "of two runs no interval is known"
-    )
+    assert compare.against(Arm("auto", walls=[1.05, 1.05]), host) == "2.00 x", "two runs give no interval"
     assert compare.against(host, host) == ""
 
 
@@ -131,8 +129,8 @@ def test_a_method_runs_until_its_interval_separates():
 
 
 def compared_within_a_budget(runs, monkeypatch):
-    """Returns the arms, their order and the progress of a comparison whose budget of 60 s ends after so many
-    runs."""
+    """Returns the arms, their order and the progress of a comparison whose budget of 60 s is used up after
+    `runs` runs."""
     recorder, said, arms = Pretended(), [], compare.arms_of("sieve", False)
     begun = time.monotonic()
     monkeypatch.setattr(compare.time, "monotonic", lambda: begun + 61 * (len(recorder.order) >= runs))
@@ -278,7 +276,7 @@ def made_arms():
     ]
 
 
-def test_the_table_says_all_of_it():
+def test_the_table_has_a_row_for_each_arm_and_a_summary():
     lines = compare_report.table_of(made_arms(), Outputs()).splitlines()
     assert lines[0].split() == " ".join(compare_report.HEADS).split()
     assert [line.split()[0] for line in lines[1:5]] == ["host", "auto", "two_phase", "naive"]
@@ -288,7 +286,7 @@ def test_the_table_says_all_of_it():
     assert lines[6] == "Least time in accesses: two_phase, 200.0 ms."
 
 
-def test_the_page_is_whole():
+def test_the_page_shows_the_comparison_and_has_no_script():
     page = compare_report.html_of(
         made_arms(), Outputs(), "mpiexec ./<app>", Rules(2, 60, "rm <x>", ["cb_nodes=<2>"]), "here"
     )

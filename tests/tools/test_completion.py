@@ -118,7 +118,7 @@ class Terminal:
     def __init__(self, shell: str, folder: Path) -> None:
         command, first = START[shell]
         if not shutil.which(shell):
-            pytest.skip(f"{shell} isn't here")
+            pytest.skip(f"{shell} isn't installed")
         path = f"{folder / 'bin'}:{os.environ['PATH']}"
         python = ":".join(str(ROOT / name) for name in ("cli", "lab", "dev"))
         environ = {**os.environ, "PATH": path, "PYTHONPATH": python, "TERM": "dumb", "HOME": str(folder)}
@@ -162,7 +162,7 @@ def test_a_shell_completes_what_is_typed(shell, folder):
 @pytest.mark.parametrize(("typed", "becomes"), TYPED.items())
 def test_fish_offers_what_completes_a_line(typed, becomes, folder):
     if not shutil.which("fish"):
-        pytest.skip("fish isn't here")
+        pytest.skip("fish isn't installed")
     python = ":".join(str(ROOT / name) for name in ("cli", "lab", "dev"))
     path = f"{folder / 'bin'}:{os.environ['PATH']}"
     done = subprocess.run(

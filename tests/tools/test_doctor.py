@@ -180,7 +180,7 @@ def test_launcher_and_program_fit(kind, needs, expected, tmp_path, monkeypatch):
     assert states(doctor.command(words)) == expected
 
 
-def test_a_program_that_is_not_there_is_bad(tmp_path):
+def test_a_missing_program_is_bad(tmp_path):
     assert states(doctor.command([launcher(tmp_path, "HYDRA"), "./nothing"])) == [(BAD, "program")]
 
 
@@ -330,7 +330,7 @@ def test_kernel_restrictions_are_reported(tmp_path):
     assert machine.kernel(tmp_path / "none") == []
 
 
-def test_each_line_begins_with_its_state_and_the_exit_code_tells(tmp_path):
+def test_each_line_begins_with_its_state_and_a_bad_line_is_exit_code_1(tmp_path):
     done = command("doctor", "--dir", tmp_path / "none", cwd=tmp_path)
     assert done.returncode == 1, done.stderr
     *lines, last = done.stdout.splitlines()
@@ -339,13 +339,13 @@ def test_each_line_begins_with_its_state_and_the_exit_code_tells(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_library_that_is_not_there_is_bad(call):  # noqa: F811
+def test_a_missing_library_is_bad(call):  # noqa: F811
     done = call("doctor")
     assert done.returncode == 1
     assert re.search(r"^bad +library ", done.stdout, re.MULTILINE), done.stdout + done.stderr
 
 
-def test_nothing_is_run_before_what_is_bad_is_mended(call, tmp_path):  # noqa: F811
+def test_nothing_is_run_while_a_line_is_bad(call, tmp_path):  # noqa: F811
     done = call("doctor", "touch", str(tmp_path / "ran"))
     assert "not run: first fix what the bad lines report" in done.stdout
     assert not (tmp_path / "ran").exists()

@@ -23,7 +23,8 @@ PAGE = Path(__file__).resolve().parents[2] / "docs/user/stability.md"
 
 
 def members_of(command: str) -> set[str]:
-    """Returns the members of a command's document by the page, without those of the members' own rows."""
+    """Returns the members that the page lists for a command's document, without those in parentheses, which
+    belong to other members."""
     section = PAGE.read_text().partition("\n## Results as JSON\n")[2].partition("\n## ")[0]
     row = re.search(rf"^\| `{command}` \| (.*) \|$", section, re.MULTILINE)[1]
     while (shorter := re.sub(r"\([^()]*\)", "", row)) != row:

@@ -72,7 +72,7 @@ def test_a_drawing_fits_into_120_columns(page):
     assert [line for line in lines if len(line) > 120] == []
 
 
-def test_the_way_of_a_collective_write_names_the_file_of_each_function():
+def test_the_path_of_a_collective_write_names_the_file_of_each_function():
     text = (ROOT / "docs/internals/architecture.md").read_text()
     rows = re.findall(r"^ *(\S+?)(?:\(\))? +(src/\S+)", "\n".join(drawings(text)), flags=re.MULTILINE)
     assert len(rows) > 15

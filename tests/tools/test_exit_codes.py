@@ -86,14 +86,14 @@ def test_no_fault_of_the_recording_hides_the_program_s_exit_code(oratorio, tmp_p
     assert "Traceback" not in done.stderr
 
 
-def test_a_page_has_words_in_any_encoding(oratorio, tmp_path):
+def test_a_page_shows_words_that_are_not_utf_8(oratorio, tmp_path):
     done = oratorio("run", "-q", "--report", "page.html", *SHELL, "exit 5", b"gr\366\337e")
     assert done.returncode == 5, done.stderr
     assert "gr\\udcf6\\udcdfe" in (tmp_path / "page.html").read_text()
     assert not list(tmp_path.glob(".page*"))
 
 
-def test_explanations_that_cannot_be_read_are_a_remark(oratorio, tmp_path):
+def test_explanations_that_cannot_be_read_cause_a_remark(oratorio, tmp_path):
     spoilt = ["-q", *SHELL, 'mkdir "$ORATORIO_EXPLAIN"; exit 5']
     done = oratorio("explain", "--json", *spoilt)
     assert done.returncode == 5, done.stderr
@@ -142,7 +142,7 @@ def test_a_page_in_a_folder_that_became_a_file_is_written_elsewhere(oratorio, tm
 
 
 @pytest.mark.parametrize("kind", [["run"], ["explain"], ["run", "--report", "page.html"], ["compare"]])
-def test_a_command_that_is_missing_or_can_not_be_started(oratorio, tmp_path, kind):
+def test_a_command_that_cannot_be_started_has_the_exit_code_of_a_shell(oratorio, tmp_path, kind):
     (tmp_path / "text").write_text("no program\n")
     (tmp_path / "odd").write_bytes(b"\0\1\2\3")
     (tmp_path / "odd").chmod(0o755)

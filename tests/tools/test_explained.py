@@ -100,7 +100,7 @@ def test_the_kind_of_locks_is_reported_once_for_all_files():
     assert (told.locks, told.remarks) == (["seen", "lacking"], [])
 
 
-def test_files_with_few_targets_are_no_remarks():
+def test_advice_on_striping_is_not_among_the_remarks():
     told = explained.read(lines(STRIPING))
     assert told.striping == [explained.Striping(PATH, 9, 1, 4, "lfs setstripe -c 4")]
     assert (told.remarks, told.opened) == ([], True)

@@ -113,8 +113,8 @@ def compiled(folder: Path, text: str, *flags: str) -> str:
 def linked_to(
     folder: Path, libraries: dict[str, str | None], mpi: str | None = "int PMPI_File_open(void) { return 0; }"
 ) -> str:
-    """Compiles a program that needs these shared libraries, where None means one that exists, and a
-    stand-in for an MPI with the name of Open MPI's. Returns the program's path."""
+    """Compiles a program that is linked to these shared libraries and to a stand-in for an MPI, with the
+    name of Open MPI's library. A text of None means a library that exists. Returns the program's path."""
     texts = {**({"libmpi.so.40": mpi} if mpi else {}), **libraries}
     for name, text in texts.items():
         if text is None:
@@ -189,7 +189,7 @@ def test_a_program_of_crays_mpi_is_one_of_the_mpich_abi(library, tmp_path):
         assert needs.mpis == ()
 
 
-def test_a_program_that_is_linked_to_two_mpis_is_warned_of(library, launcher, tmp_path):
+def test_a_program_that_is_linked_to_two_mpis_causes_a_warning(library, launcher, tmp_path):
     second = {
         "libmpi.so.12": "int MPI_Send(void) { return 0; }",
         "libplain.so": "int plain(void) { return 0; }",
@@ -219,7 +219,7 @@ def test_a_second_mpi_that_a_library_brings_is_found(library, launcher, tmp_path
 
 
 @pytest.mark.parametrize("flags", [[], ["-rdynamic"]])
-def test_a_program_with_an_mpi_inside_is_warned_that_it_keeps_its_own_mpi_io(library, tmp_path, flags):
+def test_a_warning_says_that_a_program_with_an_mpi_inside_keeps_its_own_mpi_io(library, tmp_path, flags):
     main = "int main(void) { return PMPI_File_open(); }"
     has = compiled(tmp_path, f"int PMPI_File_open(void) {{ return 0; }} {main}", *flags)
     (warning,) = prepared([has]).warnings
@@ -238,7 +238,7 @@ def test_a_program_with_another_mpi_gets_no_message(library, tmp_path):
 
 @pytest.fixture
 def broken_library(tmp_path, monkeypatch) -> Path:
-    """Returns the library of a build in a folder with a path that would break LD_PRELOAD."""
+    """Returns the library of a build in a folder whose path would break LD_PRELOAD."""
     folder = tmp_path / "two words: a,b"
     folder.mkdir()
     (folder / "liboratorio.so").write_text("x")
@@ -261,7 +261,7 @@ def test_a_library_in_a_path_that_breaks_is_loaded_through_a_link(
     assert Path(prepared([program]).env["LD_PRELOAD"]).read_text() == "x"
 
 
-def test_a_folder_that_others_may_write_to_is_no_place_for_that_link(
+def test_a_folder_that_others_may_write_to_is_no_place_for_the_link(
     broken_library, program, tmp_path, monkeypatch
 ):
     cache = tmp_path / "cache"
@@ -377,7 +377,7 @@ def test_the_program_is_found_behind_options_with_values(library, launcher, prog
     assert prepared(words).program == program
 
 
-def test_a_program_of_the_other_mpi_is_warned_of(library, launcher, monkeypatch, program):
+def test_a_program_of_the_other_mpi_causes_a_warning(library, launcher, monkeypatch, program):
     monkeypatch.setattr(launch, "needs_of", lambda _: launch.Needs("ompi", "told"))
     assert "each rank will probably run alone" in prepared([launcher("hydra"), program]).warnings[0]
     assert prepared([launcher("openmpi"), program]).warnings == []

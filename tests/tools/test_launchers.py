@@ -56,7 +56,7 @@ WRAPPERS = [
 
 @pytest.fixture
 def ran(library, tmp_path, monkeypatch):  # noqa: F811
-    """ran(words) runs a command by `oratorio run`, with `app` for the program, and returns what has run."""
+    """ran(words) runs a command by `oratorio run`, with `app` as the program, and returns what has run."""
     log = tmp_path / "log"
     app = fake_launchers.make(tmp_path / "bin", log)
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
@@ -139,7 +139,7 @@ def test_every_program_of_a_colon_list_has_the_library(ran, launcher, wrapper):
     verify(ran, ran(" ".join(words), *ODD, ":", "-n", "2", *f"{wrapper} app".split(), *ODD), programs=2)
 
 
-def test_an_unknown_launcher_starts_without_the_library_and_is_warned_of_once(ran, tmp_path):
+def test_an_unknown_launcher_starts_without_the_library_and_with_one_warning(ran, tmp_path):
     found = ran("nice lrun -n 2 app", *ODD)
     assert [name for name, *_ in found] == ["nice", "lrun", "app"]
     assert all("LD_PRELOAD" not in env for _, env, _ in found)
@@ -154,7 +154,7 @@ def test_an_interpreter_with_a_script_is_a_program(ran):
         assert (prepared.env["LD_PRELOAD"], prepared.warnings) == (ran.library, [])
 
 
-def test_a_launcher_that_needs_the_program_is_warned_of_without_one(ran):
+def test_a_launcher_that_needs_the_program_causes_a_warning_without_one(ran):
     prepared = launch.prepare(["ibrun", "./not-here"], {}, {})
     assert prepared.argv == ["ibrun", "./not-here"] and prepared.env == {}
     (warning,) = prepared.warnings

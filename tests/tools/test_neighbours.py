@@ -37,7 +37,7 @@ def words(folder: Path) -> list:
 SAW = "oratorio: Oratorio 0.2.0 saw 12 accesses to 2 files on rank 0\n"
 
 
-def test_equal_files_and_accesses_that_were_seen_are_well(job, tmp_path):
+def test_equal_files_and_seen_accesses_are_right(job, tmp_path):
     job(b"abc", b"abc", SAW)
     assert trial.seen(HOST, words, tmp_path) == "same bytes, 12 accesses seen"
 
@@ -56,7 +56,7 @@ def test_other_bytes_no_access_and_a_bad_end_are_wrong(job, tmp_path, ours, said
         trial.seen(HOST, words, tmp_path)
 
 
-def test_of_files_with_times_in_them_the_lengths_are_compared(job, tmp_path):
+def test_files_with_times_in_them_are_compared_by_length(job, tmp_path):
     job(b"abc", b"abd", SAW)
     assert "right data" in trial.seen(HOST, words, tmp_path / "one", has_times=True)
     job(b"abc", b"abcd", SAW)
@@ -96,7 +96,7 @@ def outcome_of(error: Exception):
     return command.look(row(run))
 
 
-def test_a_row_is_skipped_where_something_is_missing_and_wrong_where_it_is(monkeypatch, tmp_path):
+def test_a_row_is_skipped_if_something_is_missing_and_wrong_if_its_bytes_are(monkeypatch, tmp_path):
     monkeypatch.setattr(releases, "HOME", tmp_path)
     good = command.look(row(lambda folder: "same bytes"))
     missing, wrong = outcome_of(MissingError("no cargo")), outcome_of(WrongError("other bytes"))

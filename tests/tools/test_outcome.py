@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tests what is said about runs that recorded no access: ended early, without MPI-IO, or on a full disk."""
+"""Tests the messages about runs that recorded no access: ended early, without MPI-IO, or on a full disk."""
 
 import errno
 import os

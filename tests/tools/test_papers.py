@@ -42,7 +42,7 @@ CURVES = [
         (claims.lowest_to_peak("a", "b"), 10 / 80),
     ],
 )
-def test_a_measure_is_of_all_points_that_there_are(measure, value):
+def test_a_measure_combines_all_measured_points(measure, value):
     assert measure(CURVES) == pytest.approx(value)
 
 
@@ -61,7 +61,7 @@ def test_unmeasured_constants_have_no_value(measure):
     ("value", "word"),
     [(None, "not measured"), (0.9, "does not show"), (1.2, "shows in part"), (3.0, "shows"), (9.0, "shows")],
 )
-def test_a_claim_shows_or_does_not(value, word):
+def test_the_verdict_on_a_claim_depends_on_the_measured_value(value, word):
     claim = Claim("it is faster", "1", "write", "a to b", claims.times("a", "b"), 2, partly=1.1)
     assert Verdict(claim, value).word == word
 

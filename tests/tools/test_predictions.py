@@ -94,7 +94,7 @@ def test_the_table_says_how_far_off_and_by_which_constants(place):
     assert f"Constants: {place / 'here-tmpfs.costs'}" in told
 
 
-def test_nothing_to_predict_is_said():
+def test_the_summary_says_if_nothing_was_predicted():
     assert bench_predict.summary([run_of()], settings_of()) == "nothing was predicted"
     empty = bench_predict.record([run_of()], settings_of())
     assert (empty["median_error"], empty["worst_error"], empty["each"]) == (None, None, [])

@@ -88,7 +88,7 @@ def test_options_of_the_build_exist(filled):
         )
 
 
-def test_debian_takes_the_changelog_and_names_files_that_are_there(filled):
+def test_debian_takes_the_changelog_and_names_files_that_exist(filled):
     if not shutil.which("dpkg-parsechangelog"):
         pytest.skip("no dpkg-parsechangelog here (Debian: dpkg-dev)")
     folder = filled / f"oratorio-{__version__}"
@@ -109,7 +109,7 @@ def test_debian_packs_the_sources_and_lintian_has_no_warning(filled, tmp_path):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_the_spec_is_one_and_rpmlint_has_no_error(filled):
+def test_rpmspec_reads_the_spec_and_rpmlint_has_no_error(filled):
     if not (shutil.which("rpmspec") and shutil.which("rpmlint")):
         pytest.skip("no rpmspec or no rpmlint here (Debian: rpm, rpmlint)")
     spec = filled / "rpm/oratorio.spec"
@@ -227,7 +227,7 @@ def open_folder() -> Iterator[Path]:
 def test_a_group_has_the_library_by_default(filled, open_folder):
     if not LMOD.exists():
         pytest.skip("no Lmod here (Debian: lmod)")
-    # Lmod counts root as a member of every group. So the user nobody loads the modules.
+    # Lmod counts root as a member of every group. So the user `nobody` loads the modules.
     is_root = os.geteuid() == 0
     me = {"user": NOBODY, "group": NOBODY, "extra_groups": []} if is_root else {}
     group = grp.getgrgid(NOBODY if is_root else os.getgid()).gr_name
@@ -312,7 +312,7 @@ def test_conda_renders_the_recipe_for_both_mpis(filled):
     assert given == {"mpich": {"FLAVOURS": "mpich;abi"}, "openmpi": {"FLAVOURS": "ompi"}}
 
 
-def test_the_shell_parts_of_the_apptainer_definition_are_shell(filled):
+def test_the_shell_parts_of_the_apptainer_definition_are_valid(filled):
     text = (filled / "container/oratorio.def").read_text()
     parts = dict(re.findall(r"^%(\w+)\n((?:(?!%).*\n)+)", text, re.MULTILINE))
     assert {"post", "test", "environment", "runscript"} <= set(parts)

@@ -40,7 +40,7 @@ def left(folder: Path) -> set[str]:
 
 
 def ends(program: Path) -> bool:
-    """Returns whether the process of this link in /proc ends in time. A killed process may remain for a
+    """Returns whether the process behind this link in /proc ends in time. A killed process may remain for a
     moment."""
     deadline = time.monotonic() + 20
     while program.exists() and time.monotonic() < deadline:
@@ -205,7 +205,7 @@ def test_a_signal_that_comes_while_a_job_apart_starts_ends_it(in_place, tmp_path
     script = in_place(ended_at_once)
     pid, _ = script.communicate(timeout=60)
     assert script.returncode == 128 + signal.SIGTERM
-    assert not Path(f"/proc/{pid.strip()}").exists(), "the job goes on, and nobody knows of it"
+    assert not Path(f"/proc/{pid.strip()}").exists(), "the job continues after its recorder ended"
 
 
 def test_a_second_signal_ends_a_job_apart_that_ignores_the_first(in_place, tmp_path):
@@ -216,7 +216,7 @@ def test_a_second_signal_ends_a_job_apart_that_ignores_the_first(in_place, tmp_p
         "trap 'echo told' TERM; echo $$; while :; do sleep 0.05; done",
     )
     said = tmp_path / "said"
-    for lines in (1, 2):  # its process, and that SIGTERM has reached it
+    for lines in (1, 2):  # the number of its process, and the line that it prints on SIGTERM
         deadline = time.monotonic() + 60
         while not said.exists() or len(said.read_text().splitlines()) < lines:
             assert time.monotonic() < deadline
@@ -225,7 +225,7 @@ def test_a_second_signal_ends_a_job_apart_that_ignores_the_first(in_place, tmp_p
     script.communicate(timeout=5)
     assert script.returncode == 128 + signal.SIGTERM
     assert not Path(f"/proc/{said.read_text().split()[0]}").exists(), (
-        "the job goes on, and nobody knows of it"
+        "the job continues after its recorder ended"
     )
 
 

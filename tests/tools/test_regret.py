@@ -173,7 +173,7 @@ def test_the_fastest_arms_are_measured_again_in_turns_with_auto(tmp_path):
     ours = {arm for arm in final.arms if not arm.startswith(("host", "auto"))}
     hosts = {arm for arm in final.arms if arm.startswith("host")}
     assert 3 <= len(ours) <= 6 and len(hosts) == 3, "three in each direction"
-    assert [one.repeats for one in (final, *wrong)] == [12] * 3, "ten before the three that count"
+    assert [one.repeats for one in (final, *wrong)] == [12] * 3, "ten passes to learn, three that count"
     assert all(set(one.arms) == {"list_io", "mmap", "host_pieces", COLD.name, LEARNED.name} for one in wrong)
     learns = {arm: value for arm, key, value in final.hints if key == "oratorio_learn"}
     assert learns == {COLD.name: "off", LEARNED.name: "job"}

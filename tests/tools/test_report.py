@@ -134,7 +134,7 @@ def test_bytes_are_compared_with_what_calibrate_measured(tmp_path):
     assert copied.share == pytest.approx(1000 * MIB / 4e9)
     both = run(file(*[access(rank, 1.0, 1.0, counts=counts) for rank in (0, 1)]))
     assert limits_with(tmp_path, both, text).limits[0].calibrated == pytest.approx(0.5e9), (
-        "several write at once"
+        "the constant for several ranks that write at once"
     )
 
 
@@ -264,7 +264,7 @@ def whole_run(**more):
     )
 
 
-def test_the_page_is_whole_and_needs_nothing_else():
+def test_the_page_is_complete_and_needs_no_other_file():
     page = run_report.html_of(whole_run(), {})
     reader = read_page(page)
     text = "".join(reader.text)
@@ -329,7 +329,7 @@ def test_the_host_is_shown_if_it_was_measured(tmp_path):
         (json.dumps({**HOST_AND_AUTO, "methods": [{}]}), "differs from the format in docs/user/stability.md"),
     ],
 )
-def test_other_files_than_comparisons_are_refused(content, said, tmp_path):
+def test_files_that_are_no_comparisons_are_refused(content, said, tmp_path):
     (tmp_path / "compared.json").write_text(content)
     with pytest.raises(compared.ComparedError, match=said):
         compared.read(tmp_path / "compared.json")
@@ -364,7 +364,7 @@ def test_a_page_of_many_ranks_and_files_stays_small():
 @pytest.mark.parametrize(
     ("seconds", "said"), [(2.5, "2.50 s"), (0.0125, "12.5 ms"), (0.00002, "20 µs"), (0.0, "0 µs")]
 )
-def test_times_are_for_people(seconds, said):
+def test_times_are_printed_in_readable_units(seconds, said):
     assert run_report.seconds_text(seconds) == said
 
 

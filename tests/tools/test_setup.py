@@ -118,7 +118,7 @@ def test_a_command_that_must_wait_says_so_at_once(locked, missing):
 
 
 def start_building(checkout: Path) -> subprocess.Popen:
-    """Starts a process that takes the lock of builds, as a command does that needs a program."""
+    """Starts a process that takes the lock of builds, as a command that needs a program does."""
     words = f"""import pathlib
 from oratorio_lab import building
 building.PRIVATE = pathlib.Path({str(checkout / ".oratorio")!r})
@@ -130,7 +130,7 @@ with building.alone():
     return subprocess.Popen([sys.executable, "-c", words], text=True, env=env, **told)
 
 
-def test_a_command_that_builds_for_itself_tells_that_it_waits(locked):
+def test_a_command_that_builds_for_itself_says_that_it_waits(locked):
     waiting = start_building(locked)
     try:
         assert "waiting for another ./oratorio" in waiting.stderr.readline()
@@ -330,7 +330,7 @@ def install_extras(checkout, tmp_path, apt_get, pip):
 
 
 @pytest.mark.parametrize(("apt_get", "pip"), [("exit 100", "exit 0"), ("exit 0", "exit 1")])
-def test_few_tests_are_left_out_where_what_they_need_is_not_to_be_had(
+def test_packages_for_few_tests_that_cannot_be_installed_are_tried_again(
     checkout, tools, tmp_path, apt_get, pip
 ):
     done = install_extras(checkout, tmp_path, apt_get, pip)
@@ -346,7 +346,7 @@ def test_rarely_needed_packages_are_installed_by_root_and_named_to_others(checko
         assert "only root can install: slurmd lmod" in done.stderr
 
 
-def test_an_application_that_is_not_to_be_had_costs_only_itself(checkout, tools, tmp_path):
+def test_the_other_applications_are_installed_if_one_is_unavailable(checkout, tools, tmp_path):
     (checkout / "dev/packages-debian-applications.txt").write_text("# small\nabsent\nlammps\n")
     query, apt_get = tmp_path / "bin/dpkg-query", tmp_path / "bin/apt-get"
     query.write_text("#!/bin/sh\nexit 1\n")

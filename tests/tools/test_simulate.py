@@ -66,7 +66,7 @@ def test_a_machine_that_contradicts_itself_is_refused_by_the_key(old, new, compl
         sim_machine.parse(THETA.replace(old, new, 1))
 
 
-def test_a_machine_that_is_not_there_is_refused_with_those_that_are():
+def test_an_unknown_machine_is_refused_with_a_list_of_the_known_ones():
     with pytest.raises(SimulateError, match="the machines are fat-tree, theta, this-machine"):
         sim_machine.load("thea")
     with pytest.raises(SimulateError, match=r"endpoint\.patience is not a property"):
@@ -158,7 +158,7 @@ def test_each_constant_takes_the_time_it_should(values, seconds, bound):
         ({"endpoint__receive_us": 1}, 2 * 11e-6 + 4e-6),
         ({"endpoint__send_us": 1}, 2 * 11e-6 + 4e-6),
         ({"links__latency_us": 1}, 2 * 4e-6 + 4 * 1e-6),
-        # The description of 40 bytes goes one way. The 1000 bytes of data, and a head of 32 bytes for each
+        # The description of 40 bytes goes one way. The 1000 bytes of data, and a header of 32 bytes for each
         # message, go the other way.
         ({"links__rate_mbs": 1}, 2 * (2080e-6 + 12 * 32e-6 + 4000e-6) + 4 * 48e-6),
         ({"storage__lock_us": 1}, 0),
@@ -170,7 +170,7 @@ def test_a_read_is_a_request_and_its_answer(values, seconds):
     assert model.predict(read, MACHINE).messages == 2 * model.predict(schedule(), MACHINE).messages
 
 
-def test_nodes_that_were_not_walked_are_stood_for():
+def test_nodes_that_were_not_walked_are_represented():
     """Walks two nodes that send the same. The second of them represents three nodes."""
     alike = LINES.replace("sent 1 0 4 8 40 1000 40 0 0", "sent 1 0 4 4 40 1000 40 0 0")
     walked = replace(schedule(alike), stands_for={0: 1, 1: 3}, nodes=4, ranks=16, bytes=16000)
@@ -221,7 +221,7 @@ def test_local_aggregators_get_and_merge_before_they_send():
     assert merging.messages == 3 + 4 and merging.far_messages == 2
 
 
-def test_an_answer_tells_what_it_hangs_on():
+def test_an_answer_names_the_constants_it_depends_on():
     schedules = [replace(schedule(), arm="one"), replace(schedule(TWO_LAYERS), arm="two")]
     predictions = [model.predict(each, MACHINE) for each in schedules]
     answer = Answer(MACHINE, "btio", schedules, predictions, model.sensitivities(schedules, MACHINE))

@@ -52,7 +52,7 @@ def test_tests_under_mpiexec_need_their_programs_and_the_libraries_if_the_build_
     assert needs("mpi", "^mpi.holes") == [f"build:{libraries},mpi_holes_mpich5"]
 
 
-def test_tests_of_tools_need_nothing_but_those_of_the_site():
+def test_tests_of_tools_need_no_stage_except_for_those_of_the_site():
     assert needs("tools", "test_version or test_tidy") == []
     assert needs("tools", "test_site and links") == ["docs"]
     assert SITE in {group.name for group in testing_names.groups_of("tools", is_short=False)}

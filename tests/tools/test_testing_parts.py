@@ -56,7 +56,7 @@ def test_requested_names_reach_each_runner():
                 assert words[words.index("-R" if words[0] == "ctest" else "-k") + 1] == "Graph", name
 
 
-def test_the_files_that_parts_leave_to_others_are_there():
+def test_the_files_that_parts_leave_to_others_exist():
     assert all((ROOT / file).exists() for file in [*MACHINES, SITE])
     for part in (PARTS["programs"], SHORT["programs"]):
         assert {f"--ignore={file}" for file in MACHINES} <= set(words_of(part))

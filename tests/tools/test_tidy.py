@@ -52,7 +52,7 @@ def test_mpi_h_is_for_mpi_and_bind(include):
     assert complaints("src/bind/a.cpp", include + "\n") == []
 
 
-def test_mpi_names_are_for_mpi_and_bind_but_may_be_written_of():
+def test_mpi_names_are_for_mpi_and_bind_but_may_be_mentioned():
     assert len(complaints("src/file/a.cpp", "int a = PMPI_Barrier(c);\n")) == 1
     assert complaints("src/bind/a.cpp", "int a = PMPI_Barrier(c);\n") == []
     assert complaints("src/file/a.cpp", '// as MPI_File_open\nauto a = "MPI_File_open";\n') == []

@@ -211,7 +211,7 @@ def cut(text):
         ("[" * 100_000, "is not a trace of Oratorio"),
     ],
 )  # fmt: skip
-def test_what_is_not_whole_is_one_clear_error(written, show, content, said):
+def test_an_incomplete_trace_is_one_clear_error(written, show, content, said):
     path = written(content)
     code, _, complaint = show(path)
     assert code == 2
@@ -220,7 +220,7 @@ def test_what_is_not_whole_is_one_clear_error(written, show, content, said):
     assert said in complaint
 
 
-def test_a_file_that_is_not_there(tmp_path, show):
+def test_a_missing_file_is_an_error(tmp_path, show):
     code, _, complaint = show(tmp_path / "none")
     assert code == 2
     assert "No such file" in complaint

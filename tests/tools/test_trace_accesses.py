@@ -95,7 +95,7 @@ def test_collective_accesses_are_found_with_all_ranks(written):
     assert [one.number for one in found] == [0, 1, 2]
     assert all(one.direction == "write" and one.bytes == RANKS * BLOCK * BLOCKS for one in found)
     assert [one.begin for one in found] == [step * BLOCK * BLOCKS * RANKS for step in range(3)]
-    assert len({one.likeness for one in found}) == 1, "they differ in where they begin only"
+    assert len({one.likeness for one in found}) == 1, "they differ only in where they begin"
 
 
 def test_accesses_of_other_layouts_are_not_alike(written):
@@ -123,7 +123,7 @@ def test_the_file_of_numbers_is_what_the_programs_read(written, tmp_path):
         assert told == [rank * BLOCK, BLOCK * RANKS, 0, asked, 0, asked, 1, 1]
 
 
-def test_ranks_without_data_are_told_as_such(written, tmp_path):
+def test_ranks_without_data_are_written_as_such(written, tmp_path):
     content = job(1)
     for event in content["traceEvents"]:
         if event.get("cat") == "access" and event["args"]["rank"] == 2:
@@ -186,7 +186,7 @@ def test_a_trace_with_a_damaged_shape_or_an_early_end_is_refused(written):
         bench_trace.job_of(written(job()).parent / "none", None)
 
 
-def test_numbers_that_are_none_are_refused(written, tmp_path):
+def test_values_that_are_no_offsets_are_refused(written, tmp_path):
     for value in (1 << 70, "far", 0.5):
         file = the_file(written(odd(job(), **{"from": value})))
         with pytest.raises(TraceError, match=r"differs from the format in docs/user/trace.md"):
@@ -253,7 +253,7 @@ def planner():
 
 
 @pytest.mark.usefixtures("planner")
-def test_a_trace_is_planned_like_the_layouts_it_tells_of(written):
+def test_a_trace_is_planned_like_the_layouts_it_contains(written):
     recorded = sim_trace.job_of(written(job(1)), None)
     arms = [("two_phase", {"oratorio_method": "two_phase", "cb_nodes": "2"})]
     with schedule.Planner() as planner:
@@ -268,7 +268,7 @@ def test_a_trace_is_planned_like_the_layouts_it_tells_of(written):
 
 
 @pytest.mark.usefixtures("planner")
-def test_like_accesses_are_planned_once_and_counted_as_often_as_they_are(written, tmp_path, simulated):
+def test_like_accesses_are_planned_once_and_all_are_counted(written, tmp_path, simulated):
     other = [
         write_of(rank, 3, memory=layout(8, BLOCK * BLOCKS, 1, BLOCK * BLOCKS, 1)) for rank in range(RANKS)
     ]

@@ -34,13 +34,13 @@ def test_cmake_reads_it(tmp_path):
     assert "found=7.65.4" in done.stdout, done.stderr
 
 
-def test_the_command_tells_it_without_being_set_up():
+def test_the_command_prints_it_without_being_set_up():
     done = subprocess.run([ROOT / "oratorio", "--version"], capture_output=True, text=True)
     assert done.stdout == f"oratorio {__version__}\n", done.stderr
     assert done.stderr == ""
 
 
-def test_the_licenses_of_what_is_linked_in_are_there():
+def test_the_licenses_of_what_is_linked_in_exist():
     linked = (ROOT / "CMakeLists.txt").read_text() + (ROOT / "src/bind/CMakeLists.txt").read_text()
     statics = set(re.findall(r"NAMES lib(\w+)\.a", linked)) | set(re.findall(r"-static-lib([\w+]+)", linked))
     told = (ROOT / "licenses/README.md").read_text()

@@ -38,7 +38,7 @@ def test_other_idle_time_is_divided_among_the_ranks_that_worked():
     )
     first, second = waited_for(run(file(*busy, ranks=3)))
     assert (first.rank, second.rank) == (0, 1)
-    assert first.busy_seconds == pytest.approx(0.6), "two thirds of rank 2's, not its own"
+    assert first.busy_seconds == pytest.approx(0.6), "two thirds of rank 2's idle time, nothing of its own"
     assert second.busy_seconds == pytest.approx(0.3 + 0.3)
     assert first.late_calls == second.late_calls == 0
 
@@ -58,7 +58,7 @@ def test_time_that_accesses_share_counts_once():
     assert rates == {"read": Rate(MIB, pytest.approx(0.5)), "write": Rate(4 * MIB, pytest.approx(1.0))}
 
 
-def test_the_page_has_them():
+def test_the_page_shows_late_ranks_and_rates():
     late = call((0.0, {"wait_time": 0.5}), (0.4, {}))
     text = page.html_of(run(file(*late), wall_seconds=5.0), {})
     assert "Ranks that others waited for" in text and "rank 1<td>1<td>400.0 ms" in text
@@ -67,5 +67,5 @@ def test_the_page_has_them():
     assert "Ranks that others waited for" not in none and "outside of accesses<dd>" not in none
 
 
-def test_a_rank_is_waited_for_as_long_as_all_parts_say():
+def test_the_time_that_others_waited_for_a_rank_is_the_sum_of_its_parts():
     assert WaitedFor(1, 2, 0.5, 0.25).seconds == 0.75

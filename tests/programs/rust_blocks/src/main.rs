@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-//! MPI-IO by rsmpi, which has its routines only in `ffi`, as in C. usage: rust_blocks FOLDER
+//! MPI-IO through rsmpi, which has the routines only in `ffi`, with C signatures. usage: rust_blocks FOLDER
 //!
 //! Each rank writes a block and reads its neighbour's.
 use mpi::ffi;
