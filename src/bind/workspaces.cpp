@@ -111,10 +111,9 @@ Lending refuse(const LibraryCheck& check) {
 Lending stood_aside(bool speaks) {
     return {
         {},
-        speaks
-            ? "ORATORIO_DISABLE is set on other ranks; files that are opened together with them "
-              "use the host's MPI-IO"
-            : "",
+        speaks ? "ORATORIO_DISABLE is set on other ranks; files that are opened together with them "
+                 "use the host's MPI-IO"
+               : "",
         {}};
 }
 
