@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`oratorio mutations`: tests whether the oracle notices deliberate faults in the library.
+"""`oratorio mutations`: tests whether the oracle, or the short test command, notices deliberate faults in the
+library.
 
-A copy of the sources is built with one mutation of tests/oracle/mutations.toml after the other. A mutation is
-killed if the first seed that fails with the mutation passes without it. Seeds count from 1, so the seed's
-number says how many programs it took to notice the fault.
+A copy of the sources is built with one mutation of tests/oracle/mutations.toml after the other. The oracle
+kills a mutation if the first seed that fails with the mutation passes without it. Seeds count from 1, so the
+seed's number says how many programs it took to notice the fault. With --short, a mutation is killed if a test
+of the short command fails; only those that need no MPI are run, and all of them must pass without a mutation.
 """
 
+import re
 import shutil
 import subprocess
 import tomllib
@@ -17,7 +20,9 @@ from rich.console import Console
 from oratorio.command_line import Parser, within
 from oratorio.errors import OratorioError
 from oratorio.paths import OUT, ROOT
+from oratorio.quantity import counted
 from oratorio_dev.soak import TARGET
+from oratorio_dev.testing_parts import CORES
 
 LIST = ROOT / "tests/oracle/mutations.toml"
 WORK = OUT / "mutations"
@@ -33,10 +38,12 @@ COPIED = (
     "cli/oratorio/__init__.py",
 )
 SECONDS = 600  # time limit of one run of the oracle
+SHORT = "short_tests"  # builds the tests of --short; tests/CMakeLists.txt
+FAILED = re.compile(r"^\s*\d+ - (\S+) \(", re.MULTILINE)  # a row of ctest's list of tests that failed
 
 
 class MutationError(OratorioError):
-    """Raised if the sources cannot be built even without a mutation."""
+    """Raised if the sources cannot be built, or their tests fail, even without a mutation."""
 
 
 @dataclass(frozen=True)
@@ -57,12 +64,12 @@ class Mutation:
 
 @dataclass
 class Found:
-    """The outcome of building and running the oracle with a mutation."""
+    """The outcome of building and running the oracle or the tests with a mutation."""
 
     mutation: Mutation
     outcome: str  # killed, survived, doesn't apply, doesn't build, crashed, fails without it
     seed: int | None = None
-    kind: str = ""
+    kind: str = ""  # how the seed failed or the oracle ended, or the test that failed
 
 
 @dataclass
@@ -70,6 +77,7 @@ class Bench:
     """The copy of the sources that is built for each mutation."""
 
     seeds: int
+    short: bool = False  # run the tests of the short command in place of the oracle
 
     def prepare(self) -> None:
         """Copies the sources and configures the build. Files that do not differ are left alone, so they are
@@ -90,13 +98,31 @@ class Bench:
         command = ["cmake", "-S", WORK / "sources", "-B", WORK / "build", "-G", "Ninja", "-DORATORIO_MPI=OFF"]
         subprocess.run([*command, *launcher], check=True, stdout=subprocess.DEVNULL)
         if not self.build():
-            raise MutationError(f"the sources don't build without a mutation: ninja -C {WORK}/build {TARGET}")
-        shutil.copy(WORK / "build/tests/oracle" / TARGET, WORK / "unharmed")
+            raise MutationError(
+                f"the sources don't build without a mutation: ninja -C {WORK}/build {self.target()}"
+            )
+        if not self.short:
+            shutil.copy(WORK / "build/tests/oracle" / TARGET, WORK / "unharmed")
+        elif failed := self.failed_test():
+            raise MutationError(
+                f"{failed} fails without a mutation: ctest --test-dir {WORK}/build -R {failed}"
+            )
+
+    def target(self) -> str:
+        """Returns the target of the build that has the programs to run."""
+        return SHORT if self.short else TARGET
 
     def build(self) -> bool:
         """Builds the copy; returns whether that succeeded."""
-        command = ["ninja", "-C", WORK / "build", TARGET]
+        command = ["ninja", "-C", WORK / "build", self.target()]
         return subprocess.run(command, stdout=subprocess.DEVNULL, check=False).returncode == 0
+
+    def failed_test(self) -> str:
+        """Runs the tests until one fails; returns its name, empty if all pass."""
+        command = ["ctest", "--test-dir", WORK / "build", "-j", str(CORES), "--stop-on-failure"]
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+        found = FAILED.search(done.stdout)
+        return found[1] if found else "" if done.returncode == 0 else f"ctest ended with {done.returncode}"
 
     def failure(self, program: Path, options: tuple[str, ...], seeds: range) -> tuple[int | None, str]:
         """Returns the first seed that fails and the kind of failure. If no seed is reported as failed,
@@ -119,7 +145,7 @@ class Bench:
         return None, "" if done.returncode == 0 else f"ended with {done.returncode}"
 
     def find(self, mutation: Mutation) -> Found:
-        """Builds with the mutation and looks for a seed that fails."""
+        """Builds with the mutation and looks for a seed or a test that fails."""
         file = WORK / "sources/src" / mutation.file
         text = file.read_text() if file.exists() else ""
         mutated = mutation.apply(text)
@@ -129,6 +155,9 @@ class Bench:
             file.write_text(mutated)
             if not self.build():
                 return Found(mutation, "doesn't build")
+            if self.short:
+                test = self.failed_test()
+                return Found(mutation, "killed" if test else "survived", kind=test)
             program = WORK / "build/tests/oracle" / TARGET
             seed, kind = self.failure(program, mutation.options, range(1, self.seeds + 1))
         finally:
@@ -148,33 +177,30 @@ def read_list(file: Path = LIST) -> list[Mutation]:
 def row(found: Found) -> str:
     """Returns a line of the table that run() prints."""
     mutation = found.mutation
-    by = (
-        f"seed {found.seed}, {found.kind}"
-        if found.outcome == "killed"
-        else f"{found.outcome} {found.kind}".strip()
-    )
+    by = f"{found.outcome} {found.kind}".strip()
+    if found.outcome == "killed":
+        by = f"`{found.kind}`" if found.seed is None else f"seed {found.seed}, {found.kind}"
     return (
         f"| {mutation.name} | `{mutation.file}` | `{' '.join(mutation.options)}` | {by} | {mutation.found} |"
     )
 
 
-def run(seeds: int, match: str | None) -> bool:
+def run(bench: Bench, match: str | None) -> bool:
     """Prints the table; returns whether every mutation tried was killed or made the program crash. Tries only
     those with `match` in their name, if it is given."""
     console = Console(highlight=False)
-    bench = Bench(seeds)
     bench.prepare()
     console.print(
         "| what is wrong | in `src/` | options | found by | before |\n|---|---|---|---|---|", markup=False
     )
-    good = True
-    for mutation in read_list():
-        if match and match not in mutation.name:
-            continue
+    tried = [mutation for mutation in read_list() if not match or match in mutation.name]
+    killed = 0
+    for mutation in tried:
         found = bench.find(mutation)
-        good = good and found.outcome in ("killed", "crashed")
+        killed += found.outcome in ("killed", "crashed")
         console.print(row(found), markup=False, soft_wrap=True)
-    return good
+    console.print(f"{killed} of {counted(len(tried), 'mutation')} found")
+    return killed == len(tried)
 
 
 def add_options(parser: Parser) -> None:
@@ -186,4 +212,8 @@ def add_options(parser: Parser) -> None:
     parser.add_argument(
         "-k", dest="match", metavar="TEXT", help="Try only mutations with this text in their name."
     )
-    parser.set_defaults(does=lambda options: 0 if run(options.seeds, options.match) else 1)
+    parser.add_argument(
+        "--short", action="store_true",
+        help="Run the short test command's tests that need no MPI in place of random programs.",
+    )  # fmt: skip
+    parser.set_defaults(does=lambda given: 0 if run(Bench(given.seeds, given.short), given.match) else 1)

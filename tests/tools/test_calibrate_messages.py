@@ -44,4 +44,4 @@ def test_a_rank_without_an_mpi_names_what_it_tried():
     command = [sys.executable, messages.CHILD, "--ranks", *pair, "--", "messages", "1", "1"]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 2
-    assert "name its folder with --mpi: /nowhere/libmpi.so.12: cannot open shared object" in done.stderr
+    assert "no MPI library can be loaded (/nowhere/libmpi.so.12: cannot open shared object" in done.stderr

@@ -2,6 +2,7 @@
 """Tests the list of mutations: the text that each mutation changes is in the sources."""
 
 import re
+import subprocess
 
 from oratorio.paths import ROOT
 from oratorio_dev import mutations
@@ -14,6 +15,18 @@ def test_every_mutation_has_its_place():
         one.name for one in mutations.read_list() if one.apply((ROOT / "src" / one.file).read_text()) is None
     ]
     assert not lost
+
+
+def test_the_first_test_that_failed_is_read_from_the_end_of_ctests_output(monkeypatch):
+    end = "The following tests FAILED:\n\t 12 - sim.Counts.One (Failed)\nErrors while running\n"
+    for printed, code, found in (
+        (end, 8, "sim.Counts.One"),
+        ("100% passed", 0, ""),
+        ("", 8, "ctest ended with 8"),
+    ):
+        done = subprocess.CompletedProcess([], code, printed)
+        monkeypatch.setattr(mutations.subprocess, "run", lambda *given, done=done, **more: done)
+        assert mutations.Bench(1, short=True).failed_test() == found
 
 
 def test_the_copy_has_all_folders_of_the_build():

@@ -238,7 +238,7 @@ def test_the_sentence_has_the_counts():
     told = regret_page.details(CELLS)
     assert "reached 95 % of the speed of the host's best hints in 3 cells." in told
     assert "The lowest share is 70 %: slow, 2x4, nfs, write." in told
-    assert "(mixed), it reached 95 % of the best method each time in 3 cells." in told
+    assert "(mixed), it reached 95 % of the speed of the best method each time in 3 cells." in told
     assert regret_page.sentence([]) == "Nothing was measured."
 
 

@@ -85,7 +85,7 @@ def test_an_outdated_library_is_used_with_a_warning_during_another_build(locked)
     os.utime(locked / "src/a.cpp", (later, later))
     done = call(locked, "run", "x")
     assert done.stdout.split() == ["-m", "oratorio", "run", "x"]
-    assert "it is used as it is" in done.stderr
+    assert "using it as it is" in done.stderr
 
 
 def test_a_checkout_of_another_user_takes_no_lock_and_builds_nothing(checkout):

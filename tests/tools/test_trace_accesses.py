@@ -207,9 +207,9 @@ def test_omissions_are_reported(written):
 
 def test_another_number_of_ranks_is_refused(written):
     path = written(job())
-    with pytest.raises(TraceError, match="is of 4 ranks: it can't be simulated with 8"):
+    with pytest.raises(TraceError, match="has 4 ranks: it can't be simulated with 8"):
         sim_trace.job_of(path, None, [4, 8])
-    with pytest.raises(TraceError, match="is of 4 ranks: it can't be repeated with 2"):
+    with pytest.raises(TraceError, match="has 4 ranks: it can't be repeated with 2"):
         bench_trace.job_of(path, None, (2,))
     with pytest.raises(TraceError, match="no file whose path contains 'other'"):
         sim_trace.job_of(path, "other")

@@ -28,6 +28,7 @@ OWN = {
     "fuzz": "keep seconds",
     "learned": "clear export",
     "lint": "fix",
+    "mutations": "short",
     "neighbours": "fetch part",
     "run": "report",
     "simulate": "engine rounds search set switches trace workload",

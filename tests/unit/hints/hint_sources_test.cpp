@@ -57,8 +57,7 @@ TEST(HintSources, ExplainsTheOriginAndUseOfEachValue) {
          {"  cb_write = disable, from ORATORIO_HINTS; sets romio_cb_write\n",
           "  my_own = x, from ORATORIO_HINTS; unknown, ignored\n",
           "  oratorio_method = mmap, from the program's info; allowed: auto, list_io, mmap, ",
-          "  romio_cb_pfr = 0, from the program's info; known from other implementations, has no "
-          "effect",
+          "  romio_cb_pfr = 0, from the program's info; known, but has no effect",
           "  romio_no_indep_rw = true, from ROMIO_HINTS or /etc/romio-hints; allowed: true, false"})
         EXPECT_NE(told.find(line), std::string::npos) << line << " in " << told;
     ASSERT_EQ(warnings.size(), 1U);
