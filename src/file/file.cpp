@@ -243,7 +243,8 @@ Result<void> File::resize(Bytes bytes, bool allocates, std::string_view what_dif
         return same.error();
     if (ranks.topology().rank == 0 || (!allocates && state_->resizes_for_node())) {
         Store& store = *state_->store;
-        const Allocator allocator{mode().readable(), lock_policy.may_fill(), lock_policy.job};
+        const Allocator allocator{state_->opened.found->holes_readable, lock_policy.may_fill(),
+                                  lock_policy.job};
         const auto resized =
             allocates ? allocate(store, bytes, allocator) : store.resize(bytes, false);
         if (!resized) error = resized.error();

@@ -23,26 +23,40 @@ Result<void> write_again(Store& store, const JobLocksOfFile* job, Extent range,
     return held->give_back();
 }
 
-Result<void> allocate_by_writing(Store& store, Bytes bytes, const Allocator& allocator) {
-    constexpr Bytes kChunk = 256 << 10;
-    // Without read access, old bytes can't be rewritten, so only the part past the file's end is
-    // allocated.
-    Offset at = 0;
-    if (!allocator.readable) {
-        auto size = store.size();
-        if (!size) return size.error();
-        at = *size;
-    }
-    std::vector<std::byte> memory(static_cast<std::size_t>(std::min(kChunk, bytes)));
-    for (; at < bytes; at += kChunk) {
-        const Extent range{at, std::min(at + kChunk, bytes)};
-        const auto part = std::span(memory).first(static_cast<std::size_t>(range.length()));
-        if (allocator.readable) {
-            if (auto put = write_again(store, allocator.job, range, part); !put) return put.error();
-            continue;
-        }
+constexpr Bytes kChunk = 256 << 10;
+
+/// Appends zeros until the file has `bytes` bytes, under a lock: a handle that extends the file
+/// waits, and what it has written before stays.
+Result<void> append_zeros(Store& store, Bytes bytes, const JobLocksOfFile* job) {
+    const auto end = [&] {
+        store.forget_size();
+        return store.size();
+    };
+    const auto before = end();
+    if (!before) return before.error();
+    auto held = RangeLock::take(store, job, {std::min(*before, bytes), bytes}, true);
+    if (!held) return held.error();
+    const auto size = end();
+    if (!size) return size.error();
+    std::vector<std::byte> zeros(static_cast<std::size_t>(std::min(kChunk, bytes)));
+    for (Offset at = *size; at < bytes; at += kChunk) {
+        const auto part =
+            std::span(zeros).first(static_cast<std::size_t>(std::min(kChunk, bytes - at)));
         const Transferred put = transfer(store, Direction::write, at, part);
         if (put.error.kind != ErrorKind::none) return put.error;
+    }
+    return held->give_back();
+}
+
+Result<void> allocate_by_writing(Store& store, Bytes bytes, const Allocator& allocator) {
+    // Without read access, old bytes can't be rewritten, so only the part past the file's end is
+    // allocated.
+    if (!allocator.readable) return append_zeros(store, bytes, allocator.job);
+    std::vector<std::byte> memory(static_cast<std::size_t>(std::min(kChunk, bytes)));
+    for (Offset at = 0; at < bytes; at += kChunk) {
+        const Extent range{at, std::min(at + kChunk, bytes)};
+        const auto part = std::span(memory).first(static_cast<std::size_t>(range.length()));
+        if (auto put = write_again(store, allocator.job, range, part); !put) return put.error();
     }
     return {};
 }

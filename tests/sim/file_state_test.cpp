@@ -67,6 +67,23 @@ TEST(FileSize, PreallocatingByWritingHasTheSameResultOnAllRanks) {
     }
 }
 
+TEST(FileSize, PreallocatingByWritingFillsHolesEvenIfTheProgramOnlyWrites) {
+    constexpr Bytes kSize = 300'000;
+    const Folder folder;
+    MemoryDisk disk(kSize);
+    disk.write(kSize - 1, std::vector{std::byte{7}});
+    OpenCall call = call_of(folder.make("data", ""), {.write_only = true});
+    call.open_store = [&](const std::string&, const OpenMode&) {
+        return Result<std::unique_ptr<Store>>(
+            std::make_unique<MemoryStore>(disk, MemoryStoreOptions{.resize_errno = EOPNOTSUPP}));
+    };
+    with_file(2, call, [&](File& file, Rank) {
+        EXPECT_EQ(kind_of(file.preallocate(kSize)), ErrorKind::none);
+    });
+    EXPECT_EQ(disk.counters().bytes_written, kSize);
+    EXPECT_EQ(disk.contents({kSize - 1, kSize})[0], std::byte{7});
+}
+
 TEST(FileSize, ThatDiffersOrIsNegativeFailsOnAllRanksAndChangesNothing) {
     const Folder folder;
     for (const int ranks : kRankCounts) {

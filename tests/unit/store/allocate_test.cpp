@@ -68,6 +68,18 @@ TEST(Allocate, ReadsOnlyAfterConcurrentWritersHaveFinished) {
     EXPECT_EQ(disk.contents(), zeros_but(kSize, kMark, std::byte{9}));
 }
 
+TEST(Allocate, AppendsOnlyAfterConcurrentWritersHaveFinished) {
+    MemoryDisk disk;
+    MemoryStore other(disk);
+    ASSERT_TRUE(other.lock({kMark, kMark + 1}, true, false).ok());
+    MemoryStore store(disk, {.mode = {.write = true}, .resize_errno = EOPNOTSUPP}, [&] {
+        mark(disk, kMark, std::byte{9});
+        EXPECT_TRUE(other.lock({kMark, kMark + 1}, false, false).ok());
+    });
+    ASSERT_TRUE(allocate(store, kSize, {.readable = false}).ok());
+    EXPECT_EQ(disk.contents(), zeros_but(kSize, kMark, std::byte{9}));
+}
+
 TEST(Allocate, ByWritingIsRefusedIfOthersWriteWithoutLocks) {
     MemoryDisk disk;
     mark(disk, 4, std::byte{7});
