@@ -27,13 +27,14 @@ BoundRun BoundRuns::next(Bytes bytes_max) {
 /// offset. Otherwise leaves the cursor alone, and next() tests each run. Returns false at the end
 /// of the range.
 bool BoundRuns::find_mine() {
-    if (cursor_.tell_size() >= to_) return false;
-    if (!searchable_) return true;
-    const Offset at = cursor_.tell_offset();
-    const int others = (agent_ - binding_.agent_of(at) + binding_.agents) % binding_.agents;
-    if (others == 0) return true;
-    cursor_.seek_offset((at / binding_.block + others) * binding_.block);
-    return find_mine();
+    while (cursor_.tell_size() < to_) {
+        if (!searchable_) return true;
+        const Offset at = cursor_.tell_offset();
+        const int others = (agent_ - binding_.agent_of(at) + binding_.agents) % binding_.agents;
+        if (others == 0) return true;
+        cursor_.seek_offset((at / binding_.block + others) * binding_.block);
+    }
+    return false;
 }
 
 /// Returns the part of `run` that lies in the block of the run's first byte, and moves the cursor

@@ -73,6 +73,12 @@ TEST(BoundRuns, SkipsDataOfOtherRanks) {
     EXPECT_EQ(walk(BoundRuns(thin, {0, 30}, binding, 0), 10).size(), 10U);
 }
 
+/// An agent without data in its blocks looks at all of them. It needs no stack for each.
+TEST(BoundRuns, ManyBlocksWithoutDataAreNoRecursion) {
+    const Layout even{Shape::run(1), 2, 0, Layout::unbounded};
+    EXPECT_EQ(walk(BoundRuns(even, {0, 1'000'000}, {1, 2}, 1), 10).size(), 0U);
+}
+
 TEST(BoundRuns, RunsInsideOfABlockStayWhole) {
     const Layout layout{Shape::strided(Shape::run(8), 64, 16), 1024, 0, Layout::unbounded};
     BoundRuns runs(layout, {0, 1024}, {512, 2}, 1);
