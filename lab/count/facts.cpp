@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <numeric>
+#include <stdexcept>
+#include <string>
 
 #include "count/layouts.hpp"
 #include "count/messages.hpp"
@@ -83,6 +86,9 @@ Facts count_btio(int only) {
                                  Claim{16384, 1'342'177'280, 23'552'000}};
     Facts facts;
     for (const int ranks : or_only({1024, 4096, 16384}, only)) {
+        if (std::lround(std::sqrt(ranks)) * std::lround(std::sqrt(ranks)) != ranks)
+            throw std::invalid_argument("needs a square number of ranks, not " +
+                                        std::to_string(ranks));
         const auto layout = [&](Rank rank) { return layout_of(Btio{}, ranks, rank); };
         const int groups = std::min(ranks, kLocalAggregators);
         const Pieces pieces = count_pieces(groups_of(ranks, groups), layout);

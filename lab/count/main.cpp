@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cstdio>
 #include <cstring>
+#include <stdexcept>
 
 #include "count/facts.hpp"
 
@@ -17,11 +18,17 @@ const char* word_of(Relation relation) {
     return kWords[static_cast<int>(relation)];
 }
 
+/// Prints what a topic counts. Returns the exit code: 2 if it can't count for so many ranks.
 int tell(const Topic& topic, int ranks) {
-    for (const Fact& fact : topic.count(ranks)) {
-        std::printf("%s\t%lld\t%s\t%lld\t%s\n", fact.what.c_str(),
-                    static_cast<long long>(fact.counted), word_of(fact.relation),
-                    static_cast<long long>(fact.claimed), fact.whose.c_str());
+    try {
+        for (const Fact& fact : topic.count(ranks)) {
+            std::printf("%s\t%lld\t%s\t%lld\t%s\n", fact.what.c_str(),
+                        static_cast<long long>(fact.counted), word_of(fact.relation),
+                        static_cast<long long>(fact.claimed), fact.whose.c_str());
+        }
+    } catch (const std::invalid_argument& refused) {
+        std::fprintf(stderr, "%s\n", refused.what());
+        return 2;
     }
     return 0;
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <span>
+#include <stdexcept>
 #include <string>
 
 #include "count/cutter.hpp"
@@ -47,6 +48,8 @@ void vouch_coverage(Summaries& summaries) {
 }  // namespace
 
 Nodes nodes_of(int ranks, int nodes) {
+    if (nodes < 1 || ranks % nodes != 0)
+        throw std::invalid_argument(std::to_string(ranks) + " ranks don't fill whole nodes");
     Nodes topology;
     topology.size = ranks;
     for (int node = 0; node < nodes; ++node)

@@ -2,6 +2,8 @@
 #include "count/pieces.hpp"
 
 #include <algorithm>
+#include <stdexcept>
+#include <string>
 
 #include "type/cursor.hpp"
 
@@ -37,6 +39,9 @@ std::int64_t joined(const std::vector<Extent>& sorted, Bytes tile, std::int64_t 
 }  // namespace
 
 std::vector<Group> groups_of(int ranks, int groups) {
+    if (groups < 1 || ranks % groups != 0)
+        throw std::invalid_argument("needs a multiple of " + std::to_string(std::max(groups, 1)) +
+                                    " ranks, not " + std::to_string(ranks));
     std::vector<Group> all;
     const int each = ranks / groups;
     for (int i = 0; i < groups; ++i) all.push_back({i * each, (i + 1) * each});

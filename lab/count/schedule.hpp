@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Schedule: the data that the nodes send to the aggregators in a collective access by a plan, round
-// by round, for `oratorio simulate`. It is counted by walking cursors, without data.
+// Schedule: the messages that the nodes send to the aggregators in a collective access by a plan,
+// round by round, for `oratorio simulate`: data in writes, requests in reads. They are counted by
+// walking cursors, without data.
 #pragma once
 
 #include <vector>

@@ -86,12 +86,14 @@ def count(program: Path, topic: Topic, ranks: int | None) -> Counted:
     """Runs the program for one topic, and measures the CPU time and memory that it takes. `ranks` replaces
     the numbers of ranks in the paper. Raises CountError."""
     words = [str(program), topic.name, *([str(ranks)] if ranks else [])]
-    with tempfile.TemporaryFile("w+") as out:
-        job = subprocess.Popen(words, stdout=out)
+    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as errors:
+        job = subprocess.Popen(words, stdout=out, stderr=errors)
         _, status, used = os.wait4(job.pid, 0)
         job.returncode = os.waitstatus_to_exitcode(status)
         if job.returncode != 0:
-            raise CountError(f"{topic.name}: the program ended with {job.returncode}")
+            errors.seek(0)
+            why = errors.read().strip()
+            raise CountError(f"{topic.name}: {why or f'the program ended with {job.returncode}'}")
         out.seek(0)
         facts = tuple(parse_fact(line) for line in out.read().splitlines())
     return Counted(topic, facts, used.ru_utime + used.ru_stime, used.ru_maxrss / KIB_A_MIB)

@@ -39,3 +39,11 @@ def test_topics_are_chosen_by_name_or_paper():
     assert counts.choose(TOPICS, ["disk", "s3d"]) == [TOPICS[0], TOPICS[2]]
     with pytest.raises(CountError, match=r"no paper or topic tape; .* are 2019, s3d, btio, 1995, disk"):
         counts.choose(TOPICS, ["tape"])
+
+
+def test_the_programs_reason_is_the_error(tmp_path):
+    program = tmp_path / "program"
+    program.write_text("#!/bin/sh\necho needs more ranks >&2\nexit 2\n")
+    program.chmod(0o755)
+    with pytest.raises(CountError, match="s3d: needs more ranks"):
+        counts.count(program, TOPICS[0], 3)

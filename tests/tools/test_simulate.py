@@ -295,6 +295,7 @@ def test_jobs_that_do_not_fit_the_machine_are_refused():
         (["--ranks", "32768"], "32768 ranks need 512 nodes"),
         (["--ranks", "64", "--nodes", "100"], "64 ranks can't be spread evenly over 100 nodes"),
         (["--set", "topology.taper=0.003"], "topology.taper"),
+        (["--ranks", "64", "--method", "two_layer:256"], "two_layer:256 doesn't fit 64 ranks on 1 node"),
     ],
 )
 def test_impossible_requests_are_reported_before_building(words, complaint, monkeypatch, capfd):

@@ -92,6 +92,19 @@ def fitting(arms: Sequence[str], ranks: int, nodes: int) -> list[str]:
     return [arm for arm in arms if fits(arm.partition(":")[2])]
 
 
+def methods_of(named: str | None, ranks: int, nodes: int) -> list[str]:
+    """Returns the arms that --method names and that fit the job, or the default ones. Raises SimulateError if
+    none fits."""
+    if not named:
+        return default_methods(ranks, nodes)
+    if arms := fitting(named.split(","), ranks, nodes):
+        return arms
+    raise SimulateError(
+        f"--method {named} doesn't fit {counted(ranks, 'rank')} on {counted(nodes, 'node')}: "
+        "each node needs a local aggregator, and each of these a rank"
+    )
+
+
 @dataclass(frozen=True)
 class Ask:
     """A question to the simulation, without the numbers of ranks and nodes."""
@@ -279,11 +292,11 @@ def _answers(options: argparse.Namespace) -> None:
     counts = [recorded.file.ranks] if recorded else options.ranks or [16384]
     nodes = options.nodes or (recorded.nodes if recorded else None)
     jobs = [(count, nodes_of(machine, count, nodes)) for count in counts]
-    questions = list(itertools.product(jobs, asks))
+    methods = [methods_of(options.method, *job) for job in jobs]
+    questions = list(itertools.product(zip(jobs, methods, strict=True), asks))
     answers = []
     with Planner() as planner:
-        for number, (job, ask) in enumerate(questions):
-            named = fitting(options.method.split(","), *job) if options.method else default_methods(*job)
+        for number, ((job, named), ask) in enumerate(questions):
             arms = [(arm, arm_hints(arm, machine, options.hint)) for arm in named]
             title = f"{ask.workload.name}, {counted(job[0], 'rank')}"
             title += f" ({number + 1} of {len(questions)})" if len(questions) > 1 else ""
