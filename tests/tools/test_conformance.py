@@ -72,6 +72,13 @@ def test_tables_sort_by_section_number_and_counts_add_up():
     assert command.summary(report) == "3 rules: 1 ok, 1 wrong, 1 not available"
 
 
+def test_a_section_has_its_rules_and_those_of_its_parts():
+    sections = ("14.5", "14.5.3", "14.50", "20 (5.0)")
+    rules = [Rule(section, section, 1, "usual", (), "holds") for section in sections]
+    for name, chosen in (("14.5", sections[:2]), ("20", sections[3:]), ("20 (5.0)", sections[3:])):
+        assert [rule.id for rule in conformance.select(rules, [name], [], False)] == list(chosen)
+
+
 def test_progress_has_the_remaining_time(monkeypatch, capsys):
     clock = iter([0.0, 0.0, 5.0, 25.0, 30.0, 31.0])
     monkeypatch.setattr(command.time, "monotonic", lambda: next(clock))

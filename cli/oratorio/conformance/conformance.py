@@ -131,6 +131,12 @@ def list_rules(program: Path) -> list[Rule]:
     return rules
 
 
+def _is_in(section: str, name: str) -> bool:
+    """Returns whether a rule's section, such as `14.5.3` or `20 (5.0)`, is the section `name` or a part of
+    it."""
+    return name == section or f"{section.split(maxsplit=1)[0]}.".startswith(f"{name}.")
+
+
 def select(rules: Sequence[Rule], sections: Sequence[str], ids: Sequence[str], with_long: bool) -> list[Rule]:
     """Returns the rules with these ids. Without ids, returns the rules of these sections, or of all sections
     if none is given; among them long rules only if `with_long`. Raises ConformanceError."""
@@ -144,8 +150,7 @@ def select(rules: Sequence[Rule], sections: Sequence[str], ids: Sequence[str], w
     chosen = [
         rule
         for rule in rules
-        if rule.kind in kinds
-        and (not sections or any(f"{rule.section}.".startswith(f"{name}.") for name in sections))
+        if rule.kind in kinds and (not sections or any(_is_in(rule.section, name) for name in sections))
     ]
     if not chosen:
         raise ConformanceError(f"there is no rule in section {', '.join(sections)}")
