@@ -36,6 +36,9 @@ COPIED = (
     "cli/describe",
     "lab/replay",
     "cli/oratorio/__init__.py",
+    "cli/oratorio/library/description.json",
+    "docs/internals/adding-a-method.md",
+    "docs/user/hints.md",
 )
 SECONDS = 600  # time limit of one run of the oracle
 SHORT = "short_tests"  # builds the tests of --short; tests/CMakeLists.txt
@@ -121,8 +124,10 @@ class Bench:
         """Runs the tests until one fails; returns its name, empty if all pass."""
         command = ["ctest", "--test-dir", WORK / "build", "-j", str(CORES), "--stop-on-failure"]
         done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
-        found = FAILED.search(done.stdout)
-        return found[1] if found else "" if done.returncode == 0 else f"ctest ended with {done.returncode}"
+        if done.returncode == 0:
+            return ""
+        found = FAILED.search(done.stdout.partition("The following tests FAILED:")[2])
+        return found[1] if found else f"ctest ended with {done.returncode}"
 
     def failure(self, program: Path, options: tuple[str, ...], seeds: range) -> tuple[int | None, str]:
         """Returns the first seed that fails and the kind of failure. If no seed is reported as failed,

@@ -18,7 +18,10 @@ def test_every_mutation_has_its_place():
 
 
 def test_the_first_test_that_failed_is_read_from_the_end_of_ctests_output(monkeypatch):
-    end = "The following tests FAILED:\n\t 12 - sim.Counts.One (Failed)\nErrors while running\n"
+    end = (
+        "The following tests did not run:\n\t 3 - unit.Off (Disabled)\n\n"
+        "The following tests FAILED:\n\t 12 - sim.Counts.One (Failed)\nErrors while running\n"
+    )
     for printed, code, found in (
         (end, 8, "sim.Counts.One"),
         ("100% passed", 0, ""),
