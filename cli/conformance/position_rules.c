@@ -131,7 +131,8 @@ static void interleaves_many_blocks(Test* t) {
     view_ints(t, file, (MPI_Offset)8 * kBlocks * t->rank);
     OK(t, MPI_File_read_all(file, mine, 2 * kBlocks, MPI_INT, MPI_STATUS_IGNORE));
     for (int i = 0; i < 2 * kBlocks; i++) {
-        CHECK(t, mine[i] == 2 * kBlocks * t->rank + i, "int %d read is %d", i, mine[i]);
+        CHECK(t, mine[i] == 2 * kBlocks * t->rank + i, "int %d of the data is %d in place of %d", i,
+              mine[i], 2 * kBlocks * t->rank + i);
     }
     MPI_Type_free(&blocks);
     free(mine);

@@ -72,7 +72,7 @@ constexpr ErrnoRow kErrnos[] = {
 
 struct KindRow {
     const char* text;
-    const char* advice;            // what the user can do; empty where Error::what has the advice
+    const char* advice;            // what the user can do; empty if that depends on the error
     bool is_of_data_file = false;  // the advice is about a file of the program
 };
 

@@ -94,7 +94,7 @@ struct OpenHandshake {
 Result<Agreed<OpenHandshake>> handshake(MPI_Comm program, OpenHandshake mine) {
     auto agreed = check(host().Allreduce(MPI_IN_PLACE, &mine, sizeof mine / sizeof mine.off,
                                          MPI_UINT64_T, MPI_MAX, program),
-                        "agreeing on a kept workspace");
+                        "agreeing with the other ranks on how to open the file");
     if (!agreed) return agreed.error();
     return Agreed<OpenHandshake>::vouch(mine);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Data shipping, the client's side: the rank's data travels in requests of bounded length to the
-// agents that own its blocks of the file. No other rank's program takes part.
+// Data shipping, the client's side: the rank sends requests of bounded length to the agents that
+// own its blocks of the file. In writes the requests carry the data, in reads the replies do. No
+// other rank's program takes part.
 #include <algorithm>
 #include <array>
 #include <vector>

@@ -33,8 +33,8 @@ void one_waits_for_a_late_rank() {
     CHECK(MPI_File_iwrite_at_all(file, mine, &value, 1, MPI_INT, &request) == MPI_SUCCESS);
     const int before = rests_beside;
     CHECK(MPI_Wait(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS);
-    // The helper thread once waited five times per millisecond. It may still begin one wait before
-    // the program waits.
+    // An older helper thread waited five times per millisecond. This one may still begin one wait
+    // before the program waits.
     CHECK(rests_beside - before < 50);
     CHECK(MPI_File_close(&file) == MPI_SUCCESS);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Faulty storage: a program that links io_faults.cpp and exports its symbols intercepts the pread,
 // pwrite, preadv and pwritev of every library of the process, and can make them fail. The uring
-// store makes none of these calls.
+// store makes such calls only for requests that the kernel refuses, and through its duplicates.
 #pragma once
 
 #include <sys/types.h>

@@ -16,8 +16,8 @@ def host_and_program(request):
 
 
 def _wrapper(program, folder):
-    """Returns words for a shell that takes the folder last and drops the program's output, because it
-    contains times."""
+    """Returns a shell command without its last word, which must be the folder. It runs the program and
+    discards its output, which contains times."""
     script = folder / "run.sh"
     script.write_text(f'exec {program} "$1" 12 2 >/dev/null\n')
     return ["/bin/sh", script]

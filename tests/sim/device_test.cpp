@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Accesses from device memory, which this process cannot touch. All kinds of calls are made, with
-// memory that moves in pieces and memory that moves as a whole.
+// File accesses whose buffers are in device memory, which this process cannot touch. All kinds of
+// calls are made, both with data that is staged in pieces and with data that is staged as a whole.
 #include <algorithm>
 #include <functional>
 

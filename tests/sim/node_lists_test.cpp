@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The inputs of planning are stored once on each of several nodes. The plans must be those that
-// each rank makes from a list of its own, and only the nodes' first ranks exchange data. Where a
-// node has no memory for the list, each rank has its own.
+// each rank makes from a list of its own, and only the nodes' first ranks exchange data. If any
+// node has no memory for the list, each rank on all nodes has a list of its own.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 

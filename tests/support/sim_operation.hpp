@@ -28,8 +28,8 @@ struct Operation {
     Pieces<std::byte> into = {};          // the buffer of a receive
     std::span<const std::byte> out = {};  // this rank's contribution to a collective
     std::span<std::byte> in = {};
-    std::size_t collective = 0;  // number of the collective, in the order in which its rank starts
-                                 // them
+    std::size_t collective = 0;  // index of the collective among all that its rank starts, in
+                                 // their order
     ReduceOp op = ReduceOp::sum;
     bool matched = false;
     Rank source = -1;

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Programs that take the places of launchers and wrappers in tests. Each writes its name and environment to a
-log, and then starts the command that its options leave. Their options are listed here independently
-of the tables of `oratorio run`."""
+"""Programs that take the place of launchers and wrappers in tests. Each writes its name, environment and
+arguments to a log, and then starts the command that follows its options. Their options are listed here
+independently of the tables of `oratorio run`."""
 
 import ast
 import os

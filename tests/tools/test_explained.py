@@ -81,7 +81,9 @@ def test_lines_of_other_programs_are_remarks():
 
 def test_the_other_lines_are_read_where_one_lacks_members():
     for lacking in ({"kind": "access"}, {**WRITE, "facts": []}, {"kind": "end"}, {"kind": "remark"}):
-        with pytest.raises(explained.ExplainedError, match="explanations differ from .* in 1 line") as failed:
+        with pytest.raises(
+            explained.ExplainedError, match=r"explanations differ from .* in 1 line"
+        ) as failed:
             explained.read(lines(WRITE, lacking, MISSPELT))
         told = failed.value.told
         assert (len(told.decisions), told.remarks) == (1, ["hint cb_nodez: did you mean cb_nodes?"])

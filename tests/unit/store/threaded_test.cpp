@@ -31,7 +31,8 @@ using test::MemoryStore;
 using test::MemoryStoreOptions;
 using test::Random;
 
-// What a store has seen: its calls, and the threads that made them.
+// What a store has seen: its requests, the thread of the last one, and how many requests preceded
+// the last call of another kind.
 struct Seen {
     std::vector<std::uint64_t> tokens;
     std::size_t requests_before_call = 0;
