@@ -68,7 +68,7 @@ class DataPort {
     /// received at `chunk.place` is already in place. Returns the bytes that reached this rank's
     /// own memory.
     virtual Bytes unpack(const Chunk& chunk, std::span<const std::byte> payload) = 0;
-    /// Called in writes when the chunk was sent. The chunk's `place`, if any, is then free.
+    /// Called in packed writes when the chunk was sent. The chunk's `place`, if any, is then free.
     virtual void sent(const Chunk&) {}
     /// Copies between the data and a region's buffer without a message, as RegionCopy::copy does.
     /// Copies the part of the region that is available and not yet copied. REQUIRES, for a rank's

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Exchange: moves the participants' data into the collective buffers of the aggregators, and back.
 // It is the exchange phase of two-phase I/O (collective buffering), and knows nothing of storage.
-// Both directions walk the same rounds. An aggregator opens a round when its buffer is ready to be
-// filled (write) or holds the file's bytes (read); the round closes when every participant is
-// served.
+// Both directions walk the same rounds. A round is opened when its buffer is ready to be filled
+// (write) or holds the file's bytes (read): by its aggregator or, if any rank may load rounds, by
+// the rank that loaded it. It closes when every participant is served.
 #pragma once
 
 #include <cstdint>

@@ -21,8 +21,8 @@ void append_segment(std::vector<Segment>& segments, Bytes position, Bytes bytes)
     }
 }
 
-/// The rank's own access as DataPort. Packing and contents() walk the same access at different
-/// places, so each has its own cursors.
+/// The rank's own access as DataPort. next() and contents() walk the access at different places, so
+/// each has its own cursor of the file layout.
 class OwnData final : public DataPort {
   public:
     OwnData(const ExchangeContext& context, bool copies, std::span<std::byte> lists)

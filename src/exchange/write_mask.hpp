@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The write mask: which bytes of a round's buffer were written by some rank, one mask byte per data
-// byte (0xff: written). An aggregator with a mask changes only those bytes of the file. It need not
-// read the file before the data arrives: the mask shows afterwards whether to write the pieces one
-// by one or to read the bytes in between first. docs/internals/decisions/holes-and-locks.md.
+// The write mask: which bytes of a round's buffer, or of a window (two_layer/windows), some rank
+// has written, one mask byte per data byte (0xff: written). An aggregator with a mask changes only
+// those bytes of the file. It need not read the file before the data arrives: the mask shows
+// afterwards whether to write the pieces one by one or to read the bytes in between first.
+// docs/internals/decisions/holes-and-locks.md.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Copies between the payload of a message and a collective buffer, on the aggregator's side. The
-// message's run table says where the bytes lie in the file.
+// Copies between the payload of a message and a collective buffer, on the aggregator's side; for
+// zero-copy messages, lists where the payload lies in the buffer. The message's run table says
+// where the bytes lie in the file.
 #pragma once
 
 #include <cstddef>

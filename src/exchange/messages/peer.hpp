@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The two sides of the exchange by messages. A participant walks its data and exchanges messages
-// with aggregators; an aggregator serves the participants of its open rounds. peer.cpp combines
-// them. A rank with both roles copies its own data without a message.
+// with aggregators, or with its local aggregator; an aggregator serves the participants of its open
+// rounds. peer.cpp combines them. A rank copies the data in its own regions without a message.
 //
 // In a write, a participant sends data messages (head, run table, payload) for each region, until
 // the head says `last`. In a read, it sends the same messages without payload as requests, and the
-// aggregator answers each with a reply. If the plan says asks_contents(), each participant
-// first sends its RoundContents. With zero-copy, the payload travels in a message of its own,
-// tagged as a reply in both directions.
+// aggregator answers each with a reply. If the plan says asks_contents(), each participant first
+// sends its RoundContents of each region. With zero-copy, the payload travels in a message of its
+// own, tagged as a reply in both directions.
 #pragma once
 
 #include <map>

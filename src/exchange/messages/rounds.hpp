@@ -39,9 +39,9 @@ enum class MessageKind : int {
     return tag_of(sequence, static_cast<std::int64_t>(kind), MessageKind::roundless);
 }
 
-/// Head of a data message (write) or of a request (read). The run table follows, and in writes the
-/// payload. A reply is this head and the payload; its `payload` is the number of requested bytes
-/// before the round's `valid_until` (Exchange::open).
+/// Head of a data message (write) or of a request (read). The run table follows, and in packed
+/// writes the payload. A packed reply is this head and the payload; its `payload` is the number of
+/// requested bytes before the round's `valid_until` (Exchange::open).
 struct MessageHead {
     std::int64_t round = 0;
     Offset begin = 0;  ///< first byte of the region, according to the sender's plan

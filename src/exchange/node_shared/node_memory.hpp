@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // NodeMemory: the memory that the ranks of one node share, reused from file to file: a doorbell and
-// a mailbox per rank, control words per sub-buffer, and the collective buffers. The first access
-// that needs node memory makes it.
+// a mailbox per rank, control words for the rounds (or the windows of two_layer/windows) that may
+// be open, and the collective buffers or windows. The first access that needs node memory makes it;
+// one that needs more makes it anew.
 #pragma once
 
 #include <atomic>
@@ -16,14 +17,14 @@
 
 namespace oratorio {
 
-/// Control words of one sub-buffer. The opener writes `round` last; the participants then move
-/// their data and decrement `to_come`. Memory order: all operations are sequentially consistent.
-/// The store to `round` publishes all other fields to the participants, which read `round` first.
-/// The decrement of `to_come` publishes a participant's data and its part of `bytes` to the rank
-/// that reads 0. `claimed` changes by compare-and-swap, so that only one rank reserves a round; it
-/// publishes nothing.
+/// Control words of an open round or, in two-layer exchange, of an open window. The opener writes
+/// `round` last; the participants then move their data and decrement `to_come`. Memory order: all
+/// operations are sequentially consistent. The store to `round` publishes all other fields to the
+/// participants, which read `round` first. The decrement of `to_come` publishes a participant's
+/// data and its part of `bytes` to the rank that reads 0. `claimed` changes by compare-and-swap, so
+/// that only one rank reserves a round; it publishes nothing.
 struct alignas(64) SlotControl {
-    std::atomic<std::uint64_t> round{0};    ///< key of the round that is open in the sub-buffer
+    std::atomic<std::uint64_t> round{0};    ///< key of the open round or window
     std::atomic<std::uint64_t> claimed{0};  ///< key of the last round reserved for loading
     std::atomic<std::int64_t> to_come{0};   ///< participants that haven't moved their data yet
     Offset begin = 0;                       ///< where the round's region begins

@@ -3,7 +3,7 @@
 // the request aggregation of two-layer two-phase I/O (Kang et al. 2019, section IV-A). It merges
 // the members' messages by offset and joins pieces that touch: where a group's share of a region is
 // dense, its run table holds one run. It holds at most two messages per member. In reads, bytes
-// that several members want are requested once.
+// that several members want are requested once per message.
 #pragma once
 
 #include <map>
