@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// PreExtend: makes a file as long as a collective access through mappings needs, before any rank
+// PreExtend: makes a file as long as a collective write through mappings needs, before any rank
 // writes. Storing to mappings while other ranks extend the file loses data: ext4 in Linux 6.18
 // zeroes pages past the end of file that it last recorded.
 #pragma once

@@ -31,7 +31,7 @@ class AheadRanges {
     [[nodiscard]] virtual std::optional<Range> next() = 0;
 };
 
-/// The hulls of an access in each block of its file. Positions are data bytes of the access.
+/// The hulls of an access's data in each block of its file. Positions are data bytes of the access.
 class BlockRanges final : public AheadRanges {
   public:
     /// REQUIRES: the access's file layout is monotonic.

@@ -5,7 +5,8 @@
 // A collective run passes these phases: [settle] -> plan -> [token, or extend the file] -> work ->
 // [pass the token] -> end [-> plan again]. An independent run passes plan -> work. Settling
 // completes the agreement of an earlier read (engine/late_agreement); in the end phase, a rank
-// learns the outcome on the other ranks (engine/completion).
+// learns the outcome on the other ranks (engine/completion). A read that ends late has no end
+// phase.
 //
 // REQUIRES: collective runs are made in the same order on all ranks; one thread at a time steps a
 // run.
