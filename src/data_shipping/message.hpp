@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Messages to and from agents (data shipping). Heads are sent as they lie in memory: both sides
 // belong to one job and one build. A request is a head, a description and, in writes, the data; a
-// reply is a head and, in reads, the data. Data is packed in the order of the description.
+// reply is a head and, in reads that succeed, the data. Only heads are sent if both sides share the
+// request's memory (data_shipping/shared_buffers). Data is packed in the order of the description.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Service: performs one request of an agent on a store of its own. Keeps nothing afterwards: the
-// file system has a write's data before its reply is made
+// Service: performs requests to an agent, one at a time, on the agent's store. Keeps nothing
+// afterwards: the file system has a write's data before its reply is made
 // (docs/internals/decisions/data-shipping.md).
 #pragma once
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory that a node's ranks and its agents share, in which ranks make their requests, so that
-// neither description nor data is sent. The messages determine which side may use a request's
-// bytes.
+// Memory that a node's ranks and its agents share. Ranks make their requests in it, and agents put
+// the data of reads there, so that neither descriptions nor data are sent. The messages determine
+// which side may use a request's bytes.
 #pragma once
 
 #include <atomic>
