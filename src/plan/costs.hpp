@@ -9,7 +9,7 @@
 
 namespace oratorio {
 
-/// The constants, all in nanoseconds of one core.
+/// The constants, in nanoseconds (costs.def).
 struct Costs {
 #define COST(name, memory, disk, doc) double name = memory;
 #include "plan/costs.def"

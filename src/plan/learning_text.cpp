@@ -46,8 +46,8 @@ std::string line_of(const ArmTimes& one, bool in_use) {
     return line + "\n";
 }
 
-/// Reads the words of a line, one after the other. A missing word reads as "" or 0, a malformed
-/// number as 0; ok() is false after either.
+/// Reads the words of a line, one after the other. A missing word reads as "" or 0, a number that
+/// is malformed or out of range as 0; ok() is false after any of these.
 class Words {
   public:
     explicit Words(std::string_view line) : words_(split(line, " ")) {}

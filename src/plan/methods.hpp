@@ -14,7 +14,8 @@
 
 namespace oratorio {
 
-/// The order in which the parts of a method work, and what runs in parallel.
+/// How many ranks aggregate and with how many buffers, in which order rounds are handled, and
+/// whether ranks take turns at the storage.
 struct Schedule {
     /// Value of `slots`: the aggregators divide kSharedSlots or kSharedLoadSlots between them.
     static constexpr int of_node = 0;
@@ -85,7 +86,7 @@ inline constexpr int kSharedLoadSlots = 16;
 /// `auto` considers two layers for jobs of at least this many ranks. With fewer, an aggregator gets
 /// too few messages for a second copy of the data to pay (Kang et al. 2019, figure 3).
 inline constexpr int kLayersPayFrom = 512;
-/// Bytes that list I/O packs at a time into a bounce buffer, if memory pieces are small.
+/// Bytes that list I/O moves at a time through a bounce buffer, if memory pieces are small.
 inline constexpr Bytes kStagingBytes = 512 << 10;
 /// Bytes of a file that are mapped at a time.
 inline constexpr Bytes kMapWindowBytes = 4 << 20;

@@ -62,7 +62,8 @@ struct PlanOptions {
     }
 };
 
-/// The agents of data shipping: ranks that make storage calls for others, one file block at a time.
+/// The agents of data shipping: ranks that make all storage calls for the file blocks bound to
+/// them.
 struct AgentFacts {
     SharedList<Rank> ranks;  ///< agent i has the blocks i, i + n, ...; empty: no agents
     int threads = 0;         ///< threads of each agent
@@ -88,7 +89,8 @@ struct PlanFacts {
     Costs costs;
 };
 
-/// The options and facts that accesses are planned with. Rebuilt when hints change.
+/// The options and facts that accesses are planned with. Rebuilt when the hints or the atomic mode
+/// change.
 struct PlanConfig {
     PlanOptions options;
     PlanFacts facts;

@@ -103,7 +103,7 @@ struct ExchangePart {
 /// Which ranks exchange messages with the aggregators.
 enum class LayersKind {
     one,           ///< each rank exchanges with the aggregators itself
-    two_messages,  ///< local aggregators, which receive their group's data in messages
+    two_messages,  ///< local aggregators, which exchange messages with their groups' ranks
     two_shared,    ///< local aggregators; dense data goes through the node's shared memory
     count,
 };
@@ -141,7 +141,7 @@ struct StoragePart {
     double (*estimate)(const PlanInputs& inputs) = nullptr;
 };
 
-/// Whether ranges are announced to the storage before they are read.
+/// Whether ranges are announced to the storage before they are accessed.
 enum class ReadAheadKind {
     none,
     ranges,  ///< one range per file block, a few blocks ahead of the access

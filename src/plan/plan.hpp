@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Plan: the immutable value that says how one access is done: which rank takes which part of the
-// file, in which rounds, through which buffers. A pure function of agreed values makes it, so it is
-// equal on all ranks, can be printed (explain), and can be tested for any number of imaginary
-// ranks. Offsets are file bytes.
+// file, in which rounds, through which buffers. Pure functions make plans; those of collective
+// accesses use agreed values only. So with aggregators all ranks have the same plan, or their
+// slices of it; without aggregators each rank plans for its own data. A plan can be printed
+// (explain), and can be tested for any number of imaginary ranks. Offsets are file bytes.
 #pragma once
 
 #include <memory>
@@ -107,7 +108,7 @@ enum class Ending {
 /// What an aggregator with several buffers overlaps its storage calls with, and by what means.
 enum class Overlap {
     none,         ///< nothing: there is one buffer, or the ranks load the buffers themselves
-    other_ranks,  ///< other ranks of the node fill or empty its other buffers; its thread stores
+    other_ranks,  ///< other ranks of the node move data to or from its other buffers
     io_thread,    ///< the next exchange: its I/O thread makes the storage calls
     store,        ///< the next exchange: the store's requests progress by themselves
 };
