@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Direct I/O (O_DIRECT): transfers that bypass the page cache. A store keeps a second descriptor of
-// its file for them. A request's direction and alignment alone decide which descriptor it uses. A
-// direct request covers whole pages, so a buffered one shares a page with it only if they overlap.
+// Direct I/O (O_DIRECT): transfers that bypass the page cache. All stores but store/uncached keep a
+// second descriptor of their file for them. A request's direction and alignment alone decide which
+// descriptor it uses. A direct request covers whole pages, so a buffered one shares a page with it
+// only if they overlap.
 #pragma once
 
 #include <string>

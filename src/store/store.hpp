@@ -166,9 +166,11 @@ class Store {
     /// without shrinking the file or changing data.
     virtual Result<void> resize(Bytes bytes, bool allocate) = 0;
     virtual Result<void> sync() = 0;
-    /// Waits for a lock on the range and takes it (against other handles; usually advisory). The
-    /// lock is shared unless `exclusive`, and always if the file is open for reading only. With
-    /// `lock == false`, unlocks the range.
+    /// Waits for a lock on the range and takes it (against other handles; usually advisory).
+    /// Returns an error instead of waiting where every lock covers the whole file. The lock is
+    /// shared unless `exclusive` is set, the file is open for writing only or the file's locks are
+    /// mandatory; if the file is open for reading only, it is always shared. With `lock == false`,
+    /// unlocks the range.
     virtual Result<void> lock(Extent range, bool lock, bool exclusive) = 0;
     /// Returns true if another handle holds a lock on any part of the range.
     virtual Result<bool> is_locked_elsewhere(Extent range) = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Transfer: whole requests over any store. Completes short transfers, retries EINTR and EAGAIN
-// (bounded), splits at the store's limits, and reports failures exactly: how many leading bytes of
-// each request really moved.
+// Transfer: whole requests over any store. Completes short transfers, retries EINTR, EAGAIN and
+// ECANCELED a limited number of times, splits at the store's limits, and reports failures exactly:
+// how many leading bytes of each request really moved.
 #pragma once
 
 #include <cstdint>
