@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // File: one open file of a communicator. It holds the view, the file pointer and the hints, and
-// turns each access call into an Operation or, for an access of one piece, into one storage call.
-// It calls no MPI: it reaches other ranks through the Transport. Functions marked collective must
-// be called by all ranks in the same order. Unless they say otherwise, they return the same error
-// kind on all ranks.
+// turns each access call into an Operation or, where a rank can move one piece by itself, into one
+// storage call. It calls no MPI: it reaches other ranks through the Transport. Functions marked
+// collective must be called by all ranks in the same order. Unless they say otherwise, they return
+// the same error kind on all ranks.
 //
 // REQUIRES: the caller (bind/) holds the file's lock; a File is not thread-safe.
 #pragma once

@@ -52,7 +52,8 @@ class FileTrace {
     std::unique_ptr<Tracing> tracing_;
 };
 
-/// Records a call of a routine, from its construction to its destruction, if there is a trace.
+/// Records a call of a routine that lasts from this object's construction to its destruction, if
+/// there is a trace.
 class TracedCall {
   public:
     TracedCall(FileTrace& trace, Routine routine)

@@ -2,7 +2,7 @@
 // Opens a file, in steps. The ranks agree on each step before the next begins, so that no rank
 // enters a step alone: arguments and access mode (agree_to_open), hints (take_hints), stores and
 // locks (open_stores), trace, agents (FileAgents). With lazy open (hint romio_no_indep_rw) a rank
-// that doesn't aggregate opens its store when it first needs it (open_late).
+// other than 0 that doesn't aggregate opens its store when it first needs it (open_late).
 #include <algorithm>
 #include <array>
 #include <cerrno>

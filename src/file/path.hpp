@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Paths: ROMIO's file system prefixes, and what kind of file system a path is on.
+// Paths: their fixed form, ROMIO's file system prefixes, and the type of the file system that a
+// path is on.
 #pragma once
 
 #include <string>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Operations under way on a file, stepped one after the other; split collectives.
+// The queues of the collective and of the independent operations under way on a file: the
+// operations of a queue are stepped one after the other. Also split collectives.
 #include <utility>
 
 #include "file/state.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Workspace: what the files of the same ranks use, one file at a time: the transport, the memory
-// that a node shares, and the buffers. It costs more to make than a small access, so bind/ keeps it
-// from file to file.
+// that a node shares, the buffers and the learned times. It costs more to make than a small access,
+// so bind/ keeps it from file to file.
 #pragma once
 
 #include <memory>
