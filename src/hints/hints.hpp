@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Hints: the info keys that Oratorio acts on, reports or accepts, from one table (hints.def).
-// Numbers are 64-bit. A malformed value of a known key causes one warning, which names the value
-// used instead. Unknown keys are ignored, as MPI requires (MPI-4.1, 14.2.8), but cause a warning if
-// they look misspelt. Precedence, weakest first: defaults, the file that ROMIO_HINTS names
-// (/etc/romio-hints by default), variables of other implementations (site_settings.hpp),
-// MPICH_MPIIO_HINTS, ORATORIO_METHOD and ORATORIO_LEARN, ORATORIO_HINTS, the program's info. Rank
-// 0's values apply on all ranks.
+// Numbers are parsed as 64-bit ones. A malformed or out-of-range value of a known key causes one
+// warning, which names the value used instead. Unknown keys are ignored, as MPI requires (MPI-4.1,
+// 14.2.8), but cause a warning if they look misspelt. Precedence, weakest first: defaults, the file
+// that ROMIO_HINTS names (/etc/romio-hints by default), variables of other implementations
+// (site_settings.hpp), MPICH_MPIIO_HINTS, ORATORIO_METHOD and ORATORIO_LEARN, ORATORIO_HINTS, the
+// program's info. Rank 0's values apply on all ranks.
 #pragma once
 
 #include <climits>
@@ -25,7 +25,7 @@ using HintMap = std::map<std::string, std::string>;  ///< key -> text of the val
 
 // The choices: enums with values in the order of their names in hints.def.
 
-/// How bytes reach the file.
+/// How bytes get to and from the file.
 enum class StoreChoice { automatic, posix, uring, thread, uncached, count };
 /// Locks that keep handles and nodes from overwriting each other's data: the file system's or the
 /// job's.
@@ -85,8 +85,8 @@ struct SiteHint {
     bool operator==(const SiteHint&) const = default;
 };
 
-/// Texts of hints from sources other than the program's info; bind/ reads them once from the
-/// environment.
+/// Texts of hints from sources other than the program's info; bind/ reads them once, from the
+/// environment and the file that ROMIO_HINTS names.
 struct HintSources {
     std::string romio_hints_text;   ///< contents of the ROMIO_HINTS file ("key value" lines)
     std::string mpich_mpiio_hints;  ///< MPICH_MPIIO_HINTS ("pattern:key=value:key=value,...")
