@@ -2,7 +2,7 @@
 // FlushStatus: shares the outcome of a step that each rank runs repeatedly and on its own, such as
 // a flush (fsync). Linux may report a write-back error to one caller only: when a file's metadata
 // couldn't be written, the first rank that flushes gets the error, and the next rank finds nothing
-// left to flush. Ranks that share memory report such errors to each other.
+// left to flush. If all ranks share memory, they report such errors to each other.
 #pragma once
 
 #include <atomic>

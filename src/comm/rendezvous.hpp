@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Rendezvous: a collective step in which each rank contributes a block, one rank processes all
 // blocks, and each rank gets its own block back. If the ranks share memory and the blocks are
-// short, the last rank to arrive processes them; else they travel to rank 0 and back.
+// short, the last rank to arrive processes them; else rank 0 does, between a gather and a broadcast
+// of all blocks.
 #pragma once
 
 #include <cstddef>

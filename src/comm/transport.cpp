@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The blocking forms of the transport's operations.
+// The blocking forms of the transport's operations, and the defaults of a transport without shared
+// counter or node services.
 #include "comm/transport.hpp"
 
 #include "comm/node_services.hpp"
