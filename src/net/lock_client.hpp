@@ -22,7 +22,7 @@ struct LockLimits {
 
 /// A client with a connection for each lock that the process holds or waits for at the same time,
 /// which is usually one. Connections are made when needed and kept for later locks. If a kept one
-/// has ended, because the network was down, a new one takes its place.
+/// has ended, for example because the network was down, a new one takes its place.
 ///
 /// A waiting thread calls `while_locked`, which may itself acquire another lock. The thread then
 /// withdraws its first request, and repeats that request afterwards. So no thread holds a lock

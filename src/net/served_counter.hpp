@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Counters, such as the shared file pointer, that a process serves over TCP to ranks that share no
-// memory with it. One thread serves all counters of the process. It never calls MPI, so it works at
-// any level of thread support and while the process computes.
+// Counters, such as the shared file pointer, that a process serves over TCP to the other ranks
+// where not all ranks share memory. One thread serves all counters of the process. It never calls
+// MPI, so it works at any level of thread support and while the process computes.
 //
 // A client admitted by the job listener (net/job_listener) sends requests of five words
 // (CounterRequest). A reply is two words: kServed and the number before the operation, or kUnknown
