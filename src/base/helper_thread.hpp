@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The signal mask and the cores of helper threads, which are the library's own threads.
+// Keeps signals away from helper threads, which are the library's own threads, and from system
+// calls of the library; lets helper threads run on all cores.
 #pragma once
 
 #include <csignal>
