@@ -26,7 +26,7 @@ enum class Activity : std::uint8_t {
 /// A time of the monotonic clock, which the processes of a node share.
 using Nanoseconds = std::int64_t;
 
-/// A layout described by a few numbers. It is sent to other ranks as bytes.
+/// A layout described by a few numbers. It is sent to rank 0 as bytes.
 struct Pattern {
     static constexpr int levels_max = 6;
     struct Level {
@@ -44,7 +44,7 @@ struct Pattern {
     std::array<Level, levels_max> level{};
 };
 
-/// A record of one access. It is sent to other ranks as bytes.
+/// A record of one access. It is sent to rank 0 as bytes.
 struct AccessRecord {
     Nanoseconds begin = 0;
     Nanoseconds end = 0;
@@ -72,7 +72,7 @@ struct AccessRecord {
     std::array<std::uint64_t, Stats::rows> counts{};  ///< what the access added to the counters
 };
 
-/// A stretch of time with one activity. It is sent to other ranks as bytes.
+/// A stretch of time with one activity. It is sent to rank 0 as bytes.
 struct Span {
     Nanoseconds begin = 0;
     Nanoseconds end = 0;
