@@ -24,8 +24,8 @@ struct DecodedType {
     Bytes extent = 0;
 };
 
-/// Decodes datatypes and keeps the results on the datatype itself, so that decoding a type a second
-/// time costs one lookup. One per process; thread-safe.
+/// Decodes datatypes and keeps the results of derived ones on the datatype itself, so that decoding
+/// such a type a second time costs one lookup. One per process; thread-safe.
 class Decoder {
   public:
     static Result<std::unique_ptr<Decoder>> make();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Discovery: finds out which ranks share a node.
+// Discovery: finds out which ranks share a node, and which nodes share a machine or a network
+// switch.
 #pragma once
 
 #include "comm/agreed.hpp"

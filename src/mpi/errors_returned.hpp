@@ -9,8 +9,9 @@
 namespace oratorio {
 
 /// While an object lives, errors on the program's communicator are returned and not passed to its
-/// handler. The last object for a communicator, on any thread, restores the program's handler.
-/// Until then errors of other threads' calls are returned as well.
+/// handler, unless the host refuses (see holds()). The last object for a communicator, on any
+/// thread, restores the program's handler. Until then errors of other threads' calls are returned
+/// as well.
 class ErrorsReturned {
   public:
     /// Makes an object for calls that name no communicator, such as those on datatypes and infos:

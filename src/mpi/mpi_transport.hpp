@@ -19,7 +19,8 @@
 
 namespace oratorio {
 
-/// Counts of messages that were started, whether or not they are done, as the host sees them.
+/// Counts of messages and collectives that were started, whether or not they are done, as the host
+/// sees them.
 struct MessageCounters {
     std::int64_t sends = 0;
     std::int64_t receives = 0;
