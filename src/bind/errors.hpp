@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Turns an Error into what the program sees: a predefined error class, a line on stderr, a call of
-// the file's error handler.
+// Turns an Error into what the program sees: a predefined error class, perhaps a line on stderr,
+// and a call of the file's error handler.
 #pragma once
 
 #include <exception>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// HookState: tracks whether the host calls a function of Oratorio while it waits, and withdraws
-// that function. Thread-safe.
+// HookState: makes the host call a function of Oratorio while the host waits, and withdraws that
+// function. Thread-safe.
 #pragma once
 
 #include <atomic>

@@ -60,9 +60,9 @@ class Requests {
     static inline std::atomic<int> unfinished_count_{0};
 };
 
-/// Keeps the failures of operations that this thread's calls complete while the object lives, so
-/// that the file's error handler runs after the host's call has returned. Without a FailureWatch
-/// the host gets the failure's code and passes it to a communicator's error handler.
+/// Keeps the failures of operations that this thread's calls complete or query while the object
+/// lives, so that the file's error handler runs after the host's call has returned. Without a
+/// FailureWatch the host gets the failure's code and passes it to a communicator's error handler.
 class FailureWatch {
   public:
     FailureWatch();
