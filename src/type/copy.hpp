@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copy: moves data between two layouts in memory, or between a layout and packed bytes. It walks
-// the cursors of both sides, without a list or a buffer in between. Used where data moves
-// between a user's buffer and other memory: exchanges, collective buffers in shared memory, mapped
-// files.
+// the cursors of both sides, without a list or a buffer in between. Used where data moves between a
+// user's buffer and other memory: messages, bounce buffers, collective buffers, mapped files.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Run table: the strided runs of one message in a packed form. A small piece close to the previous
-// one takes 2 bytes, so that describing a 4-byte piece doesn't cost more than sending it. REQUIRES:
-// offsets don't decrease from run to run.
+// one takes 2 bytes, so that describing a 4-byte piece doesn't cost more than sending it. Runs may
+// come in any order, but an offset before the end of the previous run takes 10 bytes. REQUIRES:
+// strides aren't negative.
 #pragma once
 
 #include <cstddef>
