@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The protocol of data shipping's agents, from both sides. The first byte of the input selects the
-// sender of the rest: an outsider or a rank, to an agent's threads; a rank, to the service that
-// executes its request; or an agent, to a rank.
+// sender and the receiver of the rest: an outsider or a rank sends to an agent's threads, a rank to
+// the service that executes its request, or an agent to a rank.
 #include <algorithm>
 #include <array>
 #include <cstring>

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tests the libraries' symbols: each library exports the names of the table and one function that other
-parts of Oratorio call, and needs no MPI library.
+"""Tests the libraries' symbols: each library exports the names of the table src/bind/mpi_file.def and one
+function that other parts of Oratorio call, and needs no MPI library. Also tests that the table has every
+procedure that takes requests, and that the users' page of procedures matches the table.
 
 usage: bind_exports_test.py FOLDER-OF-LIBRARIES FOLDER-OF-MPI-HEADERS...
 """

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MPI_File_get_view returns what MPI_File_set_view set: predefined types by name, derived ones as
-// new handles of the same layout.
+// File views: MPI_File_get_view returns what MPI_File_set_view set, predefined types by name and
+// derived ones as new handles of the same layout; a view selects a rank's own data; a refused view
+// leaves the old one.
 #include <cstring>
 #include <vector>
 

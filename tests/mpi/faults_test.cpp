@@ -82,7 +82,8 @@ void write_meets(const Case& one, const Hints& hints, const std::string& told) {
     if (rank_of_world() == 0) CHECK_IN(told, stored(scratch.name()) == whole());
 }
 
-/// With `own_calls`, each rank makes its own calls, so that other ranks need not hear of a failure.
+/// Makes a collective read that meets the fault. With `own_calls`, each rank makes its own storage
+/// calls, so that other ranks need not hear of a failure.
 void read_meets(const Case& one, const Hints& hints, bool own_calls, const std::string& told) {
     const ScratchFile scratch;
     MPI_File file = open_interleaved(scratch, hints);

@@ -151,7 +151,7 @@ void pairs_have_no_padding() {
 
 #if MPI_VERSION > 4 || (MPI_VERSION == 4 && MPI_SUBVERSION >= 1)
 /// A pair as MPI_Type_get_value_index may make it. No host here makes pairs without a name, so this
-/// one is a structure of which the host's functions say that it is such a pair.
+/// one is a structure, and the test replaces the host's functions so that they report such a pair.
 struct Pair {
     MPI_Datatype type = MPI_DATATYPE_NULL;
     MPI_Datatype value = MPI_DATATYPE_NULL;
@@ -184,7 +184,7 @@ int free_no_pair(MPI_Datatype* type) {
     return real.Type_free(type);
 }
 
-/// Makes the type of a structure of C: `value`, then `index` at `offset`.
+/// Makes the datatype of a C struct whose members are `value` and, at `offset`, `index`.
 MPI_Datatype struct_of(MPI_Datatype value, MPI_Datatype index, MPI_Aint offset, MPI_Aint extent) {
     int lengths[] = {1, 1};
     MPI_Aint places[] = {0, offset};

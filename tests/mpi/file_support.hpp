@@ -47,7 +47,8 @@ class Info {
     MPI_Info info_ = MPI_INFO_NULL;
 };
 
-/// Collective. The name of a file, which the destructor removes.
+/// A file's name that all ranks share. Constructor and destructor are collective; the destructor
+/// removes the file.
 class ScratchFile {
   public:
     ScratchFile() : name_(shared_name()) {}

@@ -35,7 +35,7 @@ bool is_of_the_file(int descriptor) {
            std::string_view(path, static_cast<std::size_t>(length)).ends_with(fault.file);
 }
 
-/// Returns true if the fault applies to this call, a call that touches the range of the fault.
+/// Counts a call that touches the range of the fault. Returns true if the fault applies to it.
 bool is_chosen(int descriptor) {
     if (fault.kind == IoFault::Kind::none || !is_of_the_file(descriptor)) return false;
     return ++touched_calls == fault.nth || fault.nth == 0;

@@ -116,7 +116,8 @@ void make_long_enough(MPI_File file, const Hints& hints, long long bytes) {
     if (hints[0].second == "mmap") CHECK(MPI_File_set_size(file, bytes) == MPI_SUCCESS);
 }
 
-/// Writes collectively through `all` and independently through `own`, two handles of the same file.
+/// Writes this rank's pieces through `all`, and its holes independently through `own`, two handles
+/// of the same file.
 using Write = std::function<void(MPI_File all, MPI_File own, int time)>;
 
 /// Writes independently into the holes after this rank's pieces.

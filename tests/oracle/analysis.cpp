@@ -71,7 +71,7 @@ void Rules::Walk::rendezvous(const Step& step, int number) {
     }
 }
 
-/// Walks the program's steps in order and takes each rank's share of each step.
+/// Walks the program's steps in order and records each rank's share of each step.
 void Rules::walk() {
     Walk walk(program_);
     const auto count = static_cast<int>(program_.steps.size());

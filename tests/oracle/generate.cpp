@@ -11,7 +11,7 @@ namespace oratorio::oracle {
 
 namespace {
 
-/// Returns the access cut off so that it ends at kDataEnd at the latest.
+/// Returns the access, moved or shortened so that it ends at kDataEnd at the latest.
 Part clamped(Part part, const Tiles& view) {
     const auto end = [&] {
         const auto pieces = view.range(part.from, std::max<Bytes>(part.bytes, 1));
@@ -242,7 +242,8 @@ void Generator::under_way() {
     step.parts = {more};
 }
 
-/// Adds accesses with the shared file pointer, on the handle reserved for them.
+/// Adds a write with the shared file pointer, on the handle reserved for such writes; in programs
+/// without that handle, an independent access.
 void Generator::records() {
     const int h = static_cast<int>(program_.handles.size()) - 1;
     if (!handle(h).log) return independent();

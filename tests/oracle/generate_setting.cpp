@@ -64,7 +64,7 @@ void Generator::lock_faults() {
     s.last_lock = nth;
 }
 
-/// Lets some programs run over clients with caches. Drawn from a seed of its own, so that the rest
+/// Lets some programs run over clients with caches. Draws from a seed of its own, so that the rest
 /// of a program is the same with them and without.
 void Generator::clients() {
     constexpr ClientKind kKinds[] = {
@@ -94,7 +94,7 @@ int Generator::call_of(Rank rank, test::Random& dice) const {
     return calls[dice.below(calls.size())];
 }
 
-/// Makes memory or threads scarce in some programs. Drawn from a seed of its own, so that the rest
+/// Makes memory or threads scarce in some programs. Draws from a seed of its own, so that the rest
 /// of the program stays the same.
 void Generator::scarcity() {
     test::Random dice(program_.seed * 0xc2b2ae3d27d4eb4fULL + 9);
@@ -120,8 +120,8 @@ void Generator::scarcity() {
     if (may_fail && dice.chance(30)) memory.empty_step = call_of(memory.rank, dice);
 }
 
-/// Draws methods that were added to the library later. They have a seed of their own, so that the
-/// programs of older seeds stay the same.
+/// Draws a method from those that were added to the library later, or none. The draws have seeds of
+/// their own, so that the programs of older seeds stay the same.
 void Generator::later_method(HintMap& hints) const {
     constexpr std::string_view kLater[] = {"cb_block",        "disk_directed", "grouping",
                                            "prefetch",        "sparse",        "two_layer",
@@ -226,7 +226,7 @@ void Generator::handles() {
     if (chance(20) && !features_.deaths) add_handle(all, true);
 }
 
-/// Adds a handle of all ranks but one, and one of that rank alone. Drawn from a seed of its own.
+/// Adds a handle of all ranks but one, and one of that rank alone. Draws from a seed of its own.
 void Generator::add_partial_handles(std::vector<Rank> all) {
     test::Random dice(program_.seed * 0xaf251af3b0f025b5ULL + 7);
     const auto left_out = all.begin() + static_cast<std::ptrdiff_t>(dice.below(all.size()));

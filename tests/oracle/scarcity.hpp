@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Scarcity: makes memory allocations in the calls of one rank fail, and the start of threads. The
-// linker redirects malloc and mmap to these replacements; the simulation's own calls never fail.
+// Scarcity: makes memory allocations fail in the calls of one rank, and the start of threads in the
+// whole process. The linker redirects malloc and mmap to these replacements; the simulation's own
+// calls never fail.
 #pragma once
 
 #include <cstddef>

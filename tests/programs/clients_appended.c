@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /* Reads past the size that this client knows, after the other client has extended the file.
  *
- * usage: appended FOLDER   prints a line "read at OFFSET: W wrong of 1" per offset;
+ * usage: clients_appended FOLDER   prints a line "read at OFFSET: W wrong of 1" per offset;
  * rank 0 exits with the number of wrong reads, at most 255. The last rank, on the other client,
  * writes an int after the end of a file of 4 bytes; after sync, barrier and sync the first rank
  * reads it. */

@@ -2,7 +2,7 @@
 /* Accesses that need locks between clients: sieved writes, a second handle used during a
  * collective write with holes, and atomic mode.
  *
- * usage: handles FOLDER [ROUNDS]   prints a line "CASE: W wrong of N" per case;
+ * usage: clients_handles FOLDER [ROUNDS]   prints a line "CASE: W wrong of N" per case;
  * exits with 1 if anything is wrong. */
 #include <mpi.h>
 #include <stdio.h>

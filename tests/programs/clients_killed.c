@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /* Writes until the second client is killed.
  *
- * usage: killed FILE MODE MARK   first all ranks write kSynced bytes together and sync them;
- * then rank 0 creates the file MARK, and all ranks write after those bytes forever:
+ * usage: clients_killed FILE MODE MARK   first all ranks write kSynced bytes together and sync
+ * them; then rank 0 creates the file MARK, and all ranks write after those bytes forever:
  * `collective`, with holes; `atomic`, the same pieces in atomic mode; `lock`, by data sieving
  * through a second handle, so that a lock is held most of the time. A call that fails ends the
  * job. Byte i of the synced ones is i % 251 (survivor.py checks them). */

@@ -2,11 +2,11 @@
 /* Shows what is lost if ranks write to one file through clients that know nothing of the other
  * clients' caches.
  *
- * usage: loss FOLDER SERVER [CASE...]   FOLDER is a folder as each rank's client sees it, SERVER
- * the same folder on the server, or - if rank 0 can't see it there. Prints a line "CASE: W wrong of
- * N" per case; exits with 1 if anything is wrong. Every case writes ints that encode their place
- * and their round. Every rank checks them after each round, in cases without atomic mode after
- * sync, barrier and sync; rank 0 checks them on the server after the close. */
+ * usage: clients_loss FOLDER SERVER [CASE...]   FOLDER is a folder as each rank's client sees it,
+ * SERVER the same folder on the server, or - if rank 0 can't see it there. Prints a line "CASE: W
+ * wrong of N" per case; exits with 1 if anything is wrong. Every case writes ints that encode their
+ * place and their round. Every rank checks them after each round, in cases without atomic mode
+ * after sync, barrier and sync; rank 0 checks them on the server after the close. */
 #include <fcntl.h>
 #include <mpi.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Provides what the tests of real programs share: the MPIs, and running a program twice.
+"""Provides what the tests of real programs share: the MPIs, and functions that run a program.
 
 Most programs here know nothing of Oratorio. run_both_ways() runs such a program with the MPI's own MPI-IO
 and with Oratorio preloaded; it must leave the same bytes behind.
@@ -69,7 +69,7 @@ ORACLE_TRIES = 3
 
 
 def run_oracle(host: Host, ranks: int, program: list, folder: Path, tries: int = ORACLE_TRIES, **options):
-    """Runs `program FOLDER` with the host's own MPI-IO; returns (folder of the files, what was run).
+    """Runs `program FOLDER` with the host's own MPI-IO; returns (folder of the files, the completed run).
 
     The host's MPI-IO is the reference, not the subject of the test, and has races of its own under load
     (Open MPI 4: 5 of 60 runs of fortran_routines, in which Oratorio has none), so a failed run is
@@ -114,5 +114,5 @@ def assert_same_bytes(expected: Path, found: Path) -> None:
 
 
 def compile_for(compiler: Path, source: Path, name: str, *flags: str) -> Path:
-    """Compiles a test program, again only after a change of its source."""
+    """Compiles a test program unless it is up to date; returns its path."""
     return targets.compile_program(compiler, source, name, *flags)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ended_early none|killed|aborts FILE: no MPI-IO; or a write to FILE and no close. */
+/* usage: ended_early none|killed|aborts FILE
+ *
+ * none: makes no MPI-IO call. Otherwise all ranks write to FILE, and do not close it but are killed
+ * or call MPI_Abort. */
 #include <mpi.h>
 #include <signal.h>
 #include <stdlib.h>

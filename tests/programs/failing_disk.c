@@ -2,9 +2,9 @@
 /* Checks the results of calls, and the content of the disk, when a disk fails.
  *
  * usage: failing_disk FOLDER SWITCH [CASE...]   "SWITCH FOLDER STATE" makes the disk of the
- * folder good or bad (failing_disk.sh). Prints what is wrong; then exits with 1. Every case has
- * a file of its own, and writes ints that encode their round and, except for kAnywhere, their
- * place. */
+ * folder good or bad (failing_disk.sh). Prints what is wrong, and exits with 1 if anything is.
+ * Every case has a file of its own, and writes ints that encode their round and, except for
+ * kAnywhere, their place. */
 #include <mpi.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -289,7 +289,7 @@ static int is_chosen(const char* name, char** chosen) {
 
 /* Returns 1 if lose() loses the last write of the case: its data is cached, and the disk is good
  * again before any rank syncs. Records of write-behind are written only by the sync itself, and
- * direct writes by the call itself, so neither are lost. */
+ * direct writes by the call itself, so neither is lost. */
 static int is_lost(const Case* one) {
     return !one->direct && one->places != kAnywhere;
 }

@@ -4,8 +4,8 @@
  * usage: many_writes FOLDER COUNT [alone]
  *
  * All ranks write rows of ROW bytes in turn, collectively or (alone) independently, COUNT times.
- * Before each write rank 0 stores its number in FOLDER/written. A rank prints the class of its
- * first error and ends the job. */
+ * Before each write rank 0 stores the number of the write in FOLDER/written. A rank prints the
+ * class of its first error and ends the job. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /* Files with a prefix in their names. usage: odd_names FOLDER
  *
- * Creates a file by each name in FOLDER and closes it; then makes others and deletes them by
- * name. */
+ * Creates a file by each name in FOLDER and closes it; then creates two more files and deletes them
+ * by their names with the prefix. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tests `oratorio compare` with real ranks: rows with figures, one that does not apply, one too slow."""
+"""Tests `oratorio compare` with real ranks: the rows of methods that ran, of a method that does not apply,
+and of runs that take too long."""
 
 import pytest
 from conftest import HERE, IS_BUILT, NOT_BUILT, compile_for, host_or_skip

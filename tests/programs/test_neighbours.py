@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tests the quick rows of `oratorio neighbours`. The other rows run only by the command itself."""
+"""Tests the quick rows of `oratorio neighbours`. Only the command itself runs the other rows."""
 
 import pytest
 from conftest import IS_BUILT, NOT_BUILT

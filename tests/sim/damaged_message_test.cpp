@@ -165,9 +165,9 @@ TEST(DamagedMessage, FromALocalAggregatorToItsRanksIsAnErrorOnAllRanks) {
         expect_agreed(ErrorKind::internal, Direction::read, kAnswer, damage);
 }
 
-/// Writes one byte after another in eight rounds, in each of which every rank has the same share.
-/// Rank 1's message of round `damaged` names another region. Returns the bytes that each rank's
-/// status counts.
+/// Writes bytes that belong to the ranks in turn, in eight rounds, in each of which every rank has
+/// the same share. Rank 1's message of round `damaged` names another region. Returns the bytes that
+/// each rank's status counts.
 std::vector<Bytes> stored_with_a_wrong_region(std::int64_t damaged, MemoryDisk& disk) {
     constexpr int kRanks = 3;
     constexpr Bytes kEach = 8 * kPage;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// OnDevice: a fixture for accesses from device memory, which this process cannot touch.
+// OnDevice: a fixture for accesses whose buffers are in device memory, which this process cannot
+// touch.
 #pragma once
 
 #include "device/devices.hpp"

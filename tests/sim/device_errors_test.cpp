@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Failures in accesses from device memory: which error is returned and on which ranks. No rank may
-// wait forever.
+// Failures in accesses to or from device memory: which error is returned and on which ranks. No
+// rank may wait forever.
 #include <sys/mman.h>
 
 #include "sim/device_case.hpp"

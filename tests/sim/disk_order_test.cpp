@@ -121,7 +121,7 @@ Seen run(const Setting& setting, MemoryDisk& disk) {
     return seen;
 }
 
-/// Spreads the blocks over the device: block b lies at place b * 5 mod 12.
+/// Returns the places of blocks spread over the device: block b lies at place b * 5 mod 12.
 std::vector<DiskExtent> scattered() {
     std::vector<DiskExtent> places;
     for (std::int64_t block = 0; block < kBlocks; ++block)

@@ -400,7 +400,7 @@ TEST(JobLocks, AFileSystemWithoutLocksGetsTheJobs) {
     EXPECT_EQ(job.locks, kRanks);
 }
 
-/// Returns what a handle tells the user.
+/// Opens and closes a file on all ranks. Returns the messages to the user.
 std::string told_on_opening(Cluster& cluster, SimLocks& job, const HintMap& hints,
                             int ranks_per_node) {
     std::string told;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A rank that is alone in its communicator hardly ever waits.
+// A rank that is alone in its communicator hardly ever waits, and moves small contiguous data in
+// the call that starts the access.
 #include "sim/file_ranks.hpp"
 
 namespace oratorio::test::one_rank_test {

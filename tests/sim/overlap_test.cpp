@@ -89,8 +89,8 @@ class TimedStore final : public MemoryStore {
 };
 
 /// The aggregator's transport. Each message that the aggregator receives counts as the exchange of
-/// one round. Time stands still while the aggregator waits for a message; while it waits for none,
-/// it waits for the storage.
+/// one round. Time stands still while the aggregator waits for a message. If it waits but expects
+/// no message, it waits for the storage, and the clock advances to the end of the next request.
 class TimedTransport final : public Transport {
   public:
     TimedTransport(Transport& real, Clock& clock, TimedStore& store)

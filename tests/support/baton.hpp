@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Baton: of N threads exactly one runs, the one that holds the baton. The next holder is drawn from
-// a seed. Data that the threads share is used only while holding the baton and needs no lock.
+// a seed. Only the holder uses the data that the threads share, so the data needs no lock.
 #pragma once
 
 #include <condition_variable>

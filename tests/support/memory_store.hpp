@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // MemoryStore: a store of a file in memory that any number of ranks open, with faults drawn from a
-// seed. REQUIRES: the ranks run one at a time, as those of sim_transport do.
+// seed. REQUIRES: one thread at a time uses a store; stores of the same disk may be used by several
+// threads at once.
 #pragma once
 
 #include <cstdint>

@@ -14,7 +14,8 @@ namespace oratorio::test {
 
 enum class StandInKind : int { host, device, managed };
 
-/// The stand-in library's counts of its calls. REQUIRES: the library defines the same struct.
+/// The stand-in library's counts of its calls and, from `fails_at` on, a test's settings for it.
+/// REQUIRES: the library defines the same struct.
 struct StandInCounts {
     long copies, row_copies, bytes, waits, streams, pins, retained;
     long fails_at;

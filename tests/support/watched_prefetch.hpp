@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// WatchedPrefetch: a Prefetch for tests that accepts the ranges it should prefetch, or a
-// random number of them, and records every range.
+// WatchedPrefetch: a Prefetch for tests that accepts the first ranges of each request, a fixed or a
+// random number of them, and records every range that it accepts and every range that is released.
 #pragma once
 
 #include <algorithm>

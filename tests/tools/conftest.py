@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Lets the tests import the three packages, tidy.py and package.py."""
+"""Lets the tests import the packages of cli, lab and dev, and the modules of dev and dev/release, such as
+tidy.py and package.py."""
 
 import sys
 from pathlib import Path

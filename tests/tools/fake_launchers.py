@@ -119,5 +119,5 @@ def make(folder: Path, log: Path) -> str:
 
 
 def read(log: Path) -> list[tuple[str, dict[str, str], list[str]]]:
-    """Returns each program that ran, by its name, environment and arguments."""
+    """Returns the name, environment and arguments of each program that ran."""
     return [tuple(ast.literal_eval(line)) for line in log.read_text().splitlines()]

@@ -56,7 +56,8 @@ WRAPPERS = [
 
 @pytest.fixture
 def ran(library, tmp_path, monkeypatch):  # noqa: F811
-    """ran(words) runs a command by `oratorio run`, with `app` as the program, and returns what has run."""
+    """ran(words) runs a command as `oratorio run` does, with `app` as the program, and returns what has
+    run."""
     log = tmp_path / "log"
     app = fake_launchers.make(tmp_path / "bin", log)
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tests the list of mutations: the text that each mutation changes is in the sources."""
+"""Tests `oratorio mutations`: the text that each mutation changes is in the sources, the copy has what a
+build needs, and a failed test is found in ctest's output."""
 
 import re
 import subprocess

@@ -137,8 +137,8 @@ RUN_IN_OUR_PLACE = "print(recorded.attached(launch.Launch(['sh', '-c', sys.argv[
 
 @pytest.fixture
 def in_place():
-    """Yields a function that starts a Python script, which runs a job by run_recorder and gets its signals;
-    ends the scripts and jobs after the test."""
+    """Yields a function that starts a Python script, which runs a job with run_recorder and receives the
+    signals that a test sends; ends the scripts and jobs after the test."""
     imports = (
         "import os, signal, subprocess, sys; from oratorio.launch import launch; from "
         "oratorio.report import run_recorder as recorded\n"

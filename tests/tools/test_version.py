@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tests that the version is stated once, and that every copy of it agrees."""
+"""Tests that all copies of the version agree with the one in cli/oratorio/__init__.py; also tests the
+changelog, and the licenses of libraries that are linked in."""
 
 import re
 import subprocess

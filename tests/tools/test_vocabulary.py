@@ -69,8 +69,8 @@ def options_of(parser: argparse.ArgumentParser) -> list[argparse.Action]:
 
 
 def all_options() -> dict[str, list[argparse.Action]]:
-    """Returns command -> its visible options. Parameters of workloads are left out: they are named after the
-    papers'."""
+    """Returns command -> its visible options. Parameters of workloads are left out: they have the names
+    that the papers use."""
     parameters = {f"--{own.option}" for workload in WORKLOADS.values() for own in workload.parameters}
     found = defaultdict(list)
     for table in command_line.tables().values():

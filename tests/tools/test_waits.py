@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tests for which ranks the others waited, according to a report, and the rates over all ranks."""
+"""Tests what a report says about the ranks that others waited for, and about the rates over all ranks."""
 
 import pytest
 from made_runs import MIB, access, collective, file, run

@@ -30,7 +30,8 @@ struct stand_in_copy {
     void* stream;
 };
 
-/* Counts of the library's calls, for tests. `bytes` does not include gaps between rows. */
+/* Counts of the library's calls and, from `fails_at` on, settings that a test makes. `bytes` does
+ * not include gaps between rows. */
 struct stand_in_counts {
     long copies, row_copies, bytes, waits, streams, pins, retained;
     long fails_at; /* number (from 1) of the first copy that fails, as all later ones do; 0: none */

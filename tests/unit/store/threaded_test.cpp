@@ -40,7 +40,7 @@ struct Seen {
     bool takes_signals = true;
 };
 
-// A store that, like its duplicates, records its calls. A request takes some time, so that a call
+// A store that, like its duplicates, fills in a Seen. A request takes some time, so that a call
 // that does not wait for it would come first.
 class SlowStore : public Store {
   public:

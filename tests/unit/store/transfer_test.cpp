@@ -76,7 +76,8 @@ class ScriptedStore final : public Store {
     }
 
     std::vector<Offset> offsets;  // offsets of all requests
-    int direct = 0;               // number of requests that could bypass the page cache
+    // number of requests after those of the script that could bypass the page cache
+    int direct = 0;
 
   private:
     StoreFacts facts_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Datatypes that are nested deeply, most of them in a thread with a small stack. Their trees stay
-// shallow and still describe the datatype. Also datatypes that reach too far.
+// Datatypes that are nested deeply, most of them in a thread with a small stack: their trees stay
+// shallow and still describe the datatype. Datatypes that reach beyond the largest offset that the
+// library supports are recognised.
 #include <gtest/gtest.h>
 #include <pthread.h>
 
