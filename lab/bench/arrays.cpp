@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Workloads that are arrays distributed over the ranks: coll_perf and tile (2006 paper), array
-// (1995 paper), s3d (2019 paper).
+// (1995 paper), s3d (2019 paper). docs/user/methods.md names the papers.
 #include <algorithm>
 #include <array>
 #include <cmath>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // BTIO (2019 paper): an array of n^3 points with `components` doubles each, cut by the diagonal
 // multi-partition of the NAS benchmark BT: each of q x q ranks has q cells, one in every layer. In
-// memory a cell has ghost points around it. One call writes all variables.
+// memory a cell has ghost points around it. One call writes or reads all variables.
 #include <array>
 #include <memory>
 #include <stdexcept>

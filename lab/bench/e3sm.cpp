@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The output of one E3SM case: every variable of the case in one collective call. The runs that a
-// rank writes come from a file that the Python front end makes of a decomposition map
+// rank accesses come from a file that the Python front end makes of a decomposition map
 // (lab/oratorio_lab/bench/e3sm.py describes the layout). A map's runs are sorted by file offset,
 // since a view's offsets must not decrease; in memory they stay where the model holds them.
 #include <algorithm>

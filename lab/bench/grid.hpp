@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Grid: the place of ranks in a grid.
+// Grid: the place of a rank in a grid of ranks.
 #pragma once
 
 #include <mpi.h>

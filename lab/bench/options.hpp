@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The options of the command line.
+// The options of the benchmark program's command line.
 #pragma once
 
 #include <string>

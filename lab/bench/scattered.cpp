@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Workloads of scattered pieces: vec8, hpio (2014 paper), discontig, sparse, mar and ship (2001
-// paper).
+// paper). docs/user/methods.md names the papers.
 #include <algorithm>
 #include <numeric>
 #include <random>

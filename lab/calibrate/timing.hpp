@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Timing: the clock and the statistics for all measurements here.
+// Timing: the clock and the statistics for all measurements of `oratorio calibrate`.
 #pragma once
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // RunFile: the decomposition of an E3SM case among many processes, as
-// lab/oratorio_lab/bench/e3sm.py writes it for the benchmark. One call writes all variables of the
-// case.
+// lab/oratorio_lab/bench/e3sm.py writes it for the benchmark. One call accesses all variables of
+// the case.
 #pragma once
 
 #include <string>

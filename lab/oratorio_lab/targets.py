@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Builds programs of the build folder on demand."""
+"""Builds programs in the build folder on demand, by the build or with a given compiler."""
 
 import os
 import shlex

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A file system in memory with storage of a given rate. A request of n bytes is answered n / rate
-// after it arrived, or after the previous answer if that was later. No core works for the request,
-// except to copy the bytes. `oratorio bench --rate` starts this program.
+// seconds after it arrived, or after the previous answer if that was later. No core works for the
+// request, except to copy the bytes. `oratorio bench --rate` starts this program.
 //
 // usage: paced FOLDER
 //

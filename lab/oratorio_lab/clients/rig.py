@@ -4,9 +4,8 @@
 Nothing is installed, and everything ends with the first process (setup/frame.sh). The rig raises
 NoClientsError before it starts anything if the clients cannot be set up on this machine. It raises GuestError
 with the console output if a machine needs more than a minute to come up, or if setting up its file system
-fails. The command finds
-the folder that the clients share as $CLIENT. The words that Clients.launcher() returns start ranks: the lower
-half on the first client and the upper half on the second.
+fails. The command finds the folder that the clients share as $CLIENT. The words that Clients.launcher()
+returns start ranks: the lower half on the first client and the upper half on the second.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from oratorio.conformance import conformance
 
 
 def main() -> int:
-    """Returns 0 if the rules were run, whatever their outcome."""
+    """Runs the rules; returns 0 whatever their outcome."""
     folder, seconds, sections, compiler, *launcher = sys.argv[1:]
 
     def tell(outcome: conformance.Outcome) -> None:

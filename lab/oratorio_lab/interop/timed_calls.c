@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /* Measures the time that each rank spends in MPI_File_* routines, with any MPI-IO: preload it in
  * front of Oratorio, or alone to measure the host's own MPI-IO. The time of a call includes the
- * calls of such routines that it makes itself. At its end, a process that has called
- * such a routine writes "SECONDS CALLS" into a new file of the folder TIMED_CALLS_FOLDER.
+ * calls of such routines that it makes itself. At its end, a process that has called such a routine
+ * writes "SECONDS CALLS" into a new file of the folder TIMED_CALLS_FOLDER.
  *
  * ROUTINES is a list of TIMED(NAME), one for each routine. Fortran routines of Open MPI call PMPI
  * names, so these are measured as well. No routine has more than six arguments, all of them

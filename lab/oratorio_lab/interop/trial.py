@@ -48,8 +48,8 @@ def system_version(package: str) -> str:
 
 
 def _flags(host: Host, library: str) -> list[str]:
-    """Returns the flags that compile a C program of `library` (hdf5, netcdf, pnetcdf, or none) for the
-    host."""
+    """Returns the flags to compile, for the host, a C program that uses `library`: hdf5, netcdf, pnetcdf, or
+    an empty string for none."""
     root = releases.root_of(host)
     folder = root / releases.LIBRARIES
     of_hdf5 = HDF5_FOLDER.get(host.flavour, "")
@@ -86,8 +86,8 @@ def run(
     env: Mapping[str, str] | None = None,
     seconds: float = LIMIT_SECONDS,
 ) -> str:
-    """Runs a program and returns its standard error. Raises WrongError, or NoEndError if it does not end in
-    time."""
+    """Runs a program and returns its standard error. Raises WrongError if it fails, or NoEndError if it
+    does not end in time."""
     try:
         done = run_ranks(
             host, RANKS, words, preload=preload, env={**(env or {}), "ORATORIO_EXPLAIN": "1"},

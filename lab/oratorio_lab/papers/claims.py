@@ -14,8 +14,8 @@ Measure = Callable[[Sequence[Rates]], float | None]  # its argument: all curves 
 
 @dataclass(frozen=True)
 class Claim:
-    """A paper's claim. It shows here if its measure is between `least` and `most`, and shows in part if it is
-    at least `partly`."""
+    """A paper's claim. It holds here if the value of its measure is between `least` and `most`, and otherwise
+    in part if the value is at least `partly`."""
 
     said: str
     figure: str

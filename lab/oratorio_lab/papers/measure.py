@@ -452,7 +452,8 @@ def markdown(measured: Measured, page: Path, pictures: Mapping[str, Path], comma
 
 
 def draw(file: Path, measured: Measured) -> dict[str, Path]:
-    """Draws each figure into FILE, with the figure's name before the suffix. Returns the paths."""
+    """Draws each figure into a file of its own: `file` with the figure's name before the suffix. Returns name
+    -> path."""
     files = {}
     for name in figure_names(measured):
         files[name] = file.with_name(f"{file.stem}-{name}{file.suffix or '.png'}")

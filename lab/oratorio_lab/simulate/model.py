@@ -63,7 +63,7 @@ def winner(predictions: Sequence[Prediction]) -> Prediction:
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """The fastest method, and its gain, if one constant of the machine is changed."""
+    """The fastest method, and its gain, on the machine as it is or with one of its constants changed."""
 
     change: str
     winner: Prediction

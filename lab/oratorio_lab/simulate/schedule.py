@@ -42,7 +42,8 @@ HEAD_BYTES = 32
 
 @dataclass(frozen=True)
 class Round:
-    """One round of a plan: what each node sends to each aggregator. The columns are SENDERS to OWN_PIECES."""
+    """One round of a plan: the bytes that each aggregator moves, and what each node sends to it. The
+    columns are SENDERS to OWN_PIECES."""
 
     number: int
     regions: np.ndarray  # rows of (aggregator, offset, bytes)
