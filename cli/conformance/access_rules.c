@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* 14.4.2 to 14.4.5: the behaviour that all data access procedures share, one rule per procedure. */
+/* MPI-4.1, 14.4.2 to 14.4.5: the behaviour that all data access procedures share, one rule per
+ * procedure. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* 14.6: consistency and semantics. */
+/* MPI-4.1, 14.6: consistency and semantics. */
 #include <stdlib.h>
 
 #include "conformance.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* 14.5.2: every data access procedure converts to external32 and back. */
+/* MPI-4.1, 14.5.2: every data access procedure converts to external32 and back. */
 #include <stdlib.h>
 
 #include "conformance.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* 14.5.3: user-defined data representations. A name stays registered, so each rule has its own. */
+/* MPI-4.1, 14.5.3: user-defined data representations. A name stays registered, so each rule has its
+ * own. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,8 +9,8 @@
 
 enum { kItems = 5 };
 
-/* Returns the extent of a type in the file. The representation stores an int as the complement of
- * an 8-byte integer; other types keep their extent. */
+/* Returns the extent of a type in the file. The representation stores an int as an 8-byte integer
+ * with all bits inverted; other types keep their extent. */
 static int wide_extent(MPI_Datatype type, MPI_Aint* extent, void* extra) {
     MPI_Aint lower;
     (void)extra;

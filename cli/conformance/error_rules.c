@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* 14.7, 14.8 and 9.3.3: errors and error handlers of files. */
+/* MPI-4.1, 14.7, 14.8 and 9.3.3: errors and error handlers of files. */
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>

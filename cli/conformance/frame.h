@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* All tables of rules, in the order of the standard's sections. */
+/* All tables of rules, in the order in which they are listed and run. */
 #pragma once
 
 #include "conformance.h"

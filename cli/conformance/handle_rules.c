@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Handles, threads and MPI_Finalize: 19.3.4, 11.6, 11.2.4, 7.7, and MPI-5.0's integer handles. */
+/* Handles, threads and MPI_Finalize: MPI-4.1, 19.3.4, 11.6, 11.2.4 and 7.7, and MPI-5.0's integer
+ * handles. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

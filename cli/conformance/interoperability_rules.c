@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* 14.5.1, 14.5.2 and 14.5.4: predefined data representations. */
+/* MPI-4.1, 14.5.1, 14.5.2 and 14.5.4: predefined data representations. */
 #include <complex.h>
 #include <stdbool.h>
 #include <stdint.h>

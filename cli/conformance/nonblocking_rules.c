@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* 14.4.1, 14.6.3 and 14.6.5: nonblocking data access and its requests. */
+/* MPI-4.1, 14.4.1, 14.6.3 and 14.6.5: nonblocking data access and its requests. */
 #include <stdlib.h>
 #include <time.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* 14.2.1 to 14.2.3: open, close, delete. */
+/* MPI-4.1, 14.2.1 to 14.2.3: open, close, delete. */
 #include <stdio.h>
 
 #include "conformance.h"

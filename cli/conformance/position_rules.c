@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* 14.4.2 and 14.4.3: explicit offsets and individual pointers, beyond the common rules. */
+/* MPI-4.1, 14.4.2 and 14.4.3: explicit offsets and individual pointers, beyond the common rules. */
 #include <stdlib.h>
 
 #include "conformance.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* 14.4.4: shared file pointers. */
+/* MPI-4.1, 14.4.4: shared file pointers. */
 #include <stdlib.h>
 #include <string.h>
 

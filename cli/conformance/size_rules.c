@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* 14.2.4 to 14.2.8: size, preallocation, queries, info. */
+/* MPI-4.1, 14.2.4 to 14.2.8: size, preallocation, queries, info. */
 #include <string.h>
 
 #include "conformance.h"

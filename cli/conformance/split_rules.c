@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* 14.4.5: split collective data access, beyond the common rules. */
+/* MPI-4.1, 14.4.5: split collective data access, beyond the common rules. */
 #include "conformance.h"
 
 static void check_ranks(Test* t, const char* path, int add) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* 14.4.1 and 14.6.10: the contents of the status and the file's size. */
+/* MPI-4.1, 14.4.1 and 14.6.10: the contents of the status and the file's size. */
 #include "conformance.h"
 
 static void counts_partial_items(Test* t) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* 14.3: file views. */
+/* MPI-4.1, 14.3: file views. */
 #include <stdlib.h>
 #include <string.h>
 
