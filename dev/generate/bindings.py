@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Generates everything that follows from src/bind/mpi_file.def, the table of the chapter's procedures.
+"""Generates everything that follows from src/bind/mpi_file.def, the table of the procedures of MPI's I/O
+chapter.
 
 bindings.py TABLE --out DIR     entry.cpp and the rest of the sources, the linker version scripts
 bindings.py TABLE --docs FILE   the users' table of procedures

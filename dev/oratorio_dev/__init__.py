@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Commands that maintainers run: tests, lint, packaging, the site."""
+"""Commands that maintainers run: tests, lint, fuzzing, random programs, mutations, the wheel, the site."""

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Cross-builds for 64-bit ARM: fetches what Debian's cross compiler needs and builds the wheel's libraries.
 
-The compiler and its emulator are packages of this machine. liburing is a package for the ARM processor: apt
+The compiler and the emulator are packages of this machine. liburing is a package for the ARM processor: apt
 fetches it with package lists of its own, so the machine's own setup does not change. The MPI libraries are
 wheels from PyPI.
 """
@@ -99,8 +99,8 @@ def configure(build: Path, *options: str) -> None:
 
 
 def portable_libraries() -> Path:
-    """Builds the libraries that the wheel contains and returns their folder. Raises SourceError,
-    subprocess.CalledProcessError."""
+    """Builds the libraries that the wheel contains and returns their folder. Raises SourceError
+    or subprocess.CalledProcessError."""
     missing = missing_packages(COMPILER_FILES)
     if missing:
         raise SourceError(f"no cross compiler for {MACHINE}: apt-get install {' '.join(missing)}")

@@ -118,7 +118,8 @@ class Bench:
         return subprocess.run(command, stdout=subprocess.DEVNULL, check=False).returncode == 0
 
     def failed_test(self) -> str:
-        """Runs the tests until one fails; returns its name, empty if all pass."""
+        """Runs the tests until one fails. Returns its name, or how ctest ended if no test is named; empty if
+        all pass."""
         command = ["ctest", "--test-dir", WORK / "build", "-j", str(CORES), "--stop-on-failure"]
         done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
         if done.returncode == 0:
