@@ -2,7 +2,7 @@
 // NodeMemory: the memory that the ranks of one node share, reused from file to file: a doorbell and
 // a mailbox per rank, control words for the rounds (or the windows of two_layer/windows) that may
 // be open, and the collective buffers or windows. The first access that needs node memory makes it;
-// one that needs more makes it anew.
+// one that needs more replaces it.
 #pragma once
 
 #include <atomic>
