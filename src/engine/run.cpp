@@ -154,8 +154,8 @@ bool Run::planning_done() {
         context_.file.tuning.meet();
         entered_ = 0;
     }
-    // The next step sends messages: leave it to a caller that may send them, and that need not wait
-    // before the step.
+    // The next step sends messages, so it is left to a caller that may send them. Without moves
+    // left, waits_for() returns nothing, so that this caller need not wait first.
     if (!sent && sends_messages()) {
         moves_left_ = 0;
         return false;

@@ -110,8 +110,9 @@ void Generator::scarcity() {
         for (Handle& handle : program_.handles)
             if (dice.chance(60)) handle.hints["oratorio_method"] = "multithreaded";
     }
-    // The library's store for such clients maps large memory, and a call may report it as an error
-    // if that fails. So where no call may fail, memory stays plentiful.
+    // Over a client, the library's store may allocate a large buffer without recourse to the
+    // reserve, and a call reports an error if that fails. So in programs with a client whose calls
+    // may not fail, no allocation fails.
     const bool may_fail = features_.scarce || faults;
     if (s.client != ClientKind::none && !may_fail) return;
     memory.first = dice.between(1, 1L << dice.between(1, 12));

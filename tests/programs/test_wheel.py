@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tests the wheel: small, for glibc 2.28, complete without a network, and never written to where it is
-installed."""
+"""Tests that the wheel is small, needs no newer glibc than 2.28 and no network, and that nothing is written
+to the folder in which it is installed."""
 
 import ctypes
 import errno

@@ -201,7 +201,7 @@ TEST(Layers, DenseSharesOfANodeSendNoList) {
     constexpr std::uint64_t kHead = sizeof(MessageHead);
     // Upper bounds for run tables of one run. Its place takes 4 bytes and its length 3.
     constexpr std::uint64_t kRun = 8;
-    constexpr std::uint64_t kStrided = 8;  // for the strided run of a rank
+    constexpr std::uint64_t kStrided = 8;  // a table with one strided run
     EXPECT_LE(stats.message_bytes,
               3U * kOfNode * kEach + 3 * (kHead + kRun) +  // messages to the aggregator
                   12U * kEach + 12 * (kHead + kStrided));  // messages to local aggregators

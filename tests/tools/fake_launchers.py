@@ -10,7 +10,9 @@ import stat
 import sys
 from pathlib import Path
 
-# The number of values of each option; `set` takes KEY=VALUE and sets it in the ranks.
+# The number of values of each option, or what the option does to the ranks' environment: `set` takes
+# KEY=VALUE; `template` does too, and replaces $NAME in the value; `pair` takes KEY and VALUE as two words;
+# `export` takes a list of the variables that the ranks get.
 HYDRA = {"-n": 1, "-np": 1, "-ppn": 1, "-hosts": 1, "-f": 1, "-wdir": 1, "-map-by": 1, "-genv": "pair"}
 OPENMPI = {"-n": 1, "-np": 1, "--host": 1, "--map-by": 1, "--mca": 2, "--oversubscribe": 0, "-x": "set"}
 SRUN = {"-n": 1, "-N": 1, "-c": 1, "--mpi": 1, "--cpu-bind": 1, "-J": 1, "--export": "export", "-l": 0}

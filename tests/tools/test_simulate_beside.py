@@ -120,7 +120,7 @@ TWO_LAYERS = {"oratorio_method": "two_layer", "oratorio_local_aggregators": "16"
         ("s3d", "write", TWO_LAYERS, 0.8, 1.2),
         ("btio", "read", ONE_LAYER, 0.9, 1.1),
         ("s3d", "read", ONE_LAYER, 0.9, 1.1),
-        # The closed form is known to be too fast here: docs/research/simulate.md.
+        # S4U is known to be too fast here: docs/research/simulate.md.
         ("btio", "read", TWO_LAYERS, 0.7, 1.2),
     ],
 )

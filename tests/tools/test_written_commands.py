@@ -24,7 +24,7 @@ SPAN = re.compile(rf"(?<!`)`{COMMAND}([^`]+)`(?!`)")
 # A word in capitals, such as RANKS/16, stands for what the reader chooses.
 PLACEHOLDER = re.compile(r"[A-Z]+(/\d+)?")
 CHOSEN = {"WORKLOAD": "tile", "SHELL": "bash", "PART": "unit"}  # for all others a number
-# What a parser says if words are missing at the end, as they may in running text.
+# What a parser says if words are missing at the end, as they may be in running text.
 INCOMPLETE = ("a command is missing", "arguments are required", "expected one argument")
 
 

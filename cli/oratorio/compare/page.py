@@ -62,7 +62,8 @@ def cells_of(arm: Arm, arms: Sequence[Arm]) -> list[str]:
 
 def differences_of(arms: Sequence[Arm]) -> list[str]:
     """Returns a sentence, with both intervals, for each arm that shows no difference from the host, and one
-    that names the arms with too few runs for an interval; if these include the host, only the latter."""
+    that names the arms with too few runs for an interval, except those that a problem stopped. If the host
+    itself has too few runs, returns only a sentence that says how many each arm needs."""
     host = host_of(arms)
     if len(host.walls) < RUNS_LEAST:
         return [f"Too few runs for confidence intervals: each method needs at least {RUNS_LEAST}."]

@@ -91,7 +91,7 @@ TABLES = {"links": Links, "topology": Topology, "endpoint": Endpoint, "work": Wo
 MAY_BE_ZERO = {"send_us", "receive_us", "queue_ns", "disorder", "piece_ns", "merge_ns", "latency_us",
                "near_latency_us", "lock_us"}  # fmt: skip
 SHARES = {"endpoint.disorder", "topology.taper"}
-# Larger than any existing machine; beyond these limits a prediction would only run out of memory.
+# Limits that no existing machine reaches; beyond them a prediction would only run out of memory.
 MOST = {"nodes": 10**7, "cores": 10**5, "storage.targets": 10**6, "storage.stripe_bytes": 10**12}
 
 
