@@ -66,11 +66,14 @@ class FileMutex {
     /// Tries to lock the mutex, for a thread that can retry later. Also fails if this thread holds
     /// the mutex already, because it is waiting in a call on this file.
     bool try_lock() {
-        const auto me = std::this_thread::get_id();
-        if (owner_.load(std::memory_order_relaxed) == me || waiting_ != 0 || !mutex_.try_lock())
-            return false;
-        owner_.store(me, std::memory_order_relaxed);
+        if (is_mine() || waiting_ != 0 || !mutex_.try_lock()) return false;
+        owner_.store(std::this_thread::get_id(), std::memory_order_relaxed);
         return true;
+    }
+    /// Returns true if this thread holds the mutex: a function of the program that was called from
+    /// within a call on the file then uses the file again.
+    [[nodiscard]] bool is_mine() const {
+        return owner_.load(std::memory_order_relaxed) == std::this_thread::get_id();
     }
 
   private:

@@ -103,7 +103,8 @@ int FailureWatch::raise(const PendingRequest& pending) {
     ErrorHandler handler;
     Rank rank = 0;
     {
-        const std::lock_guard lock(pending.open->mutex);
+        std::unique_lock lock(pending.open->mutex, std::defer_lock);
+        if (!pending.open->mutex.is_mine()) lock.lock();
         handler = pending.open->handler;
         if (pending.open->file) rank = pending.open->file->transport().topology().rank;
     }

@@ -28,9 +28,17 @@ struct PendingError {
 /// Calls `body` with the file locked. Returns the error and its handler, or nothing on success. If
 /// the file is closed, doesn't call `body`, unless the scope is `handle`. That error runs no
 /// handler of the program: one is running already, because the close has failed, and it may be the
-/// caller.
+/// caller. Nor does it call `body` from within another call on the file, which runs a function of
+/// the program (a conversion function, or a callback of a datatype's attribute). That error runs no
+/// handler either, because a handler may use the file, and the file is locked.
 template <class Body>
 std::optional<PendingError> attempt(OpenFile& open, Scope scope, const Body& body) {
+    if (open.mutex.is_mine())
+        return PendingError{{Error::make(ErrorKind::other,
+                                         "this call was made from within another call on the file, "
+                                         "which needs the file for itself"),
+                             open.path},
+                            ErrorHandler{}};
     const InCall inside;
     const std::lock_guard lock(open.mutex);
     if (!open.file && scope != Scope::handle)

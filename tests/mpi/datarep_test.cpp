@@ -370,6 +370,49 @@ void copies_of_the_datatype_are_freed_in_the_programs_thread(bool last_first) {
     CHECK(MPI_File_close(&other) == MPI_SUCCESS);
 }
 
+MPI_File used = MPI_FILE_NULL;
+std::vector<int> used_codes;  ///< what the calls of copy_and_ask() on `used` returned
+
+/// Copies ints. Asks for their extent in the file that is being accessed, as the standard allows,
+/// which forbids collective calls only.
+int copy_and_ask(void* user, MPI_Datatype, int count, void* file, MPI_Offset position, void*) {
+    MPI_Aint extent = 0;
+    used_codes.push_back(class_of(MPI_File_get_type_extent(used, MPI_INT, &extent)));
+    std::memcpy(file, static_cast<int*>(user) + position,
+                sizeof(int) * static_cast<std::size_t>(count));
+    return MPI_SUCCESS;
+}
+
+int handled_errors = 0;
+
+void count_error(MPI_File* file, int*, ...) {
+    ++handled_errors;
+    MPI_Offset size = 0;
+    MPI_File_get_size(*file, &size);
+}
+
+/// Uses a file from within a call on it. The inner call fails and doesn't hang.
+void a_function_that_uses_the_file_gets_an_error() {
+    MPI_Datarep_conversion_function* none = nullptr;
+    CHECK(MPI_Register_datarep("asking", none, copy_and_ask, memory_extent, nullptr) ==
+          MPI_SUCCESS);
+    used = open_scratch();
+    MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
+    MPI_File_create_errhandler(count_error, &handler);
+    MPI_File_set_errhandler(used, handler);
+    MPI_Errhandler_free(&handler);
+    CHECK(set_view(used, MPI_INT, "asking") == MPI_SUCCESS);
+    const int values[] = {rank_of_world(), 7};
+    const MPI_Offset own = 2 * rank_of_world();
+    CHECK(MPI_File_write_at(used, own, values, 2, MPI_INT, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+    CHECK(MPI_File_write_at_all(used, own, values, 2, MPI_INT, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+    CHECK(used_codes == std::vector<int>(2, MPI_ERR_OTHER));
+    CHECK(handled_errors == 0);
+    MPI_Aint extent = 0;
+    CHECK(MPI_File_get_type_extent(used, MPI_INT, &extent) == MPI_SUCCESS && extent == 4);
+    CHECK(MPI_File_close(&used) == MPI_SUCCESS);
+}
+
 /// Sets a view with a representation that only one rank has registered. The call fails on all
 /// ranks.
 void a_name_that_a_rank_does_not_know_is_refused_on_all() {
@@ -402,6 +445,7 @@ int main(int argc, char** argv) {
     without_functions_data_is_native();
     copies_of_the_datatype_are_freed_in_the_programs_thread(false);
     copies_of_the_datatype_are_freed_in_the_programs_thread(true);
+    a_function_that_uses_the_file_gets_an_error();
     a_name_that_a_rank_does_not_know_is_refused_on_all();
     const int result = verdict("datarep");
     MPI_Finalize();
