@@ -62,7 +62,8 @@ TEST(FileSystem, ClientsOfNetworkFileSystemsAndUnknownOnesAreIncoherent) {
 }
 
 TEST(FileSystem, OnlyTheKernelOfALocalFileSystemHasAllLocks) {
-    for (const long type : {0xEF53L, 0x01021994L, 0x794C7630L, 0x858458F6L, 0x2FC12FC1L})
+    for (const long type :
+         {0xEF53L, 0x01021994L, 0x794C7630L, 0x858458F6L, 0x2FC12FC1L, 0x73717368L, 0xE0F5E1E2L})
         EXPECT_TRUE(has_locks_of_one_machine(type)) << std::hex << type;
     // Under user-mode Linux, the host's file system (hostfs) is shared with other kernels as well.
     for (const long type :

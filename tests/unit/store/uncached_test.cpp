@@ -3,8 +3,10 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include <cerrno>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -44,6 +46,19 @@ void keeps_ragged_bytes(Store& store, const std::string& path) {
     ASSERT_TRUE(other.ok());
     ASSERT_EQ(transfer(**other, Direction::read, 3, back).bytes, 10'001);
     EXPECT_EQ(back, bytes);
+}
+
+// A file that is only read can't be flushed on some file systems, such as /proc.
+TEST_F(UncachedTest, a_file_that_cannot_be_flushed_can_be_read) {
+    const std::string name = "/proc/self/status";
+    const auto file = open_descriptor(name, {.read = true});
+    ASSERT_TRUE(file.ok() && ::fsync(file->number()) != 0 && errno == EINVAL);
+    auto store = open_uncached(name, {.read = true});
+    ASSERT_TRUE(store.ok());
+    EXPECT_TRUE((*store)->size().ok());
+    std::vector<std::byte> start(5);
+    ASSERT_EQ(transfer(**store, Direction::read, 0, start).bytes, 5);
+    EXPECT_EQ(start.front(), std::byte{'N'});
 }
 
 TEST_F(UncachedTest, uses_pages_and_warns_if_direct_io_is_refused) {
