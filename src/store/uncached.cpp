@@ -93,10 +93,11 @@ class UncachedStore final : public DescriptorStore {
     /// Returns the file size on the server. Flushes first, because some clients ask the server only
     /// after a flush. If the server lacks the last byte of that size, finds the size by reading.
     Result<Bytes> size() override {
-        // File systems that are only read, and /proc, can't flush (EINVAL). There is nothing to.
+        // Read-only file systems and /proc can't flush, and a handle that only reads needn't.
         const auto flushed = DescriptorStore::sync();
-        const bool only_read = !mode().write && !flushed && flushed.error().system_errno == EINVAL;
-        if (!flushed && !only_read) return flushed.error();
+        const int refused = flushed ? 0 : flushed.error().system_errno;
+        const bool needless = !mode().write && (refused == EINVAL || refused == EROFS);
+        if (!flushed && !needless) return flushed.error();
         const auto told = DescriptorStore::size();
         if (!told || *told == 0 || !direct_ || sends_at_once_ || has_byte(*told - 1)) return told;
         return size_by_reading(*told);
