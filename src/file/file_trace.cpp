@@ -9,9 +9,9 @@ namespace oratorio {
 
 namespace {
 
-void complain(const TraceCall& call, const std::string& what, const Error& error) {
+void complain(const TraceCall& call, const char* what, const Error& error) {
     if (call.complain)
-        call.complain("ORATORIO_TRACE: " + what + ": " +
+        call.complain(std::string("ORATORIO_TRACE: ") + what + ": " +
                       describe(error, call.path, Subject::other));
 }
 
@@ -77,7 +77,7 @@ Result<void> FileTrace::write(Transport& ranks, const std::string& path,
         file->give_up(told.error());
     }
     if (const auto closed = file->close(); !closed)
-        complain(call, "the accesses to " + path + " are missing from the trace", closed.error());
+        complain(call, "the accesses to a file are missing from the trace", closed.error());
     return told;
 }
 
