@@ -43,4 +43,4 @@ def test_the_demo_program_tells_when_ranks_are_missing(host_and_program, tmp_pat
     _, program = host_and_program
     done = subprocess.run([program, tmp_path, "8", "1"], capture_output=True, text=True, timeout=60)
     assert done.returncode != 0
-    assert "having 8 ranks" in done.stderr
+    assert "the check that there are 8 ranks failed" in done.stderr
