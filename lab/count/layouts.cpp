@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <stdexcept>
+#include <string>
 
 namespace oratorio::count {
 
@@ -64,8 +66,16 @@ std::vector<int> even_grid(int ranks, int dimensions) {
     return parts;
 }
 
-Layout layout_of(const Btio& btio, int ranks, Rank rank) {
+int btio_side(int ranks) {
     const int q = static_cast<int>(std::lround(std::sqrt(ranks)));
+    if (q * q != ranks)
+        throw std::invalid_argument("btio needs a square number of ranks, not " +
+                                    std::to_string(ranks));
+    return q;
+}
+
+Layout layout_of(const Btio& btio, int ranks, Rank rank) {
+    const int q = btio_side(ranks);
     std::vector<ShapePtr> cells;
     std::vector<Offset> offsets;
     for (int layer = 0; layer < q; ++layer) {
@@ -83,7 +93,7 @@ Layout layout_of(const Btio& btio, int ranks, Rank rank) {
 }
 
 BtioSummaries::BtioSummaries(const Btio& btio, int ranks) : btio_(btio) {
-    const int q = static_cast<int>(std::lround(std::sqrt(ranks)));
+    const int q = btio_side(ranks);
     for (int part = 0; part < q; ++part) ranges_.push_back(even_range(btio.n, q, part));
 }
 

@@ -31,6 +31,9 @@ struct Btio {
     Bytes point = 5 * 8;
     std::int64_t variables = 40;
 };
+/// Returns q, the square root of the number of ranks. Throws std::invalid_argument if there is
+/// none.
+[[nodiscard]] int btio_side(int ranks);
 [[nodiscard]] Layout layout_of(const Btio& btio, int ranks, Rank rank);
 
 /// Computes the summaries of accesses to a Btio workload by rule, without creating the many cells.

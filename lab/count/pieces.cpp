@@ -39,8 +39,8 @@ std::int64_t joined(const std::vector<Extent>& sorted, Bytes tile, std::int64_t 
 }  // namespace
 
 std::vector<Group> groups_of(int ranks, int groups) {
-    if (groups < 1 || ranks % groups != 0)
-        throw std::invalid_argument("needs a multiple of " + std::to_string(std::max(groups, 1)) +
+    if (ranks % groups != 0)
+        throw std::invalid_argument("needs a multiple of " + std::to_string(groups) +
                                     " ranks, not " + std::to_string(ranks));
     std::vector<Group> all;
     const int each = ranks / groups;

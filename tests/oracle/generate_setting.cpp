@@ -140,7 +140,7 @@ void Generator::later_method(HintMap& hints) const {
     test::Random dice(program_.seed * 0x94d049bb133111ebULL + program_.handles.size());
     if (method.empty() && dice.chance(25)) method = kLater[dice.below(std::size(kLater))];
     if (std::ranges::find(kLater, method) == std::end(kLater)) return;
-    test::Random overlap(program_.seed * 0xff51afd7ed558ccdULL + program_.handles.size());
+    test::Random overlap(program_.seed * 0x2545f4914f6cdd1dULL + program_.handles.size());
     const bool overlapped =
         features_.method.empty() && method.starts_with("two_layer") && overlap.chance(40);
     hints["oratorio_method"] = overlapped ? method + "_overlapped" : method;

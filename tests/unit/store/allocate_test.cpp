@@ -90,11 +90,15 @@ TEST(Allocate, ByWritingIsRefusedIfOthersWriteWithoutLocks) {
 }
 
 TEST(Allocate, ErrorsNameThePlace) {
-    MemoryDisk disk(kMark);
-    MemoryStore store(disk, {.resize_errno = EOPNOTSUPP});
-    const auto allocated = allocate(store, kSize, {});
-    EXPECT_EQ(allocated.error().kind, ErrorKind::no_space);
-    EXPECT_EQ(allocated.error().offset, kMark);
+    for (const bool readable : {true, false}) {
+        MemoryDisk disk(kMark);
+        MemoryStore store(disk, {.resize_errno = EOPNOTSUPP});
+        const auto allocated = allocate(store, kSize, {.readable = readable});
+        EXPECT_EQ(allocated.error().kind, ErrorKind::no_space);
+        EXPECT_EQ(allocated.error().offset, kMark);
+        MemoryStore other(disk);
+        EXPECT_TRUE(other.lock({0, kSize}, true, true).ok()) << "no lock is left behind";
+    }
 }
 
 }  // namespace
