@@ -223,7 +223,8 @@ TEST(Layers, ADenseShareIsSentFromWhereTheRanksOfTheNodePutIt) {
     EXPECT_EQ(to_aggregator(write), kNodes - 1U);
     EXPECT_EQ(write.pieces_forwarded, 3U) << "a piece of each node";
     EXPECT_EQ(write.bytes_packed + write.bytes_merged, 0U) << "no copy at the sender";
-    EXPECT_EQ(write.bytes_shared, static_cast<std::uint64_t>(kRanks * kEach)) << "one copy of each";
+    EXPECT_EQ(write.bytes_shared, static_cast<std::uint64_t>(kRanks * kEach))
+        << "each byte is copied once";
     const Stats read = run_pattern(Direction::read, {"two_layer_shared", 1, in_turn_on_nodes});
     EXPECT_EQ(read.local_messages, 0U);
     EXPECT_EQ(to_aggregator(read), 2 * (kNodes - 1U));

@@ -298,7 +298,7 @@ Result<Ticket> Network::start_collective(Rank me, Operation operation) {
     ++report_.counters[me].collectives;
     if (operation.kind == OpKind::gather && operation.in.size() != operation.size * ranks_.size()) {
         fail("rank " + std::to_string(me) +
-             ": the buffer of a gather doesn't hold one block of each rank");
+             ": a gather needs a buffer with one block for each rank");
     }
     join(me, operation);
     return post(me, std::move(operation));

@@ -129,8 +129,8 @@ def test_a_method_runs_until_its_interval_separates():
 
 
 def compared_within_a_budget(runs, monkeypatch):
-    """Returns the arms, their order and the progress of a comparison whose budget of 60 s is used up after
-    `runs` runs."""
+    """Runs a comparison that uses up its budget of 60 s in `runs` runs. Returns its arms, their order and its
+    progress."""
     recorder, said, arms = Pretended(), [], compare.arms_of("sieve", False)
     begun = time.monotonic()
     monkeypatch.setattr(compare.time, "monotonic", lambda: begun + 61 * (len(recorder.order) >= runs))

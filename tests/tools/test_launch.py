@@ -238,7 +238,7 @@ def test_a_program_with_another_mpi_gets_no_message(library, tmp_path):
 
 @pytest.fixture
 def broken_library(tmp_path, monkeypatch) -> Path:
-    """Returns the library of a build in a folder whose path would break LD_PRELOAD."""
+    """Returns a library in a folder with blanks and commas in its path, which LD_PRELOAD can't take."""
     folder = tmp_path / "two words: a,b"
     folder.mkdir()
     (folder / "liboratorio.so").write_text("x")

@@ -129,8 +129,8 @@ def expand(text: str | None, with_oratorio: bool, direct: bool) -> tuple[str, ..
 
 def parse_hints(texts: Sequence[str], arms: Sequence[str]) -> tuple[tuple[str, str, str], ...]:
     """Returns (arm, key, value) of each `[ARM:]key=value`, by default for host_tuned. Raises BenchError if a
-    hint is malformed or is for an arm that does not run, or if a host arm that this module does not list has
-    no hint."""
+    hint is malformed, if its arm does not run, or if a host arm has no hint and is not in this module's
+    list."""
     hints = []
     for text in texts:
         left, equals, value = text.partition("=")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Fetches the sources of suites by apt and pip, from the mirrors that this machine uses.
 
-apt runs with a private list of sources and private folders, so the machine's setup does not change. The
-SHA-256 of each archive must be that in the suite's Archive.
+apt runs with a private list of sources and private folders, so the machine's setup does not change. An
+archive is refused if its SHA-256 differs from the one in the suite's Archive.
 """
 
 import hashlib
