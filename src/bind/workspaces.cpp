@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "memory/reserve.hpp"
+#include "mpi/discover.hpp"
 #include "mpi/errors_returned.hpp"
 #include "mpi/open_transport.hpp"
 
@@ -225,13 +226,10 @@ Result<Lending> Workspaces::lend(MPI_Comm program, int ranks_per_node) {
             if ((*agreed)->unready != 0)
                 return Error::make(ErrorKind::no_memory, "open: not enough memory to begin")
                     .on(owner_of((*agreed)->unready));
-            auto own = check.duplicate ? Result<Comm>(std::move(*check.duplicate))
-                                       : Comm::duplicate(program);
-            if (!own) return own.error();
             const auto nodes = agreed_from(
                 [](const OpenHandshake& told) { return static_cast<int>(told.nodes - 1); },
                 *agreed);
-            return make(std::move(*own), nodes, ranks_per_node, home);
+            return make(program, std::move(check.duplicate), nodes, ranks_per_node, home);
         }
     }
     // The counter is reset before the ranks of the new file agree on anything. If there is no
@@ -261,10 +259,17 @@ void Workspaces::put(LentWorkspace kept) {
     if (const auto cache_slot = kept.home.lock()) cache_slot->idle.push_back(std::move(kept));
 }
 
-Result<Lending> Workspaces::make(Comm own, const Agreed<int>& nodes, int ranks_per_node,
+/// Collective over `program`. Makes a workspace on `own`, a duplicate of `program`, or on a new
+/// duplicate if there is none yet.
+Result<Lending> Workspaces::make(MPI_Comm program, std::optional<Comm> own,
+                                 const Agreed<int>& nodes, int ranks_per_node,
                                  std::weak_ptr<CacheSlot> home) {
-    auto opened = open_transport(std::move(own), counters_, nodes,
-                                 NodeBoards::usually_listed_from(), chores_, switches_);
+    auto topology = discover(program, nodes, switches_);
+    if (!topology) return topology.error();
+    auto comm = own ? Result<Comm>(std::move(*own)) : Comm::duplicate(program);
+    if (!comm) return comm.error();
+    auto opened = open_transport(std::move(*comm), std::move(*topology), counters_,
+                                 NodeBoards::usually_listed_from(), chores_);
     if (!opened) return opened.error();
     Transport& ranks = *opened->transport;
     const bool names_it = ranks.topology().rank == 0;

@@ -85,8 +85,8 @@ class Workspaces {
   private:
     LentWorkspace take(MPI_Comm program);
     void put(LentWorkspace kept);
-    Result<Lending> make(Comm own, const Agreed<int>& nodes, int ranks_per_node,
-                         std::weak_ptr<CacheSlot> home);
+    Result<Lending> make(MPI_Comm program, std::optional<Comm> own, const Agreed<int>& nodes,
+                         int ranks_per_node, std::weak_ptr<CacheSlot> home);
     LibraryCheck check_once(MPI_Comm program);
     bool reserve_place(const LentWorkspace& lent);
     void end_reservation(LentWorkspace& lent, bool kept);

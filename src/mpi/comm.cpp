@@ -121,20 +121,21 @@ Result<Comm> Comm::duplicate(MPI_Comm of) {
     return made;
 }
 
-Result<Comm> Comm::split_by_node() const {
+Result<Comm> Comm::split_by_node(MPI_Comm of) {
+    Rank rank = 0;
+    host().Comm_rank(of, &rank);
     MPI_Comm node = MPI_COMM_NULL;
-    const int code =
-        host().Comm_split_type(comm_, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &node);
+    const int code = host().Comm_split_type(of, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node);
     if (auto split = check(code, "splitting a communicator by node"); !split) return split.error();
     return adopt(node);
 }
 
-Result<Rank> Comm::first_of(const Comm& part) const {
+Result<Rank> Comm::first_rank_in(MPI_Comm other) const {
     MPI_Group all = MPI_GROUP_NULL, some = MPI_GROUP_NULL;
     const int zero = 0;
     Rank first = 0;
-    int code = host().Comm_group(comm_, &all);
-    if (code == MPI_SUCCESS) code = host().Comm_group(part.comm_, &some);
+    int code = host().Comm_group(other, &all);
+    if (code == MPI_SUCCESS) code = host().Comm_group(comm_, &some);
     if (code == MPI_SUCCESS) code = host().Group_translate_ranks(some, 1, &zero, all, &first);
     if (all != MPI_GROUP_NULL) host().Group_free(&all);
     if (some != MPI_GROUP_NULL) host().Group_free(&some);

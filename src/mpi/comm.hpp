@@ -32,9 +32,9 @@ class Comm {
     static Result<Comm> duplicate(MPI_Comm of);
     /// Like duplicate(), but without the agreement on errors: it may fail on this rank alone.
     static Result<Comm> duplicate_unagreed(MPI_Comm of);
-    /// Collective. Returns a communicator of the ranks that share memory with this rank, ordered by
-    /// rank.
-    [[nodiscard]] Result<Comm> split_by_node() const;
+    /// Collective over `of`. Returns a communicator of the ranks that share memory with this rank,
+    /// ordered by rank.
+    static Result<Comm> split_by_node(MPI_Comm of);
     /// Collective. Returns a communicator of the ranks of `of` that pass true, in their order;
     /// returns nothing on the other ranks.
     static Result<std::optional<Comm>> some(MPI_Comm of, bool in_it);
@@ -48,8 +48,8 @@ class Comm {
     void leave() { comm_ = MPI_COMM_NULL; }
     [[nodiscard]] Rank rank() const { return rank_; }
     [[nodiscard]] int size() const { return size_; }
-    /// Returns the rank that rank 0 of `part` has in this communicator. Local.
-    [[nodiscard]] Result<Rank> first_of(const Comm& part) const;
+    /// Returns the rank that rank 0 of this communicator has in `other`. Local.
+    [[nodiscard]] Result<Rank> first_rank_in(MPI_Comm other) const;
 
   private:
     Comm() = default;

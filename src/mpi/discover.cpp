@@ -9,6 +9,8 @@
 #include <map>
 
 #include "base/descriptor.hpp"
+#include "mpi/comm.hpp"
+#include "mpi/errors_returned.hpp"
 
 namespace oratorio {
 namespace {
@@ -21,24 +23,23 @@ std::string processor_name() {
 }
 
 /// Collective. Returns the lowest rank on this rank's node.
-Result<Rank> node_leader(const Comm& comm) {
-    const auto node = comm.split_by_node();
+Result<Rank> node_leader(MPI_Comm comm) {
+    const auto node = Comm::split_by_node(comm);
     if (!node) return node.error();
-    return comm.first_of(*node);
+    return node->first_rank_in(comm);
 }
 
 /// Collective. Returns for each rank the lowest rank on its node. A rank that can't find its node
 /// sends the negative kind of its error in place of a rank.
-Result<std::vector<Rank>> node_leaders(const Comm& comm) {
+Result<std::vector<Rank>> node_leaders(MPI_Comm comm, Rank rank, int size) {
     const auto found = node_leader(comm);
     const int mine = found ? *found : -static_cast<int>(found.error().kind);
-    std::vector<Rank> leaders(static_cast<std::size_t>(comm.size()));
-    if (auto gathered =
-            check(host().Allgather(&mine, 1, MPI_INT, leaders.data(), 1, MPI_INT, comm.get()),
-                  "gathering node leaders");
+    std::vector<Rank> leaders(static_cast<std::size_t>(size));
+    if (auto gathered = check(host().Allgather(&mine, 1, MPI_INT, leaders.data(), 1, MPI_INT, comm),
+                              "gathering node leaders");
         !gathered)
         return gathered.error();
-    if (!found) return found.error().on(comm.rank());
+    if (!found) return found.error().on(rank);
     const auto failed = std::ranges::min_element(leaders);
     if (*failed >= 0) return leaders;
     return Error::make(static_cast<ErrorKind>(-*failed), "another rank can't determine its node")
@@ -56,10 +57,12 @@ RankMap number_nodes(const std::vector<Rank>& leaders) {
     return placement;
 }
 
-/// A node's name, and the name of its machine, which is the same for all nodes that one kernel
-/// runs, so that containers are recognized. An empty machine name means that no other node shares
-/// the machine. An empty switch name means that the node's switch isn't known.
-struct NodeName {
+/// What a node's leader reports: the node's name, its number of cores, and the name of its machine,
+/// which is the same for all nodes that one kernel runs, so that containers are recognized. An
+/// empty machine name means that no other node shares the machine. An empty switch name means that
+/// the node's switch isn't known.
+struct NodeFacts {
+    int cores = 0;
     char name[MPI_MAX_PROCESSOR_NAME + 1] = {};
     char machine[40] = {};
     char network_switch[64] = {};
@@ -73,8 +76,9 @@ struct NodeName {
     }
 };
 
-NodeName name_here() {
-    NodeName here;
+NodeFacts facts_here() {
+    NodeFacts here;
+    here.cores = static_cast<int>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
     processor_name().copy(here.name, sizeof here.name - 1);
     // The file is read directly into place, because this runs in a collective call, where the
     // memory reserve provides small memory only.
@@ -85,22 +89,22 @@ NodeName name_here() {
     return here;
 }
 
-/// Returns the name of a pretended node, which counts as a machine of its own.
-NodeName pretended_name(int node) {
-    NodeName pretended;
+/// Returns the facts of a pretended node, which counts as a machine of its own.
+NodeFacts pretended_facts(int node) {
+    NodeFacts pretended{.cores = facts_here().cores};
     (processor_name() + "-" + std::to_string(node)).copy(pretended.name, sizeof pretended.name - 1);
     return pretended;
 }
 
-/// Collective. Returns the name of each node, set by its leader. Uses memory per node, not per
+/// Collective. Returns the facts of each node, set by its leader. Uses memory per node, not per
 /// rank.
-Result<std::vector<NodeName>> gather_names(const Comm& comm, int nodes, int mine, bool leader,
-                                           const NodeName& name) {
-    std::vector<NodeName> all(static_cast<std::size_t>(nodes));
-    if (leader) all[static_cast<std::size_t>(mine)] = name;
-    const auto bytes = static_cast<int>(all.size() * sizeof(NodeName));
+Result<std::vector<NodeFacts>> gather_facts(MPI_Comm comm, int nodes, int mine, bool leader,
+                                            const NodeFacts& facts) {
+    std::vector<NodeFacts> all(static_cast<std::size_t>(nodes));
+    if (leader) all[static_cast<std::size_t>(mine)] = facts;
+    const auto bytes = static_cast<int>(all.size() * sizeof(NodeFacts));
     if (auto merged =
-            check(host().Allreduce(MPI_IN_PLACE, all.data(), bytes, MPI_BYTE, MPI_BOR, comm.get()),
+            check(host().Allreduce(MPI_IN_PLACE, all.data(), bytes, MPI_BYTE, MPI_BOR, comm),
                   "gathering node names");
         !merged)
         return merged.error();
@@ -108,10 +112,10 @@ Result<std::vector<NodeName>> gather_names(const Comm& comm, int nodes, int mine
 }
 
 /// Returns the number of each node's switch, as in Nodes::switch_of.
-std::vector<int> number_switches(const std::vector<NodeName>& names) {
+std::vector<int> number_switches(const std::vector<NodeFacts>& nodes) {
     std::map<std::string, int> numbers;
     std::vector<int> switch_of;
-    for (const NodeName& one : names) {
+    for (const NodeFacts& one : nodes) {
         if (one.network_switch[0] == '\0') return {};
         const int next = static_cast<int>(numbers.size());
         switch_of.push_back(numbers.emplace(one.network_switch, next).first->second);
@@ -119,55 +123,45 @@ std::vector<int> number_switches(const std::vector<NodeName>& names) {
     return numbers.size() > 1 ? switch_of : std::vector<int>();
 }
 
-int most_of_one_machine(const std::vector<NodeName>& names) {
+int most_of_one_machine(const std::vector<NodeFacts>& nodes) {
     std::map<std::string, int> nodes_of;
     int most = 1;
-    for (const NodeName& one : names)
+    for (const NodeFacts& one : nodes)
         if (one.machine[0] != '\0') most = std::max(most, ++nodes_of[one.machine]);
     return most;
 }
 
-/// Collective. Returns the smallest number of cores of any machine, so that all ranks make the same
-/// plan.
-Result<int> fewest_cores(const Comm& comm) {
-    int cores = static_cast<int>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
-    auto reduced = check(host().Allreduce(MPI_IN_PLACE, &cores, 1, MPI_INT, MPI_MIN, comm.get()),
-                         "counting the cores");
-    if (!reduced) return reduced.error();
-    return cores;
-}
-
 }  // namespace
 
-Result<Topology> discover(const Comm& comm, const Agreed<int>& agreed,
-                          const SwitchNames& switches) {
+Result<Topology> discover(MPI_Comm comm, const Agreed<int>& agreed, const SwitchNames& switches) {
+    if (auto valid = Comm::check_kind(comm); !valid) return valid.error();
+    const ErrorsReturned returned(comm);
     const int ranks_per_node = *agreed;
-    std::vector<Rank> leaders(static_cast<std::size_t>(comm.size()));
+    Topology topology;
+    host().Comm_rank(comm, &topology.rank);
+    host().Comm_size(comm, &topology.size);
+    std::vector<Rank> leaders(static_cast<std::size_t>(topology.size));
     if (ranks_per_node > 0) {
-        for (Rank rank = 0; rank < comm.size(); ++rank)
+        for (Rank rank = 0; rank < topology.size; ++rank)
             leaders[static_cast<std::size_t>(rank)] = rank - rank % ranks_per_node;
     } else {
-        auto found = node_leaders(comm);
+        auto found = node_leaders(comm, topology.rank, topology.size);
         if (!found) return found.error();
         leaders = std::move(*found);
     }
-    Topology topology;
-    topology.rank = comm.rank();
-    topology.size = comm.size();
     topology.node_of = number_nodes(leaders);
-    const auto me = static_cast<std::size_t>(comm.rank());
+    const auto me = static_cast<std::size_t>(topology.rank);
     const int node = topology.node_of[me];
-    const bool leads = leaders[me] == comm.rank();
-    NodeName mine = ranks_per_node > 0 ? pretended_name(node) : name_here();
+    const bool leads = leaders[me] == topology.rank;
+    NodeFacts mine = ranks_per_node > 0 ? pretended_facts(node) : facts_here();
     if (leads) mine.set_switch(switches.switch_of(mine.name));
-    auto names = gather_names(comm, topology.nodes(), node, leads, mine);
-    if (!names) return names.error();
-    for (const NodeName& one : *names) topology.node_names.emplace_back(one.name);
-    topology.switch_of = number_switches(*names);
-    topology.nodes_of_machine = most_of_one_machine(*names);
-    const auto cores = fewest_cores(comm);
-    if (!cores) return cores.error();
-    topology.cores = *cores;
+    auto nodes = gather_facts(comm, topology.nodes(), node, leads, mine);
+    if (!nodes) return nodes.error();
+    for (const NodeFacts& one : *nodes) topology.node_names.emplace_back(one.name);
+    topology.switch_of = number_switches(*nodes);
+    topology.nodes_of_machine = most_of_one_machine(*nodes);
+    // All ranks make the same plan, for the machine with the fewest cores.
+    topology.cores = std::ranges::min_element(*nodes, {}, &NodeFacts::cores)->cores;
     return topology;
 }
 

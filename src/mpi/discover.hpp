@@ -10,12 +10,15 @@
 
 namespace oratorio {
 
-/// Collective. Returns the nodes of the ranks: the host's shared-memory domains, with its processor
-/// names as their names. With ranks_per_node > 0, each group of that many consecutive ranks is a
-/// pretended node, named "<host>-<node>", so that one machine can emulate several. The first rank
-/// of each node looks up the node's switch in `switches`. If any of them finds none, the result has
-/// no switches.
-[[nodiscard]] Result<Topology> discover(const Comm& comm, const Agreed<int>& ranks_per_node,
+/// Collective over `comm`, which may be the program's. Returns the nodes of the ranks: the host's
+/// shared-memory domains, with its processor names as their names. With ranks_per_node > 0, each
+/// group of that many consecutive ranks is a pretended node, named "<host>-<node>", so that one
+/// machine can emulate several. The first rank of each node looks up the node's switch in
+/// `switches`. If any of them finds none, the result has no switches. Call it before duplicating
+/// `comm`: MPICH makes its first few communicators, with those that it needs for each of them, from
+/// memory set aside, and takes more than a millisecond for the next one. The communicator that this
+/// function makes is freed again.
+[[nodiscard]] Result<Topology> discover(MPI_Comm comm, const Agreed<int>& ranks_per_node,
                                         const SwitchNames& switches = {});
 
 }  // namespace oratorio

@@ -75,10 +75,10 @@ MpiTransport::MpiTransport(Comm comm, Topology topology, Chores chores, Bytes ch
 
 Result<std::unique_ptr<MpiTransport>> MpiTransport::open(MPI_Comm program,
                                                          const Agreed<int>& ranks_per_node) {
+    auto topology = discover(program, ranks_per_node);
+    if (!topology) return topology.error();
     auto comm = Comm::duplicate(program);
     if (!comm) return comm.error();
-    auto topology = discover(*comm, ranks_per_node);
-    if (!topology) return topology.error();
     return std::make_unique<MpiTransport>(std::move(*comm), std::move(*topology));
 }
 

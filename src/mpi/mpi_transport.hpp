@@ -40,7 +40,7 @@ class MpiTransport final : public Transport {
     /// Messages longer than `chunk` are sent as one element of a type made of chunks; tests make
     /// `chunk` small.
     MpiTransport(Comm comm, Topology topology, Chores chores = nullptr, Bytes chunk = INT_MAX);
-    /// Collective over `program`. Makes the communicator, discovers the nodes, and makes the
+    /// Collective over `program`. Discovers the nodes, and makes the communicator and the
     /// transport. See discover() for ranks_per_node.
     static Result<std::unique_ptr<MpiTransport>> open(
         MPI_Comm program, const Agreed<int>& ranks_per_node = agreed_from([] { return 0; }));

@@ -35,18 +35,17 @@ Result<OpenedTransport> open_transport(MPI_Comm program, CounterService& counter
                                        const Agreed<int>& ranks_per_node,
                                        const Agreed<std::size_t>& listed_from,
                                        MpiTransport::Chores chores) {
+    auto topology = discover(program, ranks_per_node);
+    if (!topology) return topology.error();
     auto own = Comm::duplicate(program);
     if (!own) return own.error();
-    return open_transport(std::move(*own), counters, ranks_per_node, listed_from, chores);
+    return open_transport(std::move(*own), std::move(*topology), counters, listed_from, chores);
 }
 
-Result<OpenedTransport> open_transport(Comm own, CounterService& counters,
-                                       const Agreed<int>& ranks_per_node,
+Result<OpenedTransport> open_transport(Comm own, Topology topology, CounterService& counters,
                                        const Agreed<std::size_t>& listed_from,
-                                       MpiTransport::Chores chores, const SwitchNames& switches) {
-    auto topology = discover(own, ranks_per_node, switches);
-    if (!topology) return topology.error();
-    auto opened = std::make_unique<MpiTransport>(std::move(own), std::move(*topology), chores);
+                                       MpiTransport::Chores chores) {
+    auto opened = std::make_unique<MpiTransport>(std::move(own), std::move(topology), chores);
     MpiTransport& messages = *opened;
     auto transport = NodeTransport::over(
         std::move(opened), [&] { return open_leaders(messages, chores); }, listed_from);

@@ -46,6 +46,7 @@ endforeach()
 oratorio_mpi_test(attended SHORT 2 PRELOAD EXPORTS RANKS 2 SOURCES attended_test.cpp)
 oratorio_mpi_test(attended_nodes SHORT 2 PRELOAD EXPORTS RANKS 2 SOURCES attended_test.cpp ARGUMENTS nodes
                   ENVIRONMENT ORATORIO_RANKS_PER_NODE=1)
+oratorio_mpi_test(first_open SHORT 4 PRELOAD RANKS 2 4 HOSTS mpich5 abi SOURCES first_open_test.cpp)
 oratorio_mpi_test(small_calls SHORT 2 PRELOAD EXPORTS RANKS 1 2 SOURCES small_calls_test.cpp)
 foreach(driver cuda hip)
   oratorio_mpi_test(device_of_${driver} SHORT 4 PRELOAD RANKS 1 4 OTHER_RANKS 2 SOURCES device_test.cpp

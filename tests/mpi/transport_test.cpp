@@ -239,12 +239,12 @@ void destruction_in_flight_ends(Rank rank) {
 
 void nodes_are_found() {
     const auto comm = Comm::duplicate(MPI_COMM_WORLD);
-    const auto real = discover(*comm, Agreed<int>::vouch(0));
+    const auto real = discover(comm->get(), Agreed<int>::vouch(0));
     CHECK(real.ok() && real->rank == comm->rank() && real->size == comm->size());
     CHECK(std::ssize(real->node_of) == comm->size() && real->node_of[0] == 0);
     CHECK(real->node_names.size() == 1 &&
           !real->node_names.front().empty());  // mpiexec started the ranks on one host
-    const auto pretended = discover(*comm, Agreed<int>::vouch(3));
+    const auto pretended = discover(comm->get(), Agreed<int>::vouch(3));
     CHECK(pretended.ok() && std::ssize(pretended->node_names) == (comm->size() + 2) / 3);
     // Simulated nodes count as one node of their machine.
     CHECK(real->nodes_of_machine == 1 && pretended->nodes_of_machine == 1);
@@ -258,20 +258,20 @@ void nodes_are_found() {
 void switches_are_found() {
     const auto comm = Comm::duplicate(MPI_COMM_WORLD);
     const auto alone = Agreed<int>::vouch(1);
-    const auto unknown = discover(*comm, alone, {});
+    const auto unknown = discover(comm->get(), alone, {});
     CHECK(unknown.ok() && unknown->switch_of.empty());
     const std::string name = unknown->node_names[0].substr(0, unknown->node_names[0].rfind('-'));
     const std::string others = "SwitchName=others Nodes=" + name + "-[1-9999]\n";
     const std::string first = "SwitchName=first Nodes=" + name + "-0\n";
-    const auto found = discover(*comm, alone, {"", others + first});
+    const auto found = discover(comm->get(), alone, {"", others + first});
     CHECK(found.ok() && found->switches() == std::min(comm->size(), 2));
     for (Rank rank = 0; rank < comm->size(); ++rank)
         CHECK(found->switch_at(rank) == (rank == 0 ? 0 : 1));
-    const auto partly = discover(*comm, alone, {"", others});
+    const auto partly = discover(comm->get(), alone, {"", others});
     CHECK(partly.ok() && partly->switch_of.empty());
     // Each process has its own address. The switches above the node tell them apart.
     const std::string mine = comm->rank() % 2 == 0 ? "s0.s1.n" : "s0.s2.n";
-    const auto addressed = discover(*comm, alone, {mine + std::to_string(comm->rank()), ""});
+    const auto addressed = discover(comm->get(), alone, {mine + std::to_string(comm->rank()), ""});
     CHECK(addressed.ok() && addressed->switch_at(comm->rank()) == comm->rank() % 2);
 }
 
