@@ -19,7 +19,8 @@ namespace {
 
 /// Returns true for the MPI_BOTTOM of Open MPI's Fortran modules. It is the address of a variable,
 /// which Open MPI's Fortran routines for files pass on to C unchanged.
-bool is_fortran_bottom(const void* buffer) {
+bool is_fortran_bottom([[maybe_unused]] const void* buffer) {
+#ifdef OPEN_MPI
     static const auto known = [] {
         std::array<void*, 4> addresses{};
         std::size_t count = 0;
@@ -29,6 +30,9 @@ bool is_fortran_bottom(const void* buffer) {
         return addresses;
     }();
     return buffer != nullptr && std::ranges::find(known, buffer) != known.end();
+#else
+    return false;
+#endif
 }
 
 /// Converts a buffer argument to an address; MPI_BOTTOM of any language becomes null. Casting const
