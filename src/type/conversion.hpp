@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Conversion: converts the data of one access to and from its form in the file (MPI-4.1, 14.5).
-// Native data needs none, except in memory of a device (device/stage_whole).
+// Native data needs no conversion, except in memory of a device (device/stage_whole).
 #pragma once
 
 #include <cstddef>

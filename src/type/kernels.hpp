@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Kernels: the loops that copy pieces. Each takes a sequence of source pieces and one of target
-// pieces, equally spaced or listed. Source and target never overlap. Most code calls the loops
-// through copy.hpp; copy_equal(), copy_piece() and displaced() are also used directly.
+// Kernels: the loops that copy a sequence of source pieces to a sequence of target pieces, each
+// equally spaced or listed. Source and target never overlap. Most code calls the loops through
+// copy.hpp; copy_equal(), copy_piece() and displaced() are also used directly.
 #pragma once
 
 #include <cstddef>

@@ -167,7 +167,7 @@ struct Layout {
     /// Returns true if data can be found by its offset, because offsets increase from each data
     /// byte to the next.
     [[nodiscard]] bool searchable() const;
-    /// Returns true if both have the same shape object and the same numbers.
+    /// Returns true if both layouts have the same shape object and the same numbers.
     [[nodiscard]] bool operator==(const Layout& other) const = default;
 };
 

@@ -269,7 +269,7 @@ class Reader {
 
 }  // namespace
 
-/// The limit of the shape is half of that in decode(), because offsets of parts may be further from
+/// Limits the shape to half of what decode() accepts, because offsets of parts may be further from
 /// the origin than the data in the parts.
 bool can_be_encoded(const Layout& layout) {
     constexpr Offset kMost = Checked::kMost / 2;
