@@ -12,7 +12,8 @@
 namespace oratorio {
 
 /// Returns success, or an Error made from the MPI error class: communicator, no_memory, type,
-/// count, argument or other. `doing` says what was tried; the host's message is appended.
+/// count, argument or other. `doing` says what was tried; the host's message is appended, except
+/// with the MPI-5 ABI.
 [[nodiscard]] Result<void> check(int code, std::string_view doing);
 
 /// Collective over `comm`. Returns the worst error of all ranks, with the same kind and rank on all
@@ -30,7 +31,7 @@ class Comm {
     /// same order. It has neither the program's attributes nor its assertions (such as
     /// mpi_assert_no_any_source), which is why this isn't MPI_Comm_dup.
     static Result<Comm> duplicate(MPI_Comm of);
-    /// Like duplicate(), but without the agreement on errors: it may fail on this rank alone.
+    /// Does what duplicate() does without the agreement on errors: it may fail on this rank alone.
     static Result<Comm> duplicate_unagreed(MPI_Comm of);
     /// Collective over `of`. Returns a communicator of the ranks that share memory with this rank,
     /// ordered by rank.

@@ -16,7 +16,7 @@ namespace oratorio {
 
 class DatatypeContents;
 
-/// What a file or memory layout needs to know about a datatype. The true extent is shape->span().
+/// The facts about a datatype that file and memory layouts need. The true extent is shape->span().
 struct DecodedType {
     ShapePtr shape = Shape::empty();
     Bytes size = 0;
@@ -30,7 +30,7 @@ class Decoder {
   public:
     static Result<std::unique_ptr<Decoder>> make();
 
-    /// Returns the layout of `type` in memory, committed or not. Returns ErrorKind::type for
+    /// Returns the memory layout of `type`, which may be uncommitted. Returns ErrorKind::type for
     /// MPI_DATATYPE_NULL, for constructors without a rule in combiners.cpp (those in MPI-4.1,
     /// 5.1.13, have one), and for data further than kOffsetLimit from the origin.
     [[nodiscard]] Result<DecodedType> decode(MPI_Datatype type);

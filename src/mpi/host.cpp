@@ -60,7 +60,7 @@ Library find_library() {
     return {};
 }
 
-/// What is known about the host. Never destroyed, because the program may call MPI during exit.
+/// The host and its functions. Never destroyed, because the program may call MPI during exit.
 struct Found {
     Library library;
     Host functions;

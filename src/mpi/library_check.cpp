@@ -52,9 +52,10 @@ void wait_for(MPI_Request& request) {
 }
 
 /// A roll call: each present rank sends a word to every rank, in one MPI_Ialltoallv that never
-/// completes if a rank is absent. The words are read before it is complete, for which MPI gives no
-/// guarantee: MPICH and Open MPI send each word as a message of its own, and only the text of an
-/// error depends on it. The object must never be freed, because the host may still write into it.
+/// completes if a rank is absent. The words are read before that collective is complete. MPI
+/// doesn't guarantee that any have arrived by then, but MPICH and Open MPI send each word as a
+/// message of its own, and only the text of an error depends on the words. The object must never be
+/// freed, because the host may still write into it.
 struct RollCall {
     explicit RollCall(const Comm& comm)
         : words(static_cast<std::size_t>(comm.size()), 1),
@@ -140,10 +141,10 @@ void refuse_open(const Comm& comm) {
     host().Op_free(&op);
 }
 
-/// MPICH's MPI_File_open begins with the maximum of the ranks' error codes, on the program's
-/// communicator; a rank without the library contributes MPI_SUCCESS, which is 0, or an error code,
-/// which is positive. After success MPICH duplicates the communicator and compares the access modes
-/// there.
+/// Makes the first calls of MPICH's MPI_File_open, which begins with the maximum of the ranks'
+/// error codes, on the program's communicator. A rank without the library contributes MPI_SUCCESS,
+/// which is 0, or an error code, which is positive. After success MPICH duplicates the communicator
+/// and compares the access modes there.
 LibraryCheck check_with_mpich(MPI_Comm program) {
     constexpr int kPresent = -1;
     int most = kPresent;
@@ -166,9 +167,9 @@ LibraryCheck check_with_mpich(MPI_Comm program) {
     return found;
 }
 
-/// Open MPI's MPI_File_open begins by duplicating the program's communicator, which completes on no
-/// rank before all have begun it. From then on a present rank only has to be scheduled to join a
-/// barrier on the duplicate.
+/// Makes the first call of Open MPI's MPI_File_open, which duplicates the program's communicator.
+/// The duplication completes on no rank before all ranks have begun it. From then on a present rank
+/// only has to be scheduled to join a barrier on the duplicate.
 LibraryCheck check_with_open_mpi(MPI_Comm program) {
     LibraryCheck found;
     auto comm = Comm::duplicate_unagreed(program);

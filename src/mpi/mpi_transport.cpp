@@ -191,7 +191,7 @@ Result<Completion> MpiTransport::test(Ticket ticket) {
         if (slots_[slot].kind == Kind::sought) return Completion{};
     }
     const Kind kind = slots_[slot].kind;
-    // A single rank completes collectives without a call of the host, so any thread may do it.
+    // A single rank completes collectives without a call of the host, so any thread may test them.
     if (kind == Kind::alone) {
         release(slot);
         return Completion{.done = true};
@@ -242,7 +242,7 @@ void MpiTransport::idle(const WaitHint& wait_hint) {
 
 /// Serves others while this rank waits. While the host looks for another rank's alarm, it also
 /// sends acknowledgements that it couldn't send at once, and moves the program's own messages. The
-/// chores step other files.
+/// chores advance operations of other files. Returns true if the chores progressed.
 bool MpiTransport::see_to_others() {
     look_for_alarm();
     return chores_ != nullptr && chores_();

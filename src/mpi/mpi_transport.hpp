@@ -19,8 +19,8 @@
 
 namespace oratorio {
 
-/// Counts of messages and collectives that were started, whether or not they are done, as the host
-/// sees them.
+/// Counts of messages and collectives that this transport has started through the host, whether or
+/// not they are done.
 struct MessageCounters {
     std::int64_t sends = 0;
     std::int64_t receives = 0;
@@ -47,8 +47,8 @@ class MpiTransport final : public Transport {
     /// Collective. Shares the counter between ranks that share no memory (RankZeroCounter::share).
     void share_counter(CounterService& service) { counter_.share(*this, service); }
     /// Cancels receives that are still in flight (of a file closed after an error). Sends and
-    /// collectives have a second to complete, then they are left to MPI, as is the communicator of
-    /// ranks that have lost each other. Local.
+    /// collectives have a second to complete, then they are left to MPI. The communicator is left
+    /// to MPI if lost() is set. Local.
     ~MpiTransport() override;
 
     [[nodiscard]] const Topology& topology() const override { return topology_; }

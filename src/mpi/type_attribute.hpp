@@ -67,7 +67,7 @@ class TypeAttribute {
     }
 
     int keyval_;
-    std::mutex using_;  ///< held from looking for an attribute to copying or setting it
+    std::mutex using_;  ///< held while an attribute is looked up and then copied or set
 };
 
 }  // namespace oratorio
