@@ -18,7 +18,7 @@ using Clock = Socket::Clock;
 constexpr auto kStagger = 250ms;
 
 /// Maximum number of tries of one address while the server accepts each connection and then closes
-/// it. A server with many pending connections may have dropped this client's as the oldest.
+/// it. A server with too many pending connections closes the oldest one.
 constexpr int kTriesOfAddress = 8;
 
 /// The attempt to connect to one address. It succeeds when the server's answer to the token has

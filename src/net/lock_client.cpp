@@ -14,8 +14,8 @@ using Clock = Socket::Clock;
 
 constexpr int kBetweenChores = 1;  ///< milliseconds between two calls of `while_locked`
 
-/// A lock that this thread waits for. `outer` is an earlier wait of the same thread, in which
-/// `while_locked` has begun to wait for this lock.
+/// A lock that this thread waits for. `outer` is the wait of the same thread that called
+/// `while_locked`, which began this wait; null if there is none.
 struct Waiting {
     const Socket& socket;
     const LockTable::Request& wanted;
