@@ -44,8 +44,7 @@ Result<Offset> etypes_of(Bytes bytes, const View& view) {
     return bytes / view.etype_size;
 }
 
-/// Refuses the access if `error` is set. The first error that refuses an access is the one that is
-/// kept.
+/// Refuses the access if `error` is set. An access that was refused before keeps its first error.
 void refuse(Access& access, const Error& error) {
     if (error.kind != ErrorKind::none && access.refused.kind == ErrorKind::none)
         access.refused = error;
@@ -137,8 +136,8 @@ PlacedAccess File::describe(AccessCall& call) const {
     placed.etypes = access.refused.kind == ErrorKind::none ? *asked : 0;
     // Looks for device drivers here if stage_late() would come too late or leave the access alone:
     // claim() may move data with the shared file pointer, and stage_late() skips accesses with
-    // conversion. Other collective accesses of several ranks are never moved at once, so they need
-    // the look anyway.
+    // conversion. Other collective accesses of several ranks are never moved at once, so
+    // stage_late() would always look for drivers.
     state_->staging.stage(call, placed,
                           call.at == Positioning::shared || call.conversion ||
                               (call.collective && state.transport.topology().size > 1));

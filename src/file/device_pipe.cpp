@@ -100,7 +100,7 @@ void DevicePipe::end_piece() {
     ended_ = ended_ || copied_ < started_;
 }
 
-/// Waits for the copies that were started. Returns whether all their data arrived.
+/// Waits for the copies that were started. Returns true if all their data has arrived.
 bool DevicePipe::end_copies() {
     const Error error = queue_->wait();
     note(error);

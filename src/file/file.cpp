@@ -177,8 +177,8 @@ Result<void> File::set_view(const Result<View>& mine, const HintMap& info) {
     settle_together();
     Transport& ranks = state_->transport;
     Error error = mine ? state_->ready() : mine.error();
-    // New hints may need the gathered records to be written. If that fails, it must fail before the
-    // shared file pointer is reset.
+    // New hints may require that the gathered records be written. A failure to write them must be
+    // found before the shared file pointer is reset.
     if (auto written = state_->records.write(); !written && error.kind == ErrorKind::none)
         error = written.error();
     if (auto good = agree_on_error(ranks, error); !good) return good.error();
@@ -203,8 +203,8 @@ Result<void> File::set_view(const Result<View>& mine, const HintMap& info) {
 Result<void> File::set_hints(const HintMap& info, const Error& refused) {
     settle_together();
     Error error = refused.kind == ErrorKind::none ? state_->ready() : refused;
-    // New hints may need the gathered records to be written. If that fails, it must fail before a
-    // hint changes.
+    // New hints may require that the gathered records be written. A failure to write them must be
+    // found before a hint changes.
     if (auto written = state_->records.write(); !written && error.kind == ErrorKind::none)
         error = written.error();
     if (auto good = agree_on_error(state_->transport, error); !good) return good.error();

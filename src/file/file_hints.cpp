@@ -33,7 +33,7 @@ PlanConfig config_of(const Hints& given, const FileFindings& found, const Nodes&
         found.store == StoreChoice::uring || found.store == StoreChoice::thread;
     made.facts.costs = nodes.nodes_of_machine > 1 ? on_one_machine(found.costs) : found.costs;
     made.facts.agents = agents;
-    // Some rank can't read its store, so no method may fill holes: data sieving and collective
+    // If some rank can't read its store, no method may fill holes: data sieving and collective
     // buffering of writes are off.
     if (!found.holes_readable) {
         made.options.cb_write = made.options.ds_write = Toggle::disable;

@@ -136,7 +136,7 @@ bool JobLocks::decide(const LockSituation& situation, LockOffer& offer) {
 }
 
 /// Sets the address of the job's locks: that of a service that the process has used, or else of the
-/// process's own service. Returns true if it is the latter. REQUIRES: mutex_ is held.
+/// process's own service. Returns true for its own service. REQUIRES: mutex_ is held.
 bool JobLocks::serve(LockOffer& offer) {
     if (known_) {
         offer.place = *known_;

@@ -98,7 +98,7 @@ class JobLocks {
         std::uint64_t id_ = 0;
         bool others_ = false;
         bool filler_ = false;
-        bool offers_ = false;  ///< this handle offers a service that no handle uses yet
+        bool offers_ = false;  ///< this handle offers a service, and its locks aren't decided yet
     };
 
     /// Adds the handle to the list and decides on its locks, in one step. Called by rank 0.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Opening: one rank's part of opening a file. No other rank takes part. Private to src/file, and to
-// lab/calibrate, which measures the stores that it opens.
+// Opening: one rank's part of opening a file. No other rank takes part. Private to src/file and to
+// lab/calibrate, which measures stores opened by these functions.
 #pragma once
 
 #include <memory>

@@ -25,7 +25,7 @@ class Operation {
     /// `access` is one run with the length of the data.
     Operation(OperationContext context, Access access, bool collective, DeviceMemory device);
 
-    /// Returns true once there is an outcome, which never changes afterwards. Any thread may ask.
+    /// Returns true once there is an outcome, which never changes afterwards. Thread-safe.
     [[nodiscard]] bool done() const { return done_.load(std::memory_order_acquire); }
     /// Returns the outcome, which is valid when done. It counts bytes of the user's memory.
     [[nodiscard]] const Outcome& outcome() const { return outcome_; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The queues of the collective and of the independent operations under way on a file: the
-// operations of a queue are stepped one after the other. Also split collectives.
+// operations of a queue are stepped one after the other. Split collectives are here as well.
 #include <utility>
 
 #include "file/state.hpp"
@@ -61,7 +61,7 @@ Outcome File::finish(const OperationPtr& operation) {
     Stats& stats = state.stats;
     run_until(state.queues.independent, operation, state.transport, stats);
     if (!operation->done()) run_until(state.queues.collective, operation, state.transport, stats);
-    // A feature that was asked for may turn out to be unavailable only when it is first used.
+    // A requested feature may turn out to be unavailable only when it is first used.
     if (state.store != nullptr && !state.store->limits().remark.empty())
         state.messages.warn(state.store->limits().remark);
     if (state.io_thread.store() == nullptr) return operation->outcome();

@@ -82,8 +82,8 @@ struct File::State {
     /// other ranks than 0, without a LearnedFile, if the workspace already has learned times, or if
     /// the hint oratorio_learn has another value than `keep`.
     [[nodiscard]] std::string times_to_tell(const OpenCall& call, const HintMap& mine);
-    /// On rank 0, saves the access times that `auto` learned in this job, so that later jobs can
-    /// use them.
+    /// Saves the access times that `auto` learned in this job, so that later jobs can use them.
+    /// Does nothing on ranks other than 0.
     void keep_times();
     /// Does what take_hints() does, with the hints of an info object.
     Result<void> take_info(const HintMap& info) {
@@ -92,8 +92,8 @@ struct File::State {
     /// Collective. At close, reports repeated accesses to the user; if FileFindings::account is
     /// set, also the striping advice, and the counts and times of all ranks added up.
     Result<void> tell_account();
-    /// On rank 0, tells the user about a new file that has too few storage targets
-    /// (striping_advice()).
+    /// Tells the user about a new file that has too few storage targets (striping_advice()). Does
+    /// nothing on ranks other than 0.
     void tell_striping() const;
     [[nodiscard]] bool flushes_together() const;
     [[nodiscard]] bool resizes_for_node() const;

@@ -11,7 +11,7 @@
 
 namespace oratorio {
 
-/// A trace file that is larger than this takes no more sections.
+/// Size in bytes beyond which no more sections are added to a trace file.
 inline constexpr Bytes kTraceFileMost = Bytes{1} << 30;
 
 class TraceFile {

@@ -72,8 +72,8 @@ Result<void> receive_shapes(Transport& transport, Rank from, const TraceHello& h
     return got;
 }
 
-/// Compares the clock of another rank with that of rank 0, `times` times; the quickest answer
-/// counts. REQUIRES: called by rank 0, while the other rank calls tell_clock().
+/// Compares the clock of another rank with that of rank 0. Returns the most accurate of `times`
+/// comparisons. REQUIRES: called by rank 0, while the other rank calls tell_clock().
 Result<NodeClock> ask_clock(Transport& transport, Rank other, int times) {
     NodeClock best;
     best.within = INT64_MAX;

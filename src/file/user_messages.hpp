@@ -29,14 +29,14 @@ class UserMessages {
     /// Returns true if the user asked for everything, including each plan as soon as it is made.
     [[nodiscard]] bool asks_all() const { return asks_all_; }
 
-    /// Passes an explanation on, as text or as a JSON line. Kind and members are for the JSON line
+    /// Passes on an explanation, as text or as a JSON line. Kind and members are for the JSON line
     /// (file/explain_lines.hpp).
     void say(const std::string& text, std::string_view kind = "remark",
              const JsonMembers& members = {}) const {
         if (record_) return record_(explain_line(text, kind, members));
         if (narrate_) narrate_(text);
     }
-    /// Passes a part of the summary at close on, as say() does.
+    /// Passes on a part of the summary at close, as say() does.
     void sum_up(const std::string& text, std::string_view kind, const JsonMembers& members) const {
         if (record_) return say(text, kind, members);
         if (summarize_) summarize_(text);
@@ -49,8 +49,8 @@ class UserMessages {
     [[nodiscard]] bool knows(const std::string& fingerprint) const {
         return done_.contains(fingerprint);
     }
-    /// If the user asked for everything and the fingerprint is new, passes on the full explanation
-    /// of an access, with its number.
+    /// Passes on the full explanation of an access, with its number, if the user asked for
+    /// everything and the fingerprint is new.
     void tell_plan(const std::string& path, const Explanation& explanation);
     /// Explains an access that has ended, with its number. An access with a fingerprint that was
     /// explained before is only counted.

@@ -17,8 +17,8 @@ Error bad_layout(std::string_view what) {
     return Error::make(ErrorKind::io, what);
 }
 
-/// Returns true if no block begins before the previous block does. A file that is only read needs
-/// no more of a filetype: its blocks may overlap.
+/// Returns true if no block begins before the previous block does. This suffices for a file that is
+/// only read, where blocks may overlap.
 bool begins_in_order(const ShapePtr& filetype) {
     if (filetype->monotonic()) return true;
     Cursor cursor(Layout{filetype, filetype->span().end, 0, 1});
