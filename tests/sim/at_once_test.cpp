@@ -113,8 +113,8 @@ TEST(AtOnceStores, every_rank_finds_its_bytes) {
         }
 }
 
-/// Each rank finishes its operations in an order of its own, so that one rank is several rounds
-/// ahead of another.
+/// Each rank finishes its operations in a different order, so that one rank is several rounds ahead
+/// of another.
 TEST(AtOnceOperations, many_are_under_way) {
     constexpr int kOperations = 12;
     const Folder folder;

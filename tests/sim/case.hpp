@@ -37,7 +37,7 @@ struct RankPart {
     }
 };
 
-/// Every byte of memory before a read.
+/// The value of all bytes of memory before a read.
 inline constexpr std::byte kUntouched{0x11};
 
 /// Returns the value of a byte that a rank writes. Written bytes have their high bit set; bytes

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cluster: simulated ranks that behave as processes of their own, on nodes that share a file. A
-// lock on the file is visible either on its own node only or on all nodes.
+// Cluster: simulated ranks that behave as separate processes, on nodes that share a file. A lock on
+// the file is visible either on its own node only or on all nodes.
 #pragma once
 
 #include <atomic>
@@ -16,7 +16,7 @@
 namespace oratorio::test {
 
 inline constexpr int kRanks = 4;
-/// A path in a folder that does not exist, so that nothing is known of its file system.
+/// A path in a folder that does not exist, so that nothing is known about its file system.
 inline constexpr const char* kPath = "/no such folder/data";
 
 /// A file that all nodes share, and the locks on it.
@@ -112,7 +112,7 @@ class Counting final : public Lent {
     int& messages_;
 };
 
-/// One rank of the job, with its own job locks, as a process has.
+/// One rank of the job. Like a process, it has its own job locks.
 class Process {
   public:
     Process(Transport& ranks, Cluster& cluster, SimLocks& job)
@@ -122,7 +122,7 @@ class Process {
           locks_(services_) {}
 
     [[nodiscard]] Rank rank() const { return ranks_.topology().rank; }
-    /// Lets other ranks run, until they wait for this one.
+    /// Lets other ranks run long enough that they wait for this one afterwards.
     void rest() {
         for (int i = 0; i < 1000; ++i) ranks_.idle();
     }

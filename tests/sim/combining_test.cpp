@@ -26,7 +26,7 @@ constexpr Bytes kBlock = 256 << 10;
 constexpr Bytes kFile = 4 << 20;
 constexpr std::uint64_t kBlocks = kFile / kBlock;
 
-/// What one rank did, and how its plan overlaps storage with the exchange.
+/// The results of one rank, and how its plan overlaps storage with the exchange.
 struct Done {
     Outcome outcome;
     Stats stats;

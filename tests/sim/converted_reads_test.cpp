@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reads of data in another representation, where the file ends inside the access. Every element
-// that is in the file arrives, whatever the order of the tiles; memory for all others is left as it
-// was; and the count is that of the elements that arrived.
+// that is in the file arrives, whatever the order of the tiles. The memory of all other elements is
+// unchanged, and the count is the number of elements that arrived.
 #include <gtest/gtest.h>
 
 #include "sim/file_ranks.hpp"

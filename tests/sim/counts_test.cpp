@@ -289,7 +289,7 @@ TEST(Counts, AMappedWritePopulatesOnlyMappingsWhoseEveryPageItTouches) {
     EXPECT_EQ(disk.populating_maps, 0U);
 }
 
-/// tmpfs gives populated pages storage.
+/// On tmpfs, populating a page allocates storage for it.
 TEST(Counts, AHoleOfAMappedWriteGetsNoStorage) {
     constexpr const char* kFolder = "/dev/shm";
     if (file_system_type(kFolder) != TMPFS_MAGIC) GTEST_SKIP() << kFolder << " is not a tmpfs";

@@ -186,8 +186,8 @@ TEST_P(OnDevice, AReadOfInterleavedTilesGetsTheDataBeforeTheEndOfTheFile) {
         ASSERT_TRUE(file.set_size(0).ok());
         expect_done(file.access(call(kWriting, content, before_end, false)), before_end);
         set_interleaved_view(file, 4, 100);
-        // Seven of the blocks at 8 k begin before the end of the file; it cuts the seventh to two
-        // bytes.
+        // Seven of the blocks at 8 k begin before the end of the file, which cuts the seventh to
+        // two bytes.
         expect_done(file.access(call(kReading, in, 64, false)), 26);
     });
     for (Bytes i = 0; i < 64; ++i) {

@@ -46,8 +46,8 @@ struct Setting {
     Direction direction = Direction::write;
     int aggregators = 1;
     int ranks_per_node = 0;
-    std::vector<DiskExtent> places;  ///< where the first aggregator's store reports that the blocks
-                                     ///< lie
+    std::vector<DiskExtent> places;  ///< the places of the blocks that the first aggregator's store
+                                     ///< reports
     std::vector<DiskExtent> of_others = {};
     int accesses = 1;
     std::uint64_t seed = 1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Failures of collectives between the first ranks of nodes. All ranks of a node learn of the
-// failure, no rank waits forever, and none takes the data of one collective for that of another.
+// failure, no rank waits forever, and none mistakes the data of one collective for that of another.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -207,8 +207,8 @@ TEST(FailingLeaders, IfNoneCanStartAllFailFromThenOn) {
     });
 }
 
-/// If the node that failed to start continued, the others would take its next collective for the
-/// one that it could not start.
+/// If the node that failed to start continued, the other nodes would mistake its next collective
+/// for the one that it could not start.
 TEST(FailingLeaders, IfOneCannotStartNoRankGetsDataOfAnotherCollective) {
     for (const int node : {0, 1}) {
         try_fault({.node = node, .at_start = true, .kind = ErrorKind::no_memory},

@@ -342,7 +342,8 @@ TEST(FileAccess, OnePieceOfAViewWithHolesTakesNoPlan) {
                                                36));
 }
 
-/// Returns the layout of `pieces` pieces of 1 to 9 bytes in random order, with gaps, twice.
+/// Returns a layout of two tiles, each with `pieces` pieces of 1 to 9 bytes in random order. Most
+/// pieces have gaps between them.
 Layout draw_memory(Random& random, int pieces) {
     std::vector<Offset> offsets;
     std::vector<Bytes> lengths;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Grouping (Nitzberg & Fineberg 1995): at most k ranks use the storage at once, and when a rank is
-// done, the rank k further on may start. At most n pieces of a rank are outstanding.
+// Grouping (Nitzberg & Fineberg 1995): at most k ranks use the storage at once, and when rank r is
+// done, rank r + k may start. At most n pieces of a rank are outstanding.
 #include <gtest/gtest.h>
 
 #include <algorithm>

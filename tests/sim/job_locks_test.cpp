@@ -17,8 +17,8 @@ View pieces_of(Rank rank) {
     return view;
 }
 
-/// Runs a collective write through `file`, which leaves holes. While it is under way, each rank
-/// fills its holes with small writes through `beside`.
+/// Runs a collective write with holes through `file`. While the write is under way, each rank fills
+/// its holes with small writes through `beside`.
 void write_and_fill_beside(File& file, File& beside, Rank rank) {
     EXPECT_EQ(kind_of(file.set_view(pieces_of(rank), {})), ErrorKind::none);
     std::vector<std::byte> mine(static_cast<std::size_t>(kPieces * kPiece), std::byte{'n'});
@@ -209,9 +209,9 @@ View every_other_piece(Offset begin) {
     return view;
 }
 
-/// The last rank opens the file late, for writing only, because it may not read it. So it can't
-/// show other handles that it may write. The other ranks of the handle close the file before it
-/// writes, except one, which opens another handle and fills holes through that.
+/// The last rank may not read the file, so it opens the file late and for writing only, and can't
+/// show other handles that it may write. Before it writes, all other ranks but one close the
+/// handle. The remaining rank opens another handle and fills holes through that one.
 TEST(JobLocks, ARankThatOpensLateAndCantReadLosesNothingToAHandleThatFillsHoles) {
     constexpr AccessMode kWriteOnly{.write_only = true, .create = true};
     const HintMap deferred{{"romio_no_indep_rw", "true"}, {"cb_nodes", "1"}};

@@ -63,8 +63,8 @@ void use_many_buffers(RankFile& file) {
     }
 }
 
-/// Writes twice by one plan. Before the second write, the rank `poor` uses up the pool's buffers
-/// and the system then refuses memory to it. Returns the bytes on the disk that are wrong.
+/// Writes twice by one plan. Before the second write, the rank `poor` uses up the pool's buffers,
+/// and the system then refuses memory to it. Returns the number of wrong bytes on the disk.
 std::size_t wrong_bytes(const char* method, Rank poor) {
     MemoryDisk disk;
     FlatTerms terms;

@@ -50,7 +50,7 @@ FlatTerms options_of(const std::string& method) {
     options.cb_buffer_size = 8192;
     options.agents = few_agents(100);
     options.mappable = options.coherent = true;
-    // In the tests that run with every method, a step has whole turns of stripes of this size.
+    // In the tests of KeptPlan, equal steps are whole turns of stripes of this size apart.
     if (method == "cb_file_layout") options.striping_unit = kStripe;
     if (method == "auto") {  // `auto` sends messages if there are many pieces
         options.mappable = false;

@@ -30,7 +30,7 @@ MemoryDisk full_disk() {
     return disk;
 }
 
-/// One piece of a rank in the file.
+/// A contiguous access of one rank, and its memory.
 struct Piece {
     Piece(Direction direction, Offset from, Bytes bytes)
         : memory(static_cast<std::size_t>(bytes), std::byte{0}) {

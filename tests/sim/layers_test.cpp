@@ -260,7 +260,7 @@ TEST(Layers, AFileMayEndAnywhereInWhatRanksReadInTurn) {
     }
 }
 
-/// If an aggregator's node has another rank as local aggregator, the aggregator gets its own data
+/// If another rank is the local aggregator of an aggregator, the aggregator gets its own data
 /// through that rank.
 TEST(Layers, AnAggregatorMayBeServedByAnother) {
     for (const char* const method : {"two_layer", "two_layer_shared"}) {

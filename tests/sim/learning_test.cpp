@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `auto` learns from the times of accesses: simulated ranks with a clock that the test moves.
+// `auto` learns from the times of accesses. The clock of the simulated ranks is the test's own.
 #include "plan/learning.hpp"
 
 #include <gtest/gtest.h>
@@ -18,15 +18,15 @@ namespace {
 constexpr Bytes kPiece = 4096;
 constexpr Bytes kPieces = 64;
 
-/// The clock of all simulated ranks, which run in one thread at a time. Each reading advances it by
-/// 0.1 s.
+/// Reads the clock of all simulated ranks, which run in one thread at a time. Each reading advances
+/// the clock by 0.1 s.
 std::int64_t look_at_clock() {
     static std::int64_t now = 0;
     return now += 100'000'000;
 }
 
-/// A clock whose times differ from rank to rank and from reading to reading, so that nothing but
-/// agreed values can keep the ranks together.
+/// Reads a clock that advances by an irregular amount at each reading, so that ranks measure
+/// different times, and only values on which they agree can keep them together.
 std::int64_t look_at_wild_clock() {
     static std::uint64_t state = 1;
     static std::int64_t now = 0;
@@ -81,7 +81,7 @@ std::size_t arms_tried(const LearnedTimes& learned) {
 }
 
 TEST(LearningFile, all_ranks_learn_the_same_from_each_access) {
-    std::size_t most = 0;  // arms with times, at most: a change of speed clears them
+    std::size_t most = 0;  // largest number of arms with times; a change of speed clears the times
     for (std::uint64_t seed = 1; seed <= 20; ++seed) {
         const Folder folder;
         std::set<std::string> tables;
@@ -180,7 +180,7 @@ TEST(LearningFile, later_files_go_on_where_earlier_ones_ended) {
     });
 }
 
-/// Opens, uses and closes a file as a job of its own would.
+/// Opens, uses and closes a file, as a separate job does.
 void run_job(const Folder& folder, const std::string& path, int times, const HintMap& hints = {}) {
     LearnedFile kept(path);
     run_ranks({.ranks = 2}, [&](Transport& transport) {

@@ -11,7 +11,7 @@
 
 namespace {
 
-/// Which allocations of a thread fail.
+/// The allocations of a thread that fail.
 struct Fault {
     bool of_rank = false;
     bool on = false;
@@ -335,8 +335,8 @@ TEST(Memory, AHelperThreadSurvivesExhaustedMemory) {
 }
 
 TEST(Memory, NoMemoryAtAllIsAnErrorOfAllRanksBeforeTheFirstMessage) {
-    // Takes the reserve until too little is left for a collective call. The reserve then maps no
-    // more memory, because it has kArenas arenas already.
+    // Takes memory from the reserve until too little is left for a collective call. The reserve
+    // then maps no more memory, because it has kArenas arenas already.
     std::vector<void*> taken;
     while (ready_for_collective(kRanks).kind == ErrorKind::none) {
         void* const one = reserve().take(64 << 10);

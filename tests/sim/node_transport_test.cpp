@@ -102,8 +102,8 @@ void overlap(Transport& transport) {
         ASSERT_TRUE(ticket.ok());
         tickets.push_back(*ticket);
     }
-    // Even and odd ranks wait for the reductions in different orders, which deviate from that of
-    // the start by less than the number that can be under way at once.
+    // Even and odd ranks wait for the reductions in different orders. Each order differs from that
+    // of the starts by one place, which is less than the number that can be under way at once.
     std::vector<std::size_t> order(kMany);
     std::iota(order.begin(), order.end(), std::size_t{0});
     for (std::size_t i = rank % 2; i + 1 < kMany; i += 2) std::swap(order[i], order[i + 1]);

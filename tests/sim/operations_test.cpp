@@ -33,8 +33,8 @@ TEST(Operations, ManyUnderWayAreDoneInWhateverOrderTheyAreWaitedFor) {
                 started.push_back(file.start(call_for(kWriting, data[static_cast<std::size_t>(i)],
                                                       i % 2 == 0, kAt, offset)));
             }
-            // All ranks run collective operations in the order of their start, in whatever order
-            // they wait for them.
+            // All ranks run collective operations in the order of their start, whatever the order
+            // in which the ranks wait for the operations.
             for (int i = kOperations - 1; i >= 0; --i) {
                 const Outcome outcome = file.finish(started[static_cast<std::size_t>(i)]);
                 EXPECT_EQ(outcome.error.kind, ErrorKind::none);
@@ -72,7 +72,7 @@ TEST(Operations, AHelperSkipsWorkForTheProgramsThread) {
     with_file(2, call_of(folder.file("data"), kCreate), [&](File& file, Rank rank) {
         Buffer mine = filled(64, rank);
         // The simulated transport sends messages, as between nodes, so that a helper cannot
-        // advance this one.
+        // advance this operation.
         const OperationPtr all = file.start(call_for(kWriting, mine, true, kAt, 64 * rank));
         EXPECT_FALSE(file.progress(Mover::helper).pending);
         Buffer large = filled(kSmallAccess + 1, rank);  // too large to be moved by the call that

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ordered writes by ranks that share memory. Small data is passed along when its place in the file
-// is reserved, and written at once. All other data takes the usual way. The file must be the same
-// either way.
+// Ordered writes by ranks that share memory. Small data is passed along with the reservation of its
+// place in the file, and one rank writes it. All other data is written as in any collective write.
+// The file must be the same either way.
 #include <sys/resource.h>
 
 #include <csignal>

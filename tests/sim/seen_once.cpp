@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Maps each piece of shared memory only once in a process, in programs linked with --wrap=mmap and
-// --wrap=munmap, so that all ranks of the process see it at one address. A thread sanitizer
-// identifies memory by its address, and would otherwise take the accesses of two ranks to the same
-// bytes for accesses to different bytes.
+// --wrap=munmap, so that all ranks of the process see it at the same address. ThreadSanitizer
+// identifies memory by its address. With several mappings, it would treat accesses of two ranks to
+// the same bytes as accesses to different bytes.
 #include <sys/mman.h>
 #include <sys/stat.h>
 

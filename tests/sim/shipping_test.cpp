@@ -97,8 +97,8 @@ TEST(Shipping, EveryAccessIsShippedToTheAgentsOfItsBlocks) {
     }
 }
 
-/// Agents serve independent requests in threads of their own, and combine collective requests in
-/// their ranks' calls. Each kind of access sees what the other has written.
+/// Agents serve independent requests in their own threads, and combine collective requests inside
+/// the calls of their ranks. Each kind of access sees the data that the other kind has written.
 TEST(Shipping, CombinedAndIndependentAccessesOfAgentsAreOneFile) {
     for (const int ranks : {1, 2, 5}) {
         const Told told = write_and_read(shipped("data_shipping"), ranks, true);

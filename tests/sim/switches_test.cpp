@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Exact counts of what goes from one network switch to another, if the nodes' switches are known,
-// so that aggregators are placed by them, and if they are unknown.
+// Messages and bytes between network switches: where the nodes' switches are known, so that
+// aggregators are placed by them, and where the switches are unknown.
 #include <gtest/gtest.h>
 
 #include "engine/run.hpp"
@@ -33,8 +33,8 @@ struct Job {
     int aggregators = 2;
 };
 
-/// Runs one collective access of all ranks. Returns what went between switches, which the ranks
-/// count as well if they know the switches.
+/// Runs one collective access of all ranks. Returns the messages and bytes between switches.
+/// Expects that the ranks' own counters agree, or are 0 if the ranks don't know the switches.
 SimCounters run_job(const Job& job, bool switches_known) {
     MemoryDisk disk;
     if (job.direction == Direction::read) disk.resize(kRanks * kEach);

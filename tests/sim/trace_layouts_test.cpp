@@ -73,7 +73,7 @@ TEST(Trace, LayoutsThatDoNotFitAreCounted) {
               });
     const Json trace = read_trace(folder);
     EXPECT_EQ(events_of(trace, "name", "oratorio_shape").size(), most);
-    // The view's shape takes no room of its own, because the first access's memory has the same
+    // The view's shape is not recorded separately, because the first access's memory has the same
     // shape.
     EXPECT_EQ(events_of(trace, "name", "oratorio_end")[0].at("args").at("dropped_layouts"), 4);
     EXPECT_EQ(events_of(trace, "name", "oratorio_dropped")[0].at("args").at("layouts"), 4);

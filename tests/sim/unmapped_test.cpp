@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The method `mmap` on a file system that cannot extend a file for mappings, because it has no
-// fallocate (ext2, ext3, ramfs and NFS 3, for example). The pieces are written all the same.
+// fallocate (ext2, ext3, ramfs and NFS 3, for example). The pieces are still written.
 #include <sys/syscall.h>
 
 #include <cerrno>

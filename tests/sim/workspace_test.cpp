@@ -12,7 +12,7 @@ namespace {
 constexpr Bytes kPiece = 16;
 constexpr Bytes kPieces = 50;
 
-/// Writes the rank's pieces to a file of its own, with that method, and reads them back.
+/// Writes the rank's pieces to the file at `path` by `method`, and reads them back.
 void use_file(const std::shared_ptr<Workspace>& workspace, const std::string& path,
               const std::string& method, int salt) {
     auto opened = File::open(workspace, call_of(path, kCreate, {{"oratorio_method", method}}));
