@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Concurrent threads in one process: threads of the program, which use files of their own or share
 // a handle; the helper thread, which advances nonblocking accesses; the I/O thread, which makes
-// storage calls; and the thread that serves a counter. The test is for ThreadSanitizer above all.
-// Without ThreadSanitizer it checks bytes and numbers.
+// storage calls; and the thread that serves a counter. The test is meant for ThreadSanitizer;
+// without ThreadSanitizer it only checks bytes and numbers.
 #include <atomic>
 #include <functional>
 #include <thread>

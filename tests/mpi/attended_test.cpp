@@ -19,7 +19,7 @@
 namespace oratorio::test {
 namespace {
 
-/// Number of waits on a doorbell by threads other than the program's.
+/// Number of futex waits by threads other than the program's, such as waits on a doorbell.
 std::atomic<int> rests_beside{0};
 std::atomic<int> naps_beside{0};  ///< number of naps of our library's threads
 pthread_t of_program;
@@ -33,14 +33,14 @@ void one_waits_for_a_late_rank() {
     CHECK(MPI_File_iwrite_at_all(file, mine, &value, 1, MPI_INT, &request) == MPI_SUCCESS);
     const int before = rests_beside;
     CHECK(MPI_Wait(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS);
-    // An older helper thread waited five times per millisecond. This one may still begin one wait
-    // before the program waits.
+    // Earlier versions of the helper thread waited five times per millisecond. The helper thread
+    // may begin one wait before the program waits.
     CHECK(rests_beside - before < 50);
     CHECK(MPI_File_close(&file) == MPI_SUCCESS);
 }
 
-/// Counts the helper thread's naps while a rank is late. They grow to more than a millisecond; each
-/// message that arrives makes them short again.
+/// Counts the helper thread's naps while a rank is late. The naps grow to more than a millisecond,
+/// and are short again after each message that arrives.
 void the_thread_waits_for_a_late_rank() {
     MPI_File file = open_scratch();
     const int value = rank_of_world();

@@ -239,7 +239,8 @@ extern "C" void closing_handler(MPI_File* file, int* code, ...) {
     CHECK(MPI_Errhandler_free(&mine) == MPI_SUCCESS);
 }
 
-/// The calls in the handler return errors and don't run it again: the recursion might never end.
+/// Checks that calls in the handler that use the closed file return errors and don't run the
+/// handler again: the recursion might never end. The file's error handler can still be changed.
 void a_handler_of_a_close_finds_the_file_closed() {
     for (const bool inherited : {false, true}) {
         if (inherited) set_handler(MPI_FILE_NULL, closing_handler);
@@ -256,7 +257,8 @@ extern "C" void throwing_handler(MPI_File*, int*, ...) {
     throw std::runtime_error("thrown by the handler");
 }
 
-/// The other ranks don't wait for the rank whose handler throws, and the next file can be opened.
+/// Checks that the other ranks don't wait for the rank whose handler throws, and that the next file
+/// can be opened.
 void a_handler_of_a_close_may_throw_on_one_rank() {
     MPI_File file = open_without_name();
     const MPI_File handle = file;

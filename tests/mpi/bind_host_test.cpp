@@ -85,7 +85,7 @@ bool host_has_handlers_with_state() {
 #endif
 }
 
-/// The state outlives the handle that the program frees.
+/// Checks that the state outlives the handle that the program frees.
 void a_handler_with_state_runs_for_the_hosts_file(MPI_File file) {
     if (!host_has_handlers_with_state()) return;
     struct State {

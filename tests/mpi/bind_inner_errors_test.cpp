@@ -81,8 +81,8 @@ extern "C" int same_extent(MPI_Datatype, MPI_Aint* extent, void*) {
     return MPI_SUCCESS;
 }
 
-/// Conversion functions of the program get a copy of the datatype with its attributes. If an
-/// attribute refuses to be copied or deleted, the access still succeeds.
+/// Checks that an access succeeds even if an attribute of its datatype refuses to be copied or
+/// deleted. Conversion functions of the program get a copy of the datatype with its attributes.
 void a_conversion_does_without_attributes_that_refuse() {
     static int writes = 1;
     CHECK(MPI_Register_datarep("plain", convert, convert, same_extent, &writes) == MPI_SUCCESS);

@@ -154,8 +154,8 @@ void a_short_file_gives_its_whole_elements() {
 }
 
 // A user-defined representation. In the file an int is text of eight digits, and any other item is
-// one byte longer than in memory. The state has the codes that the functions return, and records
-// position and count of each conversion.
+// one byte longer than in memory. The state holds the codes that the functions return, and the
+// position and count of each conversion so far.
 
 struct State {
     int result = MPI_SUCCESS;
@@ -373,8 +373,8 @@ void copies_of_the_datatype_are_freed_in_the_programs_thread(bool last_first) {
 MPI_File used = MPI_FILE_NULL;
 std::vector<int> used_codes;  ///< what the calls of copy_and_ask() on `used` returned
 
-/// Copies ints. Asks for their extent in the file that is being accessed, as the standard allows,
-/// which forbids collective calls only.
+/// Copies ints. Queries their extent in the file that is being accessed; the standard allows this,
+/// because it forbids only collective calls.
 int copy_and_ask(void* user, MPI_Datatype, int count, void* file, MPI_Offset position, void*) {
     MPI_Aint extent = 0;
     used_codes.push_back(class_of(MPI_File_get_type_extent(used, MPI_INT, &extent)));

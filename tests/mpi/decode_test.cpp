@@ -237,8 +237,8 @@ struct IrregularList {
     }
 };
 
-/// A shape stores an offset and a length per piece. Decoding, including the lists that the host
-/// returns, takes at most twice the memory of the shape. After the first datatype, decoding
+/// Checks that decoding, including the lists that the host returns, takes at most twice the memory
+/// of the shape, which stores an offset and a length per piece. After the first datatype, decoding
 /// allocates no long block.
 void a_long_list_takes_no_more_than_twice_its_memory(Decoder& decoder,
                                                      const std::function<MPI_Datatype()>& made) {

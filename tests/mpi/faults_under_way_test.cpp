@@ -308,8 +308,8 @@ void access_meets(const Form& form, const IoFault& fault, Ending ending, const H
     CHECK_IN(told, MPI_File_close(&file) == MPI_SUCCESS);
 }
 
-/// Returns the fault of this rank: by `number`, storage fails for one byte somewhere in the middle,
-/// everywhere, or on the last rank alone. On the other ranks the range of the fault is then empty.
+/// Returns the fault of this rank. With number 0, storage fails for one byte at a third of the
+/// data; with 1, for all bytes; with 2, for all bytes on the last rank and for none on the others.
 IoFault fault_of(int number, const Form& form) {
     const auto end = static_cast<off_t>(whole());
     const auto kind = form.reads ? IoFault::Kind::fails : IoFault::Kind::full;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A file system that really gets full (support/with_small_disk.sh), with every method and the
-// stores posix and uring: in a collective write every rank gets MPI_ERR_NO_SPACE, no rank hangs,
-// the counts match the file's content, and data that fits afterwards is written.
+// A file system that really gets full (support/with_small_disk.sh), with every method, several
+// stores and direct I/O: in a collective write every rank gets MPI_ERR_NO_SPACE, no rank hangs, the
+// counts match the file's content, and data that fits afterwards is written.
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>

@@ -24,8 +24,8 @@ struct Freed {
 };
 std::vector<Freed> freed;
 Host real;
-/// The file's handler, the only one to record: the library also frees handlers of communicators,
-/// which it replaces.
+/// The file's handler. The test records no other handlers, because the library also frees those of
+/// communicators, which it replaces.
 MPI_Errhandler of_file{};
 
 int free_errhandler(MPI_Errhandler* handler) {

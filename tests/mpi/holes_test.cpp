@@ -16,7 +16,8 @@ struct Piece {
 };
 using Pieces = std::vector<Piece>;
 
-/// The pattern of HPIO: regions of 488 bytes with gaps of 256 bytes; the ranks' regions alternate.
+/// Returns the pattern of HPIO: regions of 488 bytes, alternating between the ranks, with gaps of
+/// 256 bytes between them.
 Pieces hpio(int rank, int ranks) {
     Pieces pieces;
     for (int i = 0; i < 12; ++i) pieces.push_back({(488LL + 256) * (i * ranks + rank), 488});
@@ -71,7 +72,7 @@ constexpr Pattern kPatterns[] = {{"hpio", hpio},
 
 /// Length of the first part of the file, which is written without gaps.
 constexpr long long kDense = 20000;
-constexpr long long kTail = 777;  ///< length of what an existing file has after the written part
+constexpr long long kTail = 777;  ///< bytes that an existing file has after the written part
 
 void write_dense(MPI_File file) {
     const long long each = kDense / size_of_world(), begin = each * rank_of_world();

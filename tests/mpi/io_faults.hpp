@@ -26,7 +26,7 @@ struct IoFault {
     off_t end = 0;
     int system_errno = EIO;
     long nth = 0;                ///< number, from 1, of the only call with the fault; 0: all calls
-    const char* file = nullptr;  ///< how the file's path ends; null: any file
+    const char* file = nullptr;  ///< end of the path of the faulty file; null: any file
 };
 
 /// Sets the fault of this process from now on.

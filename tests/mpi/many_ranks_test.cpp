@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// More ranks on a node than a host has cells in shared memory. All methods move tiny data. With
-// some methods that send messages the aggregators are late, so that all other ranks have sent by
-// then and many acknowledgements are due at once. The test is a plain MPI program. Arguments:
-// methods to use instead of all.
+// More ranks on a node than a host MPI has message cells in shared memory. All methods move little
+// data. With some methods that send messages the aggregators are late, so that all other ranks have
+// sent by then and many acknowledgements are due at once. The test is a plain MPI program.
+// Arguments: methods to use instead of all.
 #include <algorithm>
 #include <thread>
 

@@ -110,7 +110,7 @@ void the_wrong_direction_is_refused() {
 
 constexpr uid_t kNobody = 65534;
 
-/// Runs `action` as a user that permissions apply to.
+/// Runs `action` as a user who is subject to permissions. Does nothing if root can't become one.
 template <class Action>
 void as_nobody(Action action) {
     const bool root = ::geteuid() == 0;

@@ -52,8 +52,8 @@ MPI_Datatype RandomTypes::predefined(std::string& made) {
         made += "leaf" + std::to_string(chosen);
         return leaves_[static_cast<std::size_t>(chosen)];
     }
-    // long double is left out because MPICH leaves its padding out, and complex types because Open
-    // MPI mixes up overlapping blocks of them.
+    // long double is left out because MPICH does not pack its padding, and complex types because
+    // Open MPI mixes up overlapping blocks of them.
     const MPI_Datatype types[] = {MPI_BYTE,       MPI_SHORT,     MPI_INT,       MPI_DOUBLE,
                                   MPI_DOUBLE_INT, MPI_SHORT_INT, MPI_FLOAT_INT, MPI_LONG_DOUBLE_INT,
                                   MPI_2INT,       MPI_LONG_INT,  MPI_CHAR};
@@ -88,7 +88,7 @@ MPI_Datatype RandomTypes::derived(int depth, std::string& made) {
 MPI_Datatype RandomTypes::build(int constructor, MPI_Datatype member) {
     MPI_Datatype type = MPI_DATATYPE_NULL;
     const int count = between(0, 4);
-    // Open MPI takes a stride of -1 byte for "contiguous".
+    // Strides are even, because Open MPI treats a stride of -1 byte as "contiguous".
     const int stride = 2 * between(-3, 3);
     const int byte_stride = 2 * between(-35, 45);
     const auto lengths = list<int>(count, 0, 3);

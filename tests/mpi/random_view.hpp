@@ -23,7 +23,7 @@ struct FileView {
     MPI_Offset data_before(MPI_Offset offset) const;
 };
 
-/// The views of all ranks; every rank can compute what the others do.
+/// The views of all ranks. Every rank makes them all, and so knows what the other ranks access.
 struct RandomViews {
     std::string kind;
     std::unique_ptr<MappedType> etype;

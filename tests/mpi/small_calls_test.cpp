@@ -17,8 +17,8 @@ std::atomic<int> yields{0};           ///< number of sched_yield calls by our li
 std::atomic<int> threads_started{0};  ///< number of pthread_create calls by anyone
 constexpr int kCalls = 200;
 
-/// Opens a file without helper threads, which would otherwise take part in the waiting if there are
-/// several ranks.
+/// Opens a file. If there are several ranks, the file uses no helper thread, which would take part
+/// in the waiting.
 MPI_File open_for_calls() {
     MPI_Info info = MPI_INFO_NULL;
     MPI_Info_create(&info);

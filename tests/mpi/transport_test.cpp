@@ -254,7 +254,8 @@ void nodes_are_found() {
           real->node_names.front() + "-" + std::to_string(pretended->node_names.size() - 1));
 }
 
-/// The nodes are pretended: each has one rank, and is named after the machine and the rank.
+/// Checks the switches of simulated nodes. Each node has one rank, and its name consists of the
+/// machine's name and the rank.
 void switches_are_found() {
     const auto comm = Comm::duplicate(MPI_COMM_WORLD);
     const auto alone = Agreed<int>::vouch(1);

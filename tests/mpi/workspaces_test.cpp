@@ -147,8 +147,8 @@ void they_go_with_their_communicator(bool open) {
     workspaces.close();
 }
 
-/// On several nodes a workspace stays cached until its communicator is freed. Every rank frees the
-/// workspace at its own time.
+/// Checks that on several nodes a workspace stays cached until its communicator is freed. Each rank
+/// frees the workspace independently.
 void of_several_nodes_they_are_kept_until_their_communicator_is_freed() {
     Workspaces workspaces;
     MPI_Comm comm = turned_round();
