@@ -31,8 +31,8 @@ class Sleeper {
             wait_until_rung(doorbell_, heard_, 60s);
             woken_ = true;
         });
-        // The rank marks itself asleep before it sleeps, so both must be true: a ring in between
-        // would keep the rank awake.
+        // The rank marks itself asleep before it sleeps, so the test waits for the mark and for the
+        // sleep: a ring in between would keep the rank awake.
         while (doorbell_.sleep != Doorbell::asleep || !sleeps(number_)) std::this_thread::yield();
     }
     ~Sleeper() {

@@ -21,7 +21,7 @@ Result<void> finish(NodeGather& gather, Transport& transport) {
     }
 }
 
-/// Each rank contributes its number and receives the numbers of its node's ranks.
+/// Gathers a number of each rank, and checks that every rank gets the numbers of its node's ranks.
 SimReport gather_on(const std::vector<int>& node_of, std::uint64_t seed) {
     const auto ranks = static_cast<int>(node_of.size());
     return run_ranks({.ranks = ranks, .seed = seed, .node_of = node_of}, [&](Transport& transport) {

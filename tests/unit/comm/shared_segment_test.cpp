@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory that the ranks of a node map. It is private to these ranks, ready when they receive it, or
-// refused on all of them alike.
+// Memory that the ranks of a node map. The memory is private to these ranks and is prepared before
+// they receive it, or it is refused on all of them.
 #include "comm/shared_segment.hpp"
 
 #include <gtest/gtest.h>

@@ -66,7 +66,7 @@ TEST(Recorded, WholeTilesStayOneShape) {
 }
 
 /// Returns a recorded access of two ranks with alternate blocks of 8 bytes, as the numbers that
-/// trace/accesses.py writes.
+/// lab/oratorio_lab/trace/accesses.py writes.
 std::vector<std::int64_t> two_ranks() {
     std::vector<std::int64_t> numbers{0x314343415441524f, 2, 2};
     for (const Bytes bytes : {8, 800}) {

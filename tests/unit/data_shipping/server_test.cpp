@@ -37,7 +37,7 @@ std::chrono::steady_clock::time_point __wrap__ZNSt6chrono3_V212steady_clock3nowE
 namespace oratorio::test {
 namespace {
 
-/// A few agents with stores of one disk.
+/// A few agents, whose stores share one disk.
 class Few {
   public:
     explicit Few(MemoryDisk& disk, int agents = 2, const MemoryStoreOptions& options = {},
@@ -139,7 +139,7 @@ TEST(AgentServer, EachRequestReportsThatTheServerIsGone) {
     EXPECT_EQ(none.error().system_errno, ECONNREFUSED);
 }
 
-/// The bytes of a request's head.
+/// Returns the bytes of a request's head.
 std::span<const std::byte> bytes_of(const RequestHead& head) {
     return std::as_bytes(std::span(&head, 1));
 }

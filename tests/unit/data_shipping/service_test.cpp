@@ -137,7 +137,8 @@ TEST(Service, InvalidRequestsTouchNothing) {
     const Buffer good = table_of(kRuns);
     Buffer cut = good;
     cut.pop_back();
-    // This run begins 8 bytes before the largest offset, so that it would end beyond.
+    // This run begins 8 bytes before the largest offset. With its changed length of 17 bytes, it
+    // would end beyond that offset.
     Buffer far = table_of({{INT64_MAX - 8, 8, 0, 1}});
     far.back() = std::byte{17 << 1};
     const Buffer endless = table_of({{0, Bytes{1} << 40, Bytes{1} << 40, 1 << 20}});

@@ -53,8 +53,8 @@ class Copies : public testing::TestWithParam<const char*> {
         EXPECT_EQ(device_.counts().copies, copies);
         EXPECT_EQ(device_.counts().row_copies, row_copies);
     }
-    /// Scatters to the layout and checks the same, and that the bytes between the pieces don't
-    /// change.
+    /// Scatters to the layout, and checks all bytes, including those between the pieces, and the
+    /// number of driver copies.
     void expect_scattered(const Layout& layout, long copies, long row_copies) {
         Buffer expected(data(), data() + kBytes);
         Buffer in(static_cast<std::size_t>(layout.size()), std::byte{0xEE});

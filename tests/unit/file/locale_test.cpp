@@ -16,7 +16,7 @@
 namespace oratorio::test::locale_test {
 namespace {
 
-/// Uses the locale, or skips the test where none can be made.
+/// A fixture in a locale with a decimal comma. Skips its test if such a locale can't be made.
 class InACommaLocale : public testing::Test {
   protected:
     void SetUp() override {

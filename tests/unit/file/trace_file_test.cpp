@@ -30,7 +30,7 @@ std::string event(int number) {
     return "{\"number\":" + std::to_string(number) + "}";
 }
 
-/// Appends a section of `count` events. `spawned`: as a process that another job has started.
+/// Adds a section of `count` events, as a process that another program has started if `spawned`.
 Result<void> add(const std::string& path, int first, int count, bool spawned = false) {
     auto file = TraceFile::open(path, spawned);
     if (!file) return file.error();

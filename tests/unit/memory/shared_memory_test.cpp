@@ -14,8 +14,8 @@
 namespace oratorio::test::shared_memory_test {
 namespace {
 
-/// A shared memory object that another process has made with the name of one of the library's. It
-/// lacks the bytes by which ranks recognise their own.
+/// A shared memory object that has a name of the library's, but was made by another program. It
+/// lacks the bytes by which ranks recognise their own objects.
 class Foreign {
   public:
     Foreign(std::string name, Bytes bytes) : name_(std::move(name)) {

@@ -111,8 +111,9 @@ TEST(LockService, a_waiting_client_learns_that_it_has_the_lock) {
     EXPECT_EQ(waits.hear(), 5U);
 }
 
-/// While a client waits for a lock, a nested call of it waits for a second one. The holder of both
-/// can take the first again, because the client gives up its place in that queue.
+/// While a client waits for a first lock, a nested call of the client waits for a second one. The
+/// holder of both locks can take the first one again, because the client gives up its place in the
+/// queue for that lock.
 TEST(LockService, a_nested_acquire_gives_up_the_place_in_the_queue) {
     const auto server = serving();
     static LockClient* nested = nullptr;

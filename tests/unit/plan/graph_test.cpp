@@ -16,8 +16,8 @@ struct Drawn {
     Graph graph;
 };
 
-/// Returns hulls that are adjacent, overlap, or contain each other; about a quarter of the ranks
-/// have no data.
+/// Returns a graph of ranks with hulls that are adjacent, overlap, or contain each other. About a
+/// quarter of the ranks have no data.
 Drawn draw(test::Random& random, int ranks) {
     Drawn drawn;
     for (Rank rank = 0; rank < ranks; ++rank) {

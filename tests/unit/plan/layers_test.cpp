@@ -74,7 +74,7 @@ TEST(LocalAggregators, HintsSayHowManyInAllAndOnANode) {
     options.local_aggregators = 6;  // the first two nodes get two each
     EXPECT_EQ(layers_of(topology, options).local_aggregators(),
               (std::vector<Rank>{0, 4, 8, 12, 16, 24}));
-    options.local_aggregators = 1;  // each node has at least one nevertheless
+    options.local_aggregators = 1;  // each node still has at least one
     EXPECT_EQ(layers_of(topology, options).local_aggregators(), (std::vector<Rank>{0, 8, 16, 24}));
     options.local_aggregators = 20;
     options.local_aggregators_per_node = 3;  // the smaller of the two numbers counts

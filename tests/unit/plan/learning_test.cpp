@@ -31,7 +31,8 @@ struct Machine {
     [[nodiscard]] double best() const { return *std::ranges::min_element(seconds); }
 };
 
-/// Returns arms with these estimates, each of another method, in which ranks wait as given.
+/// Returns one arm per estimate, each of a different method. `waiting` holds ArmEstimate::waiting
+/// of each arm; if it is empty, no ranks wait.
 std::vector<ArmEstimate> arms_with(std::span<const double> estimates,
                                    std::span<const int> waiting = {}) {
     std::vector<ArmEstimate> arms;

@@ -48,7 +48,7 @@ void leave_with_42(int) {
     ::_exit(42);
 }
 
-// Restores the default handler for each test, because a sanitizer installs a handler of its own.
+// A fixture that restores the default handler, because a sanitizer installs a handler of its own.
 class BusError : public testing::Test {
   protected:
     BusError() { std::signal(SIGBUS, SIG_DFL); }

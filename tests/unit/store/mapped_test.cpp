@@ -29,8 +29,8 @@ std::unique_ptr<Store> opened(const std::string& path, const OpenMode& mode = kR
     return std::move(*store);
 }
 
-/// Copies in ascending order, as the callers of guarded() do. memset and memcpy may use another
-/// order.
+/// Fills the bytes in ascending order, as the callers of guarded() do. memset and memcpy may use
+/// another order.
 Result<void> fill(Mapped& mapped, std::byte value) {
     return mapped.guarded([&] {
         volatile std::byte* const to = mapped.bytes().data();

@@ -81,8 +81,8 @@ Transferred read_at(Store& store, Offset at, std::span<std::byte> into) {
 
 TEST_F(OtherClients, AReadBehindTheSizeThatAClientOfCephKnowsGetsTheBytes) {
     client_.type = kCeph;
-    // For these offsets, the client returns what the C library takes for EMFILE, EINTR, EAGAIN,
-    // EINVAL and twice for no valid errno.
+    // For these offsets, the C library interprets the client's result as EMFILE, EINTR, EAGAIN,
+    // EINVAL, and twice as no valid errno.
     for (const Offset at : {28, 8, 15, 26, 5000, 100'000}) {
         SCOPED_TRACE(at);
         for (const auto open : {open_posix, open_uncached}) {
@@ -321,8 +321,8 @@ TEST_F(OtherClients, ALockThatIsDeniedOn9pIsAnErrorAtOnce) {
     EXPECT_EQ(client_.waits, 0);
 }
 
-/// Reads as CephFS's client does. Past the size that it knows, it returns that size minus the
-/// offset, which the C library takes for an error number if it is in the range of one.
+/// Reads as CephFS's client does. Past the size that the client knows, it returns that size minus
+/// the offset. The C library interprets results from -4095 to -1 as errors.
 ssize_t read_of_ceph(int descriptor, const iovec& memory, off_t offset) {
     if (offset > client->known_size && !client->ends_are_known) {
         const ssize_t result = client->known_size - offset;

@@ -80,7 +80,8 @@ struct Hint {
     Range wanted[8], released[8];
 };
 
-/// Loads the stand-in for the GPFS library and reads the hints that the stand-in has received.
+/// A fixture that loads the stand-in for the GPFS library and reads the hints that the stand-in
+/// has received.
 class GpfsPrefetchTest : public testing::Test {
   protected:
     GpfsPrefetchTest()

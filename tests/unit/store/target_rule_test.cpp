@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The rule for the number of storage targets, and what it is worth: the bytes of the busiest target
+// The rule for the number of storage targets, and its benefit: the bytes of the busiest target
 // under the rules by which Lustre and BeeGFS place stripes.
 #include "store/target_rule.hpp"
 

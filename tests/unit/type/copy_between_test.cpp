@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // copy_between(), compared with the typemap oracle: data byte i of one layout arrives at data byte
-// i of the other, whatever the two layouts' trees are and in whatever portions it is called.
+// i of the other, for any two shape trees and any portions.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -100,8 +100,8 @@ TEST(Scalar, types_without_external32_are_never_converted) {
     EXPECT_FALSE(to_external32(ScalarKind::none, &byte, &byte, 0));
 }
 
-/// The numbers of words leave every remainder after groups of eight bytes, which are swapped at
-/// once, and neither side is aligned.
+/// The conversion swaps groups of eight bytes at once. The numbers of words leave every remainder
+/// after the groups, and neither side is aligned.
 TEST(Scalar, any_number_of_words_is_swapped_at_any_address) {
     std::mt19937 random(5);
     for (const ScalarKind kind : {ScalarKind::byte, ScalarKind::word2, ScalarKind::word4,
