@@ -59,8 +59,8 @@ class MpiPass {
         MPI_Info_create(&info_);
         MPI_Info_set(info_, "oratorio_method", arm.method().c_str());
         for (const auto& [key, value] : arm.hints) MPI_Info_set(info_, key.c_str(), value.c_str());
-        // Each pass creates new types: an MPI-IO that caches what it derives from a type pays
-        // for the derivation in every pass, in time and in memory.
+        // Each pass creates new types, so the time and memory of an MPI-IO that derives data from a
+        // type and caches it count in every pass.
         for (const Call& call : access.calls) types_.push_back(call.make_types());
     }
     MpiPass(const MpiPass&) = delete;
@@ -135,8 +135,8 @@ class MpiPass {
         times_.stop();
     }
 
-    /// Makes a call for the i-th time: with the file offset and the memory that follow those of the
-    /// previous time.
+    /// Makes a call for the i-th time. Its file offset and memory follow those of the previous
+    /// time.
     void transfer(const Call& call, const Types& types, std::uint64_t i) {
         MPI_Count bytes = 0, etype_bytes = 1;
         MPI_Type_size_x(types.memory, &bytes);
@@ -221,8 +221,8 @@ Sample run_raw(bool direct, Direction direction, const std::string& path, const 
     return sample;
 }
 
-/// Collective. Makes the measurements the same on all ranks, and the error that of the lowest rank
-/// that has one.
+/// Collective. Sets the measurements and the error to the same values on all ranks. The error is
+/// that of the lowest rank that has one, with the rank's number in front.
 void agree(Sample& sample, MPI_Comm comm) {
     std::array<double, 2> times{sample.open_s, sample.close_s};
     MPI_Allreduce(MPI_IN_PLACE, times.data(), 2, MPI_DOUBLE, MPI_MAX, comm);

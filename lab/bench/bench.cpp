@@ -161,7 +161,7 @@ class Bench {
         MPI_Barrier(MPI_COMM_WORLD);
     }
 
-    /// Writes, once, as many bytes as the test files have that exist at the same time, because
+    /// Collective. Writes as many bytes as all test files that exist at the same time have, because
     /// memory that a virtual machine has never used before is slow at first.
     void warm_up() {
         const std::uint64_t files = options_.overwrite ? options_.arms.size() : 1;

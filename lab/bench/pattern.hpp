@@ -39,8 +39,7 @@ using Buffer = std::vector<std::byte, PageAllocator<std::byte>>;
 /// Writes the bytes that belong at file offset `offset` in the file of key `key`.
 void fill_pattern(std::byte* to, std::uint64_t offset, std::size_t bytes, std::uint64_t key);
 
-/// Writes the bytes that belong into the file, as fill_pattern does, but fills each hole with
-/// `holes.content`.
+/// Writes the same bytes as fill_pattern, except in holes, which it fills with `holes.content`.
 void fill_file_image(std::byte* to, std::uint64_t offset, std::size_t bytes, std::uint64_t key,
                      const Holes& holes);
 
@@ -48,11 +47,10 @@ void fill_file_image(std::byte* to, std::uint64_t offset, std::size_t bytes, std
 /// is nullopt) without a pattern. Every other byte is a known filler.
 void fill_buffer(Buffer& buffer, const Access& access, std::optional<std::uint64_t> key);
 
-/// A result of first_wrong_in_buffer().
+/// The result of first_wrong_in_buffer() if only a byte in a gap was changed.
 constexpr std::uint64_t gap_changed = ~std::uint64_t{0};
 /// Checks the buffer after a read, and refills it with the filler. Returns the file offset of the
-/// first wrong byte, gap_changed if only a byte in a gap of the buffer was changed, or nullopt if
-/// all bytes are right.
+/// first wrong byte, gap_changed, or nullopt if all bytes are right.
 std::optional<std::uint64_t> first_wrong_in_buffer(Buffer& buffer, const Access& access,
                                                    std::uint64_t key);
 

@@ -94,7 +94,7 @@ bool write_dealt(Store& store, Bytes bytes, int writer, Memory memory) {
     return move_dealt(store, Direction::write, bytes, memory, kPage, writer);
 }
 
-/// Reads pieces of pages of which the other readers read other pieces at the same time.
+/// Reads pieces of pages. At the same time, other readers read other pieces of the same pages.
 bool read_dealt(Store& store, Bytes bytes, int reader, Memory memory) {
     return move_dealt(store, Direction::read, bytes, memory, kReadPiece, reader);
 }

@@ -63,8 +63,8 @@ void compare(Facts& facts, const std::string& what, Job job, const std::vector<R
 
 }  // namespace
 
-/// Counts for a lattice. Ranks with the same first coordinate form a row. The pieces of a row fill
-/// a slab.
+/// Counts the traffic of a lattice. Ranks with the same first coordinate form a row, whose pieces
+/// fill a slab.
 Facts count_lattice(int only) {
     Facts facts;
     for (const int ranks : sizes(only)) {
@@ -85,7 +85,7 @@ Facts count_lattice(int only) {
     return facts;
 }
 
-/// Counts for pieces of all ranks in turn. All ranks form one row.
+/// Counts the traffic of pieces that belong to all ranks in turn. All ranks form one row.
 Facts count_transposed(int only) {
     Facts facts;
     for (const int ranks : sizes(only)) {

@@ -170,7 +170,7 @@ bool read_line(PlanSchedule& schedule, const std::string& kind, std::istream& li
     std::size_t from = 0;
     std::size_t to = 0;
     if (kind == "plan") {
-        std::int64_t skipped = 0;  // takes the numbers that the closed form does not use
+        std::int64_t skipped = 0;  // receives the numbers that the closed form does not use
         line >> schedule.method >> to >> skipped >> schedule.slots >> skipped >>
             schedule.in_flight >> schedule.bytes >> skipped >> skipped >>
             schedule.local_aggregators;

@@ -7,8 +7,8 @@
 
 namespace oratorio::count {
 
-/// What the ranks of a node send to one aggregator, or to local aggregators. In
-/// reads the messages are requests, and as many replies carry the data.
+/// The messages of a node's ranks to one aggregator or to local aggregators. In reads they are
+/// requests, and each has a reply that carries the data.
 struct Flow {
     std::int64_t senders = 0;  ///< ranks that send at least one message
     std::int64_t messages = 0;

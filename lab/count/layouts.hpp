@@ -20,8 +20,9 @@ struct Range {
 /// Returns part `part` of `n` elements. The sizes of the parts differ by at most one.
 [[nodiscard]] Range even_range(std::int64_t n, int parts, int part);
 
-/// Divides ranks among dimensions as MPI_Dims_create does: parts as equal as possible, the largest
-/// first.
+/// Divides ranks among dimensions, the largest part first: each prime factor, in descending order,
+/// multiplies the smallest part. For powers of two the parts are those of MPI_Dims_create. For
+/// other numbers they may be less even: 72 ranks in two dimensions are 12 x 6, not 9 x 8.
 [[nodiscard]] std::vector<int> even_grid(int ranks, int dimensions);
 
 /// `variables` arrays of n^3 points, cut as in the benchmark BT: each of q x q ranks has a cell in
@@ -56,8 +57,8 @@ struct S3d {
     std::int64_t components = 1;
 };
 [[nodiscard]] Layout layout_of(const S3d& s3d, Rank rank);
-/// Returns the checkpoint of the paper's runs: 16 components of 800^3 doubles, in a grid as even as
-/// the number of ranks allows.
+/// Returns the checkpoint of the paper's runs: 16 components of 800^3 doubles, in the grid that
+/// even_grid() returns.
 [[nodiscard]] S3d checkpoint_of(int ranks);
 
 /// An array of n^4 sites in 4-D blocks; the last dimension varies fastest in the file and among the

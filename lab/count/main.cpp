@@ -18,7 +18,7 @@ const char* word_of(Relation relation) {
     return kWords[static_cast<int>(relation)];
 }
 
-/// Prints what a topic counts. Returns the exit code: 2 if it can't count for so many ranks.
+/// Prints the facts of a topic. Returns the exit code: 2 if the topic refuses the number of ranks.
 int tell(const Topic& topic, int ranks) {
     try {
         for (const Fact& fact : topic.count(ranks)) {

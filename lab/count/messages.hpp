@@ -69,7 +69,7 @@ struct Row {
 [[nodiscard]] std::int64_t senders_to_one_aggregator(const Plan& plan);
 
 /// Returns the number of pairs of a participant and an aggregator's region that exchange messages.
-/// Exact; takes O(log participants) for a region that is contiguous, if the graph is dense.
+/// The count is exact. If the graph is dense, a contiguous region takes O(log participants).
 [[nodiscard]] std::int64_t count_edges(const Plan& plan);
 /// Returns the number of pairs of a participant and a region in which the participant has data.
 [[nodiscard]] std::int64_t count_pairs_with_data(const Job& job, const Plan& plan);

@@ -11,12 +11,13 @@
 
 namespace oratorio::count {
 
-/// What is sent in one round.
+/// The messages of one round.
 struct RoundSchedule {
     std::int64_t round = 0;
     std::vector<Region> regions = {};  ///< region of each aggregator
     std::vector<Flow> sent = {};       ///< index: node * aggregators + aggregator
-    /// For each node: what its ranks send to local aggregators. Empty if the plan has one layer.
+    /// For each node: the messages of its ranks to local aggregators. Empty if the plan has one
+    /// layer.
     std::vector<Flow> gathered = {};
 };
 
@@ -44,13 +45,13 @@ struct Sample {
 /// few requests of each rank.
 [[nodiscard]] int in_flight_of(const Plan& plan);
 
-/// Returns what the sampled nodes send in the sampled rounds. REQUIRES: the plan of a sparse graph
-/// has gone through thinned(). Messages between a rank and its local aggregator are exact. What a
-/// local aggregator sends on is approximate. Its data messages assume that it holds all its ranks'
-/// messages when it merges them; that is true if each rank has one message per region. Its requests
-/// assume that pieces of different ranks alternate, which overcounts messages only if pieces are
-/// shorter than 48 bytes. Ranks that share windows with their local aggregator send nothing to it,
-/// and all their data is `own`.
+/// Returns the messages that the sampled nodes send in the sampled rounds. REQUIRES: the plan of a
+/// sparse graph has gone through thinned(). Messages between a rank and its local aggregator are
+/// exact. Messages from a local aggregator to aggregators are approximate: the count of data
+/// messages assumes that it holds all its ranks' messages when it merges them, which is true if
+/// each rank has one message per region. The count of requests assumes that pieces of different
+/// ranks alternate, which overcounts messages only if pieces are shorter than 48 bytes. Ranks that
+/// share windows with their local aggregator send nothing to it, and all their data is `own`.
 [[nodiscard]] std::vector<RoundSchedule> schedule_of(const Job& job, const Plan& plan,
                                                      const Sample& sample);
 

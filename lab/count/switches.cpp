@@ -44,8 +44,8 @@ std::vector<int> switches_of(const std::vector<int>& place, int of_switch) {
     return switch_of;
 }
 
-// A fat tree with 32 nodes on each leaf switch, and a dragonfly with 96 on each group, of which a
-// job has about every fourth or third node.
+// A fat tree with 32 nodes on each leaf switch, and a dragonfly with 96 nodes in each group. A job
+// of 16384 ranks has a quarter of the tree's nodes, or a third of the dragonfly's.
 constexpr Network kNetworks[] = {
     {"fat tree, 32 leaves", NetworkKind::fat_tree, 32, 32, false},
     {"fat tree, 32 leaves, nodes in any order", NetworkKind::fat_tree, 32, 32, true},
@@ -81,7 +81,7 @@ Job without_switches(Job job) {
     return job;
 }
 
-/// Counts for each network and its jobs.
+/// Counts the bytes between switches for each network and its jobs.
 Facts count_switches(int only) {
     Facts facts;
     for (const Network& network : networks()) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Collective writes on nodes of several network switches: what `oratorio count switches` counts and
-// `oratorio simulate --switches` simulates.
+// Collective writes on nodes of several network switches, for `oratorio count switches` and
+// `oratorio simulate --switches`.
 #pragma once
 
 #include <span>

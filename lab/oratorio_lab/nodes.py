@@ -95,9 +95,9 @@ class Nodes:
     """A context manager that makes `count` nodes and a head, where launchers run; `folder`
     holds the generated scripts.
 
-    `common` is a folder in /dev/shm that all nodes see. `link` holds netem's arguments for what a node
-    sends, as in "delay 50us rate 10gbit". With a `delay` in seconds, the second half of the nodes is on
-    another switch, and what goes from one switch to the other takes that much longer.
+    `common` is a folder in /dev/shm that all nodes see. `link` holds netem's arguments for the traffic that a
+    node sends, as in "delay 50us rate 10gbit". With a `delay` in seconds, the second half of the nodes is on
+    another switch, and traffic between the switches takes that much longer.
     """
 
     def __init__(

@@ -5,9 +5,9 @@
 //
 // usage: paced FOLDER
 //
-// A line on stdin sets the rates, "WRITE READ" in bytes per second, 0: as fast as memory. The
-// answer is "ready", which is also printed at the start. At the end of stdin the program unmounts
-// and removes FOLDER.
+// A line "WRITE READ" on stdin sets the rates in bytes per second; 0 means as fast as memory. The
+// program answers "ready", which it also prints at the start. At the end of stdin it unmounts and
+// removes FOLDER.
 //
 // It implements the kernel's FUSE protocol itself, for files in one folder only. Reads and writes
 // bypass the page cache.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Measures how the time of a copy depends on how far its target lies behind its source within a
 // page (docs/internals/decisions/stores.md). It measures read and write without a buffer, read and
-// write through a bounce buffer half a page away from both, and memcpy, as a whole and in steps.
+// write through a bounce buffer that begins in the middle of a page, and memcpy, as a whole and in
+// steps.
 //
 //     c++ -O2 -std=c++20 lab/bench/profile/close_behind.cpp -o close_behind && ./close_behind
 //     FILE

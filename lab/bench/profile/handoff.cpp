@@ -81,7 +81,7 @@ class Process {
 
     void contiguous() { read(memory_, kMine, static_cast<off_t>(kMine) * number_); }
 
-    /// Reads this process's pieces with a call for each.
+    /// Reads this process's pieces with one call per piece.
     void pieces(std::size_t piece) {
         std::size_t done = 0;
         for_each_piece(0, kProcesses * kMine, piece, [&](std::size_t at) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Measures whether registered buffers of io_uring pay. It makes requests on a file with O_DIRECT,
-// several at a time, from buffers that the kernel looks up for each request and from buffers that
-// were registered in advance. It prints rates, and the time of a core per request.
+// Measures whether registered buffers of io_uring pay off. It makes requests on a file with
+// O_DIRECT, several at a time, from buffers that the kernel looks up for each request and from
+// buffers that were registered in advance. It prints rates, and the time of a core per request.
 //
 //     c++ -O2 -std=c++20 lab/bench/profile/registered.cpp -luring -o registered && ./registered
 //     FILE

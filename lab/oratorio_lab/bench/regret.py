@@ -222,11 +222,11 @@ class Cell:
     direction: str
     best: str
     best_host: str
-    milliseconds: Mapping[str, float]  # of `best`, `best_host`, and `auto` cold and learned
+    milliseconds: Mapping[str, float]  # times of `best`, `best_host`, and `auto` cold and learned
     # median absolute deviation of the noisiest of these arms, as a share of its median
     noise: float | None
-    outcomes: Mapping[str, Outcome]  # by the name of the constants
-    table: Mapping[str, float]  # of all arms, as measured in the first step
+    outcomes: Mapping[str, Outcome]  # name of the constants -> outcome
+    table: Mapping[str, float]  # times of all arms in the first step
 
     @property
     def right(self) -> Outcome:
@@ -286,7 +286,7 @@ def _fastest(times: Mapping[str, float], arms: Sequence[Arm], count: int) -> lis
 
 
 def _dealt(arms: Sequence[Arm]) -> Iterator[Sequence[Arm]]:
-    """Deals the arms to as few runs as possible, so that each has variants of each method."""
+    """Deals the arms out to as few runs as possible, so that a method's variants are spread over the runs."""
     runs = math.ceil(len(arms) / ARMS_OF_RUN)
     return (arms[index::runs] for index in range(runs))
 

@@ -20,7 +20,7 @@ GOAL_TEXT = f"{GOAL * 100:.0f} %"
 NAMES_WIDE, PLOT_WIDE, ROW_HIGH, AXIS_HIGH = 110, 590, 30, 34
 MOST = 1.2  # the right end of the axis; larger values are drawn there
 TICKS = (0.0, 0.2, 0.4, 0.6, 0.8, GOAL, 1.0)
-# cold and learned: y in the row, style of the dot
+# State of `auto` -> the y coordinate of its dot within a row, and the dot's style.
 DOTS = {
     "cold": (9, "fill:none;stroke:var(--write);stroke-width:1.5"),
     "learned": (21, "fill:var(--ours);fill-opacity:.75"),

@@ -49,7 +49,7 @@ class Settings:
     profile: bool = False  # record Oratorio's counts and times of each pass
     predict: bool = False  # record the time that Oratorio's cost model predicts for each pass
     nodes: int = 1
-    link: str = ""  # impairment of what a node sends (oratorio_lab.nodes)
+    link: str = ""  # netem's arguments for the traffic of each node (oratorio_lab.nodes)
     # overrides the number of ranks that Oratorio assumes on each node; 0: the real number
     ranks_of_node: int = 0
     rate: str = ""  # bandwidth of the storage (oratorio_lab.bench.paced)

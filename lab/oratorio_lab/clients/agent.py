@@ -54,8 +54,8 @@ def _signal(processes: set[int], number: signal.Signals) -> None:
 
 
 def _kill(job: subprocess.Popen) -> None:
-    """Kills the process group of a job, which has orphans, and the tree below it, which has other sessions:
-    MPICH's proxies start each rank in a session of its own. All are stopped first, because a running
+    """Kills the process group of a job, orphans included, and all descendants of the job, because MPICH's
+    proxies start each rank in a session of its own. Stops all of these processes first, because a running
     process could start another one after the tree was read."""
     os.killpg(job.pid, signal.SIGSTOP)
     stopped = {job.pid}

@@ -34,7 +34,7 @@ class Neighbour:
     words; it raises MissingError and WrongError."""
 
     name: str
-    # where the program or library comes from, or else its MPI: a release of Debian, PyPI or crates.io
+    # the source of the program or library, or of its MPI: a release of Debian, PyPI or crates.io
     had: str
     mpi: str
     version: Callable[[], str]

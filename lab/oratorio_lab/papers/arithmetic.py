@@ -11,7 +11,7 @@ LIST_ENTRY = 16  # bytes of an offset and a length in a list of pieces
 
 @dataclass(frozen=True)
 class Fact:
-    """A number of a paper and the same number by arithmetic."""
+    """A number that a paper states, and the same number computed from other numbers of the paper."""
 
     said: str
     counted: str

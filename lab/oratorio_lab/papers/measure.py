@@ -478,7 +478,7 @@ def figure_of(name: str, measured: Measured) -> "Figure":
     curves = [curve for curve in measured.curves if curve.sweep.figure == name]
     columns = min(2, len(curves))
     rows = -(-len(curves) // columns)
-    if len({curve.mode for curve in curves}) > 1:  # Sorted so that the modes of a sweep are side by side.
+    if len({curve.mode for curve in curves}) > 1:  # the modes of a sweep must be side by side
         titles = list(dict.fromkeys(curve.sweep.title for curve in curves))
         curves.sort(key=lambda curve: (titles.index(curve.sweep.title), curve.direction != "write"))
     heading = _heading(name, measured)

@@ -36,8 +36,8 @@ class Answer:
     schedules: Sequence[Schedule]
     predictions: Sequence[Prediction]
     sensitivities: Sequence[Sensitivity]
-    replayed: Sequence[Prediction] = ()  # by SimGrid, with one slot; empty if not requested
-    written: Sequence[Written] = ()  # by the library on SMPI; empty if not requested
+    replayed: Sequence[Prediction] = ()  # SimGrid's, with one slot; empty if not requested
+    written: Sequence[Written] = ()  # times of the library on SMPI; empty if not requested
 
     @property
     def title(self) -> str:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Schedules: what each node sends in a sample of a plan's rounds. The program oratorio_schedules (lab/count)
-plans with the library and prints them; this module parses its output."""
+"""Schedules: the messages that each node sends in a sample of a plan's rounds. The program oratorio_schedules
+(lab/count) plans with the library and prints schedules; this module parses its output."""
 
 import subprocess
 import tempfile
@@ -42,8 +42,8 @@ HEAD_BYTES = 32
 
 @dataclass(frozen=True)
 class Round:
-    """One round of a plan: the bytes that each aggregator moves, and what each node sends to it. The
-    columns are SENDERS to OWN_PIECES."""
+    """One round of a plan: the bytes that each aggregator moves, and the messages that each node sends to it.
+    The columns are SENDERS to OWN_PIECES."""
 
     number: int
     regions: np.ndarray  # rows of (aggregator, offset, bytes)
@@ -87,7 +87,7 @@ class Schedule:
     local_aggregators: int  # number of local aggregators; 0 with one layer
     sampled: tuple[Round, ...]
     reads: bool = False
-    asks: bool = False  # aggregators learn in advance what a round will hold
+    asks: bool = False  # aggregators receive contents messages before the requests of a round
     # Walked node -> the number of nodes that it represents; empty if all nodes were walked.
     stands_for: Mapping[int, int] = field(default_factory=dict)
 

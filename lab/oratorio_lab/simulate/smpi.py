@@ -24,11 +24,11 @@ FREE_RATE = 1e15  # bytes a second; for a link that must take no time
 
 @dataclass(frozen=True)
 class Written:
-    """The time that the library took, in seconds of SimGrid's clock, and what it sent."""
+    """The time that the library took, in seconds of SimGrid's clock, and the messages that it sent."""
 
     gather: float  # measured while the exchange takes no time
     exchange: float  # measured while gathering takes no time
-    both: float  # if gathering and exchange both take time, overlap and share cores
+    both: float  # measured while both take time, overlap and share cores
     messages: int
     bytes: int  # total size of these messages, including message headers and run tables
 

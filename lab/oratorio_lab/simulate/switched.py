@@ -25,16 +25,16 @@ GIGA = 1e9
 
 @dataclass(frozen=True)
 class Exchange:
-    """What an exchange takes and sends, in seconds and bytes."""
+    """The time of an exchange, and the bytes that it sends."""
 
     seconds: float
-    bytes: int  # between nodes, with message headers and tables of runs
+    bytes: int  # bytes between nodes, with message headers and tables of runs
     between_switches: int  # the part of `bytes` from one switch or group to another
 
 
 def networks_of(machine: Machine, ranks: int) -> Mapping[str, int]:
     """Returns the networks of the machine's kind by their orders of nodes. Raises SimulateError if there are
-    none, or if they are too small for that many ranks."""
+    none, or if `ranks` does not fill whole nodes or exceeds the networks' nodes."""
     if machine.topology.kind not in NETWORKS:
         raise SimulateError(f"--switches needs a machine with a {' or a '.join(NETWORKS)}")
     networks, nodes = NETWORKS[machine.topology.kind]

@@ -13,7 +13,7 @@ from oratorio.paths import PRIVATE
 WORK = Path(os.environ.get("ORATORIO_CONFORMANCE", PRIVATE / "conformance"))
 
 ARMS = ("host", "oratorio")
-# Which tests of a suite run: all, all but slow ones, only slow ones.
+# The parts of a suite: all tests, all but the slow ones, only the slow ones.
 ALL, QUICK, SLOW = "all", "quick", "slow"
 PASS, FAIL, TIMEOUT, NOT_BUILT, SKIP = "pass", "fail", "timeout", "not built", "skip"
 

@@ -53,7 +53,8 @@ def _fill_in(folder: Path, values: dict[str, str]) -> None:
 
 # --- ROMIO ---
 
-# Tests that are not called `PROGRAM -fname FILE` with 4 ranks; their README and script say how.
+# The ranks and arguments of tests that ROMIO's README and script do not run as `PROGRAM -fname FILE` with 4
+# ranks.
 ROMIO_RANKS = {"i_noncontig": 2, "noncontig": 2, "noncontig_coll": 2, "types_with_zeros": 2}
 ROMIO_RANKS |= {"error": 1, "status": 1, "syshints": 1, "large_file": 1}
 ROMIO_ARGUMENTS = {
