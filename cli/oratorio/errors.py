@@ -9,9 +9,9 @@ from contextlib import suppress
 
 FAILED = 1  # exit code of a command that did its work and found a failure
 REFUSED = 2  # exit code of a command that could not do its work
-TIMED_OUT = 124  # a program was ended at its time limit, as timeout(1) reports it
+TIMED_OUT = 124  # exit code for a program that was ended at its time limit, as of timeout(1)
 NOT_EXECUTABLE, NOT_FOUND = 126, 127  # the exit codes of a shell for a command that can't be started
-KILLED_BY = 128  # plus the number of the signal, as a shell reports it
+KILLED_BY = 128  # a shell reports this plus the signal's number for a program that a signal ended
 INTERRUPTED = KILLED_BY + signal.SIGINT
 CLOSED_PIPE = KILLED_BY + signal.SIGPIPE
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 
 def write(path: Path, text: str) -> None:
-    """Replaces a file atomically. Raises OSError; the file is then as it was, and nothing is left beside
-    it. Characters that UTF-8 can't encode are written as escapes; Python makes them of bytes in a command
-    line that aren't UTF-8."""
+    """Replaces a file atomically. Raises OSError; the file is then unchanged, and no temporary file is left.
+    Characters that UTF-8 can't encode are written as escapes; Python makes such characters from bytes of a
+    command line that aren't UTF-8."""
     part = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         part.write_text(text, encoding="utf-8", errors="backslashreplace")

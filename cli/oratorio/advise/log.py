@@ -63,7 +63,7 @@ class Segment:
 
 @dataclass(frozen=True)
 class Log:
-    """What a Darshan log records about a job."""
+    """The contents of a Darshan log, which describes one job."""
 
     processes: int
     seconds: float

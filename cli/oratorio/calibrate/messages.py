@@ -23,7 +23,7 @@ MPI_LIBRARIES = {
     "ompi": ("libmpi.so.40",),
     "abi": ("libmpi_abi.so.0", "libmpi_abi.so.1"),
 }
-FOLDERS = ("lib", "lib64", "lib/release")  # of an MPI's library, relative to its installation
+FOLDERS = ("lib", "lib64", "lib/release")  # folders of an MPI's library, relative to its installation
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Sender:
     """An MPI that sends messages to be measured, and the command that starts its ranks."""
 
     name: str
-    launcher: tuple[str, ...]  # starts its ranks
+    launcher: tuple[str, ...]  # the words that start its ranks
     flavours: tuple[str, ...]  # flavours of MPI that the launcher can start; empty: any
     prefix: Path  # folder of its installation
 

@@ -43,7 +43,7 @@ class Arm:
     moved: int | None = None  # bytes that all ranks moved in a run; None if the recording is incomplete
     differing: dict[str, str] = field(default_factory=dict)  # output file -> how it differs from the host's
     problem: str = ""  # why no further runs are made: a run failed, the method served no access, or --budget
-    exit_code: int = 0  # of the run that failed, TIMED_OUT if it took too long; no run follows it
+    exit_code: int = 0  # the code of the run that failed, TIMED_OUT if it took too long; it was the last run
     last_run: int = 0  # the number of its last run; runs of all arms are counted together, from 1
 
     @property

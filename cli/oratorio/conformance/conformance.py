@@ -29,7 +29,7 @@ COMPILE = ("-std=c11", "-D_GNU_SOURCE", "-O1", "-g")
 LIBRARIES = ("-ldl", "-lpthread")
 LAUNCH_SECONDS = 60  # time limit until the first rule begins
 LONG_FACTOR = 30  # long rules may take this many times the limit; frame.c has the same factor
-GRACE_SECONDS = 10  # the program's own time limit of a rule is this much longer than this runner's
+GRACE_SECONDS = 10  # the program's own limit of a usual rule is this much longer than this runner's
 OK, WRONG, CRASH, HANG, UNAVAILABLE = "ok", "wrong", "crash", "hang", "unavailable"
 BROKEN = (WRONG, CRASH, HANG)
 

@@ -30,8 +30,8 @@ PNETCDF_NAME = "libpnetcdf.so"
 
 @dataclass(frozen=True)
 class Needs:
-    """Which MPI a program needs: a flavour, or None if that is decided at run time; and what else matters to
-    `oratorio run`."""
+    """The MPI that a program needs (its flavour, or None if that is decided at run time), and other facts
+    that `oratorio run` uses."""
 
     flavour: str | None
     reason: str

@@ -24,8 +24,8 @@ class Part:
 
     begin: int  # the first word of this part
     end: int  # the word after its last one
-    program: int | None  # None: no word names a program that exists
-    wrappers: tuple[int, ...] = ()  # between the launcher and the program
+    program: int | None  # the program; None if no word names one that exists
+    wrappers: tuple[int, ...] = ()  # the wrappers between the launcher and the program
 
 
 @dataclass(frozen=True)

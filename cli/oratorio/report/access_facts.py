@@ -55,7 +55,7 @@ class Dataset:
 
 @dataclass(frozen=True)
 class FileFacts:
-    """What is known about one file; a number is 0 if it is unknown."""
+    """The facts of one file. A number that is unknown is 0."""
 
     path: str
     ranks: int  # ranks that opened the file
@@ -97,7 +97,7 @@ class Balance:
 
 @dataclass(frozen=True)
 class JobFacts:
-    """What a job did with all its files."""
+    """The facts of a job: its files, and ranks that moved or took more than others."""
 
     files: tuple[FileFacts, ...]
     ranks: int

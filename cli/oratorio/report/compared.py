@@ -24,10 +24,10 @@ class Method:
     """The runs of a program with one method, or with the host's own MPI-IO; times are in seconds."""
 
     name: str
-    walls: tuple[float, ...]  # of each usable run, from the launcher's start to its end
+    walls: tuple[float, ...]  # times of the usable runs, from the launcher's start to its end
     interval: tuple[float, float] | None  # confidence interval of the typical time
-    bytes: int | None  # moved by a run
-    difference: str  # from the host: faster, slower, none; empty if unknown
+    bytes: int | None  # bytes that a run moved; None if unknown
+    difference: str  # difference from the host: faster, slower, none; empty if unknown
     problem: str  # why no further runs were made; empty if there was no such reason
 
     @property

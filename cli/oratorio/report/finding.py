@@ -17,7 +17,7 @@ LARGE = 0.3
 
 @dataclass(frozen=True)
 class Advice:
-    """What a rule sees, what to try, and the page that explains it."""
+    """The observation of a rule, the change to try, and the page that explains both."""
 
     rule: str
     sees: str

@@ -26,7 +26,7 @@ from oratorio.trace import trace
 EXPLAIN = "explain.json"
 RECORDING = ("ORATORIO_TRACE", "ORATORIO_EXPLAIN")
 GRACE_SECONDS = 10  # seconds from SIGTERM to SIGKILL
-POLL_SECONDS = 0.02  # between two checks whether a job has ended
+POLL_SECONDS = 0.02  # seconds between two checks of whether a job has ended
 # A handler as signal.signal takes it; Python 3.9 has no | of types.
 Handler = Union[Callable[[int, object], object], int, None]  # noqa: UP007
 PASSED_ON = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
@@ -251,7 +251,8 @@ class Recorder:
     def __init__(self, folder: Path, environ: Mapping[str, str]) -> None:
         self._folder = folder
         self._environ = environ
-        self.exit_code: int | None = None  # of the last job, once it has ended, unless at its time limit
+        # The exit code of the last job that ended; None before that, or if it was ended at its time limit.
+        self.exit_code: int | None = None
 
     @contextmanager
     def code_kept(self, lost: str) -> Iterator[None]:

@@ -15,7 +15,7 @@ from oratorio.trace.trace import Access, Call
 class WaitedFor:
     """The waits of other ranks for one rank; times are sums over the waiting ranks, in seconds."""
 
-    rank: int  # in MPI_COMM_WORLD
+    rank: int  # rank in MPI_COMM_WORLD
     late_calls: int = 0  # collective calls that it entered last, while others were already waiting
     late_seconds: float = 0.0  # waits until it entered
     busy_seconds: float = 0.0  # waits while it stored, loaded or copied
