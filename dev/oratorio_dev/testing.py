@@ -43,7 +43,7 @@ class Outcome:
 
     passed: int = 0
     failures: list[str] = field(default_factory=list)
-    printed: dict[str, str] = field(default_factory=dict)  # by failed test: its output
+    printed: dict[str, str] = field(default_factory=dict)  # failed test -> its output
     skips: list[tuple[str, str]] = field(default_factory=list)  # (test, reason)
     seconds: float = 0
 

@@ -22,7 +22,7 @@ from oratorio_dev.testing_parts import MACHINES, PARTS, SHORT, SITE, parts_of
 TESTS = ROOT / "tests"
 # Sources of words in the values of tests' parameters: names of methods and of MPIs.
 SHARED = ("cli/oratorio/library/description.json", "cli/oratorio/launch/hosts.py")
-# What tests under mpiexec load besides their own program.
+# Libraries that tests under mpiexec load in addition to their own program.
 LIBRARIES = ("oratorio", "oratorio-mpich", "oratorio-ompi", "oratorio-abi", "oratorio_yielding")
 GOOGLE_TEST = re.compile(r"^TEST(_F|_P)?\(\s*(\w+),\s*(\w+)\)", re.MULTILINE)
 PYTHON_TEST = re.compile(r"^\s*(?:def|class) ([tT]est\w*)", re.MULTILINE)

@@ -66,7 +66,7 @@ HIDDEN uint32_t arc4random(void) {
 typedef int ClockWait(pthread_cond_t*, pthread_mutex_t*, clockid_t, const struct timespec*);
 
 /* Waits until a time of `clock`, as pthread_cond_clockwait of glibc 2.30 does, by
- * pthread_cond_timedwait, which takes only the time of day. */
+ * pthread_cond_timedwait, which accepts only the time of day. */
 static int wait_by_time_of_day(pthread_cond_t* condition, pthread_mutex_t* mutex, clockid_t clock,
                                const struct timespec* until) {
     struct timespec now, today;
