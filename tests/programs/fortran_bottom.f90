@@ -89,7 +89,7 @@ contains
         call MPI_Abort(MPI_COMM_WORLD, 1, ierror)
     end subroutine
 
-    ! MPI has written the variable by its address: the compiler must read it again.
+    ! MPI has written the variable through its address, so the compiler must reload it.
     subroutine touch(of)
         integer, asynchronous, intent(inout) :: of
     end subroutine

@@ -1,6 +1,6 @@
 ! SPDX-License-Identifier: BSD-3-Clause
-! Data representations whose functions are Fortran's. wide: integers have eight bytes in the file, the most
-! significant first. plain: as in memory, with MPI_CONVERSION_FN_NULL. broken: reading fails.
+! Data representations with functions in Fortran. In `wide`, integers have eight bytes in the file, the most
+! significant first. `plain` has MPI_CONVERSION_FN_NULL: data is stored as in memory. In `broken`, reading fails.
 ! usage: fortran_datarep FOLDER
 module wide
 #ifdef USE_F08
@@ -94,7 +94,7 @@ contains
 #ifdef USE_MPI
         external MPI_CONVERSION_FN_NULL  ! not every module mpi declares it
 #endif
-        ! MPI must take its value: the variable is gone when the functions are called.
+        ! MPI must copy its value, because the variable no longer exists when the functions are called.
         integer(MPI_ADDRESS_KIND) :: extra
         integer :: code
         extra = kept

@@ -2,7 +2,7 @@
 ! Every procedure of the MPI I/O chapter but MPI_Register_datarep (fortran_datarep.f90), called from Fortran.
 ! usage: fortran_routines FOLDER
 ! Includes mpif.h; with -DUSE_MPI it uses the module mpi instead, with -DUSE_F08 mpi_f08. Each rank has its
-! own part of the file, so that what comes back is known.
+! own part of the file, so that the data read back is known.
 #ifdef USE_F08
 #define HANDLE(kind) type(MPI_/**/kind)
 #define STATUS_OF(name) type(MPI_Status) :: name
@@ -217,7 +217,7 @@ contains
         call MPI_Barrier(MPI_COMM_WORLD, ierr)
         call MPI_File_get_position_shared(file, at, ierr)
         call require(at == base + 4 * ranks, 'get_position_shared')
-        call settle() ! its barrier also lets all ranks read the pointer before one moves it
+        call settle() ! its barrier also ensures that all ranks have read the pointer before one moves it
         call MPI_File_seek_shared(file, base, MPI_SEEK_SET, ierr)
         call MPI_File_read_shared(file, back, 1, MPI_INTEGER, status, ierr)
         call require(back == 7, 'read_shared')

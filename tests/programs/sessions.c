@@ -5,9 +5,9 @@
  *   bare       the same without a file
  *   late       one session, and threads that begin after it has ended
  *   overlap    one session ends while a file of another has a write under way
- *   one        one session of two ends, on rank 0 before the other's second open, elsewhere after
- *              it
- *   beside     a session's file is written again and closed after MPI_Finalize
+ *   one        one of two sessions ends: on rank 0 before a file is opened in the other session, on
+ *              the other ranks after that
+ *   beside     a session outlasts MPI_Finalize; its file is written again and closed after that
  *   finalize   a file is closed inside MPI_Finalize, as libraries do
  *   open       a file is never closed
  *

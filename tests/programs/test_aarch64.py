@@ -22,8 +22,8 @@ TESTS = 58  # number of tests in all these programs; none is skipped
 LIBRARIES = ("oratorio", "oratorio-mpich")
 COMPILERS = f"{aarch64.PLACE}/usr/bin/aarch64-linux-gnu-{{}}-12"
 RANKS, ROW, ROWS = 2, 1000, 400  # ROW and ROWS have the values of many_writes.c
-# Compilers and the emulator get less time than other tests, because ranks that poll for messages wait much
-# longer beside a busy process.
+# Compilers and the emulator run at low priority, because the polling ranks of other tests wait much longer
+# if a busy process shares their cores.
 GENTLY = ("nice", "-n", "10")
 # QEMU does not know process_vm_readv, which MPICH uses for long messages without a check.
 WITHOUT_READV = {"MPIR_CVAR_CH4_CMA_ENABLE": "0"}

@@ -92,7 +92,7 @@ def test_ways_to_measure_move_every_byte(words, tmp_path):
 
 @pytest.fixture
 def map_of(tmp_path):
-    """map_of(case) returns a decomposition map for 16 processes.
+    """Returns map_of(case), which returns a decomposition map for 16 processes.
 
     The map comes from the folder that ORATORIO_E3SM_MAPS names, or is made up with the same structure.
     """

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Tests Debian's PnetCDF. It is built for Open MPI 4 and needs its library of C++ bindings, libmpi_cxx, which
-can't be loaded beside Open MPI 5."""
+can't be loaded together with Open MPI 5."""
 
 import pytest
 from conftest import HERE, compile_for, host_or_skip, run_both_ways

@@ -40,7 +40,7 @@ WRAPPERS = ("time", "env", "nice", "nohup", "timeout", "numactl", "taskset", "st
 NUMACTL = {"-N": 1, "-m": 1, "--cpunodebind": 1, "--localalloc": 0, "-C": 1}
 GDB = {"-q": 0, "--args": 0, "-ex": 1, "-iex": "exec-wrapper", "-x": 1}
 
-# It imports little, because a test starts several of these.
+# The source of every program. It imports little, because a test starts several programs.
 MAIN = """import os, sys
 NAME, *words = sys.argv[1:]
 SAYS, OPTIONS, REAL = FACTS[NAME]

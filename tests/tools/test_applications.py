@@ -19,8 +19,8 @@ SAW = "oratorio: Oratorio 0.2.0 saw 12 accesses to 2 files on rank 0\n"
 
 @pytest.fixture
 def job(monkeypatch):
-    """job(ours, code_of_romio) sets the bytes that runs with Oratorio leave, and how those with ROMIO end.
-    The slowest rank takes 3 s in OMPIO, 2 s in ROMIO and 1 s with Oratorio."""
+    """Returns job(ours, code_of_romio), which sets the bytes that runs with Oratorio leave, and the exit code
+    of runs with ROMIO. The slowest rank takes 3 s in OMPIO, 2 s in ROMIO and 1 s with Oratorio."""
 
     def make(ours: bytes, code_of_romio: int = 0) -> None:
         def run_ranks(host, ranks, words, *, preload, env, cwd, timeout_seconds):

@@ -289,7 +289,7 @@ def test_an_error_that_no_command_expects_ends_with_2(monkeypatch, capsys, raise
 def test_ctrl_c_ends_a_command_without_a_traceback(oratorio, tmp_path, kind):
     env = {**os.environ, "PYTHONPATH": str(tmp_path / "cli"), "LD_PRELOAD": ""}
     script = "echo up >up; exec sleep 60"
-    # A shell that starts the tests in the background lets them ignore the signal.
+    # Tests that a shell started in the background ignore the signal, so `env` restores its default action.
     heeding = ["env", "--default-signal=INT"]
     job = subprocess.Popen(
         [*heeding, sys.executable, "-m", "oratorio", *kind, "sh", "-c", script],

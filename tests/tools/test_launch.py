@@ -35,7 +35,7 @@ def library(tmp_path, monkeypatch) -> str:
 
 @pytest.fixture
 def launcher(tmp_path):
-    """launcher(kind) returns the path of an mpiexec of that kind."""
+    """Returns launcher(kind), which returns the path of a launcher of that kind."""
 
     def make(kind: str) -> str:
         if kind == "srun":
@@ -238,7 +238,7 @@ def test_a_program_with_another_mpi_gets_no_message(library, tmp_path):
 
 @pytest.fixture
 def broken_library(tmp_path, monkeypatch) -> Path:
-    """Returns a library in a folder with blanks and commas in its path, which LD_PRELOAD can't take."""
+    """Returns a library whose path has blanks and commas, so LD_PRELOAD can't hold it."""
     folder = tmp_path / "two words: a,b"
     folder.mkdir()
     (folder / "liboratorio.so").write_text("x")

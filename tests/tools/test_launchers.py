@@ -56,8 +56,8 @@ WRAPPERS = [
 
 @pytest.fixture
 def ran(library, tmp_path, monkeypatch):  # noqa: F811
-    """ran(words) runs a command as `oratorio run` does, with `app` as the program, and returns what has
-    run."""
+    """Returns ran(text, word...), which runs a command of the words in `text` and further words as
+    `oratorio run` does, and returns the programs that ran."""
     log = tmp_path / "log"
     app = fake_launchers.make(tmp_path / "bin", log)
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")

@@ -17,8 +17,8 @@ HOST = Host("made up", "ompi", NOWHERE, NOWHERE, NOWHERE, "1.0", "openmpi")
 
 @pytest.fixture
 def job(monkeypatch):
-    """job(theirs, ours, said, code) sets the bytes left without and with Oratorio, and how the run with
-    Oratorio ends."""
+    """Returns job(theirs, ours, said, code), which sets the bytes left without and with Oratorio, and the
+    messages and exit code of the run with Oratorio."""
 
     def make(theirs: bytes, ours: bytes, said: str = "", code: int = 0) -> None:
         def run_ranks(host, ranks, words, *, preload, env, timeout_seconds):

@@ -86,8 +86,8 @@ def test_every_constant_is_wrong_by_a_factor_of_ten(tmp_path, monkeypatch):
 
 
 def milliseconds(arm, direction, repeat, has_wrong_costs):
-    """Returns a made-up time of a pass: list_io is the fastest method of writes, mmap that of reads. auto
-    needs ten passes until it is as fast, and is at 80 % of it without learning."""
+    """Returns a made-up time of a pass: list_io is the fastest method of writes, mmap that of reads. auto is
+    as fast after ten passes; without learning, it reaches 80 % of that speed."""
     fastest = {"write": "list_io", "read": "mmap"}[direction]
     if arm == COLD.name:
         return 50 if has_wrong_costs else 12.5
