@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* What a package is tried with. usage: smoke FILE
+/* A program that tests an installation. usage: smoke FILE
  *
- * Each rank writes every n-th int of FILE and reads all back. */
+ * Each of n ranks writes every n-th int of FILE and reads all ints back. */
 #include <mpi.h>
 #include <stdio.h>
 

@@ -4,7 +4,7 @@
 #
 # usage: smoke.sh ORATORIO MPICC LAUNCHER...
 #   as in: PREFIX/share/oratorio/smoke.sh PREFIX/bin/oratorio mpicc srun -n 2
-# All ranks must see its folder, which is made in $TMPDIR.
+# The program and its file are in a new folder in $TMPDIR, which all ranks must see.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 oratorio=$1

@@ -1,5 +1,6 @@
--- Oratorio under every MPI program that the shell starts, without `oratorio run`. Put it beside oratorio/@VERSION@.lua as
--- oratorio-on/@VERSION@.lua; a site's default module may load it for a group of users (docs/user/guides/sites.md).
+-- Oratorio under every MPI program that the shell starts, without `oratorio run`. Put this file next to
+-- oratorio/@VERSION@.lua as oratorio-on/@VERSION@.lua. A site's default module may load it for a group of users
+-- (docs/user/guides/sites.md).
 local prefix = os.getenv("ORATORIO_ROOT") or "/opt/oratorio"
 if isDir(pathJoin(prefix, "@VERSION@")) then
     prefix = pathJoin(prefix, "@VERSION@")
@@ -16,13 +17,13 @@ whatis("Version: @VERSION@")
 whatis("Description: Oratorio under all MPI programs")
 
 family("mpiio")
--- Stays after `module purge`.
+-- A sticky module stays loaded after `module purge`.
 add_property("lmod", "sticky")
 depends_on("oratorio/@VERSION@")
 for _, folder in ipairs({ "lib", "lib64" }) do
     local library = pathJoin(prefix, folder, "liboratorio.so")
     if isFile(library) then
-        -- Profilers such as Darshan come before it.
+        -- Profilers such as Darshan must come before the library, so it is appended.
         append_path("LD_PRELOAD", library)
     end
 end
