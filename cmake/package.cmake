@@ -3,7 +3,7 @@
 # find_package(oratorio) and pkg-config oratorio.
 include(CMakePackageConfigHelpers)
 
-# The files find the libraries relative to themselves, so the same files serve both.
+# These files find the libraries relative to themselves, so they serve an installation and the build folder.
 set(package_dir ${PROJECT_BINARY_DIR}/lib/cmake/oratorio)
 configure_file(${PROJECT_SOURCE_DIR}/cmake/oratorioConfig.cmake.in ${package_dir}/oratorioConfig.cmake COPYONLY)
 write_basic_package_version_file(${package_dir}/oratorioConfigVersion.cmake COMPATIBILITY SameMinorVersion)

@@ -14,8 +14,8 @@ add_custom_command(
 add_custom_target(portable_stubs DEPENDS ${stub_folder}/stamp)
 add_custom_target(portable)
 
-# What the compiler would link by itself, with the stubs in place of this machine's glibc. It must come after the
-# rooms' archives, so the lowest room links it.
+# The libraries that the compiler would link by itself, with the stubs in place of this machine's glibc. They must come
+# after the rooms' archives, so the lowest room links them.
 set(loader_x86_64 ld-linux-x86-64.so.2)
 set(loader_aarch64 ld-linux-aarch64.so.1)
 add_library(portable_system INTERFACE)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What most sources take from the C++ library, compiled once and not in each of them (ORATORIO_PCH). A source still includes
-// what it uses: it has to compile without this file, too.
+// The headers of the C++ library that most sources include, compiled once and not for each source
+// (ORATORIO_PCH). A source still includes the headers that it uses, because it must also compile
+// without this file.
 #pragma once
 
 #include <algorithm>
