@@ -105,9 +105,14 @@ Result<std::vector<std::byte>> layout_on_lustre(const std::string& path) {
     return bytes;
 }
 
+/// Returns the stripes of a file on Lustre. A part of a layout that no data has reached yet may ask
+/// for all targets of the file system instead of naming a number.
 Striping striping_on_lustre(const std::string& path) {
+    constexpr std::int64_t kAllTargets = 0xffff;
     const auto layout = layout_on_lustre(path);
-    return layout ? striping_in(*layout) : Striping{};
+    Striping found = layout ? striping_in(*layout) : Striping{};
+    if (found.targets == kAllTargets) found.targets = targets_of(path, kLustre);
+    return found;
 }
 
 /// Returns a path of the folder that contains `path`.

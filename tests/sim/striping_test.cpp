@@ -108,6 +108,14 @@ TEST_F(StripedFiles, ReportsTheStripesOfAFile) {
     EXPECT_EQ(striping_of(path(), 0xEF53), Striping{}) << "another file system isn't asked";
 }
 
+TEST_F(StripedFiles, ALayoutThatAsksForAllTargetsHasThoseOfTheFileSystem) {
+    const std::string path = file_with(composite(2, plain(kPlain, 1 << 20, 0xffff)));
+    file_system.targets = 6;
+    EXPECT_EQ(striping_of(path, kLustre), (Striping{1 << 20, 6, -1}));
+    file_system.targets = 0;
+    EXPECT_EQ(striping_of(path, kLustre), (Striping{1 << 20, 0, -1})) << "not known";
+}
+
 TEST_F(StripedFiles, IgnoresAnInvalidLayout) {
     EXPECT_EQ(striping_of(file_with({}), kLustre), Striping{});
     EXPECT_EQ(striping_of(file_with(plain(0x12345678, 4 << 20, 8)), kLustre), Striping{});
