@@ -15,10 +15,17 @@
 
 namespace oratorio::bind {
 
+/// The nodes of a communicator's ranks, as discover() found them.
+struct FoundNodes {
+    int ranks_per_node = 0;  ///< as passed to discover()
+    Topology topology;
+};
+
 struct CacheSlot {
     bool reserved = false;  ///< the place is taken for a workspace while the ranks decide whether
                             ///< to keep it
     std::vector<LentWorkspace> idle;
+    std::optional<FoundNodes> nodes;  ///< empty until a workspace has been made
 };
 
 namespace {
@@ -87,6 +94,7 @@ struct OpenHandshake {
     std::uint64_t speaker = 0;  ///< size - rank if the library is on; the lowest such rank wins
     std::uint64_t unready = 0;  ///< key_of this rank's error; 0: none
     std::uint64_t nodes = 0;    ///< rank 0's ranks_per_node, encoded by nodes_word()
+    std::uint64_t unknown = 0;  ///< 1: this rank's cache slot has no nodes
 
     [[nodiscard]] bool all_have_it() const { return number.value != 0 && number.holds(); }
 };
@@ -201,6 +209,7 @@ Lending Workspaces::stand_aside(MPI_Comm program) {
 Result<Lending> Workspaces::lend(MPI_Comm program, int ranks_per_node) {
     if (auto valid = Comm::check_kind(program); !valid) return valid.error();
     LentWorkspace kept = take(program);
+    const auto home = kept.home;
     // If a rank has an ordered workspace, it knows that all ranks have this workspace, and that the
     // library is on for all of them.
     if (!kept.ordered) {
@@ -212,14 +221,15 @@ Result<Lending> Workspaces::lend(MPI_Comm program, int ranks_per_node) {
         const int ranks = size_of(program);
         const Rank rank = rank_in(program);
         const auto speaker = static_cast<std::uint64_t>(ranks - rank);
+        const std::optional<FoundNodes> known = found_nodes(home);
         const auto agreed =
             handshake(program, {.number = {kept.number},
                                 .speaker = speaker,
                                 .unready = key_of(ready_for_collective(ranks), rank),
-                                .nodes = rank == 0 ? nodes_word(ranks_per_node) : 0});
+                                .nodes = rank == 0 ? nodes_word(ranks_per_node) : 0,
+                                .unknown = known ? 0u : 1u});
         const bool good = agreed && (*agreed)->off == 0 && (*agreed)->unready == 0;
         if (!good || !(*agreed)->all_have_it()) {
-            const auto home = kept.home;
             put(std::move(kept));
             if (!agreed) return agreed.error();
             if ((*agreed)->off != 0) return stood_aside((*agreed)->speaker == speaker);
@@ -229,7 +239,15 @@ Result<Lending> Workspaces::lend(MPI_Comm program, int ranks_per_node) {
             const auto nodes = agreed_from(
                 [](const OpenHandshake& told) { return static_cast<int>(told.nodes - 1); },
                 *agreed);
-            return make(program, std::move(check.duplicate), nodes, ranks_per_node, home);
+            const bool found = (*agreed)->unknown == 0 && known->ranks_per_node == *nodes;
+            auto topology =
+                found ? Result<Topology>(known->topology) : discover(program, nodes, switches_);
+            if (!topology) return topology.error();
+            keep_nodes(home, {*nodes, *topology});
+            auto own = check.duplicate ? Result<Comm>(std::move(*check.duplicate))
+                                       : Comm::duplicate(program);
+            if (!own) return own.error();
+            return make(std::move(*own), std::move(*topology), nodes, ranks_per_node, home);
         }
     }
     // The counter is reset before the ranks of the new file agree on anything. If there is no
@@ -259,16 +277,22 @@ void Workspaces::put(LentWorkspace kept) {
     if (const auto cache_slot = kept.home.lock()) cache_slot->idle.push_back(std::move(kept));
 }
 
-/// Collective over `program`. Makes a workspace on `own`, a duplicate of `program`, or on a new
-/// duplicate if there is none yet.
-Result<Lending> Workspaces::make(MPI_Comm program, std::optional<Comm> own,
-                                 const Agreed<int>& nodes, int ranks_per_node,
-                                 std::weak_ptr<CacheSlot> home) {
-    auto topology = discover(program, nodes, switches_);
-    if (!topology) return topology.error();
-    auto comm = own ? Result<Comm>(std::move(*own)) : Comm::duplicate(program);
-    if (!comm) return comm.error();
-    auto opened = open_transport(std::move(*comm), std::move(*topology), counters_,
+/// Returns the nodes that are known for the ranks of a communicator with the cache slot `home`.
+std::optional<FoundNodes> Workspaces::found_nodes(const std::weak_ptr<CacheSlot>& home) {
+    const std::lock_guard lock(mutex_);
+    const auto cache_slot = home.lock();
+    return cache_slot != nullptr ? cache_slot->nodes : std::nullopt;
+}
+
+void Workspaces::keep_nodes(const std::weak_ptr<CacheSlot>& home, FoundNodes nodes) {
+    const std::lock_guard lock(mutex_);
+    if (const auto cache_slot = home.lock()) cache_slot->nodes = std::move(nodes);
+}
+
+/// Collective over `own`. Makes a workspace of its ranks.
+Result<Lending> Workspaces::make(Comm own, Topology topology, const Agreed<int>& nodes,
+                                 int ranks_per_node, std::weak_ptr<CacheSlot> home) {
+    auto opened = open_transport(std::move(own), std::move(topology), counters_,
                                  NodeBoards::usually_listed_from(), chores_);
     if (!opened) return opened.error();
     Transport& ranks = *opened->transport;

@@ -48,6 +48,8 @@ struct LentWorkspace {
     [[nodiscard]] Rank rank() const { return messages->topology().rank; }
 };
 
+struct FoundNodes;
+
 struct Lending {
     LentWorkspace workspace;  ///< empty if the library is off, or missing, on some rank
     std::string remark;       ///< a message for the user; set on one rank
@@ -85,8 +87,10 @@ class Workspaces {
   private:
     LentWorkspace take(MPI_Comm program);
     void put(LentWorkspace kept);
-    Result<Lending> make(MPI_Comm program, std::optional<Comm> own, const Agreed<int>& nodes,
-                         int ranks_per_node, std::weak_ptr<CacheSlot> home);
+    std::optional<FoundNodes> found_nodes(const std::weak_ptr<CacheSlot>& home);
+    void keep_nodes(const std::weak_ptr<CacheSlot>& home, FoundNodes nodes);
+    Result<Lending> make(Comm own, Topology topology, const Agreed<int>& nodes, int ranks_per_node,
+                         std::weak_ptr<CacheSlot> home);
     LibraryCheck check_once(MPI_Comm program);
     bool reserve_place(const LentWorkspace& lent);
     void end_reservation(LentWorkspace& lent, bool kept);
