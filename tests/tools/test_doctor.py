@@ -265,6 +265,7 @@ def test_file_systems_are_distinguished(kind, state, says, tmp_path):
     [
         ("ext4", None),
         ("overlay", None),
+        ("squashfs", None),
         ("cifs", "its locks are mandatory"),
         ("9p", "the whole file"),
         ("nfs4", "each job tests"),

@@ -192,3 +192,10 @@ def test_candidates_fit_the_job():
     counts = {one["oratorio_local_aggregators"] for one in options[0] if "oratorio_local_aggregators" in one}
     assert counts == {"4", "8"}
     assert {one["cb_nodes"] for one in options[2]} == {"8"}
+
+
+def test_a_search_leaves_out_values_that_are_the_current_hints():
+    steps = search.search(
+        lambda many: [even() for _ in many], THETA, {"cb_nodes": "1"}, [[{"cb_nodes": "1"}]]
+    )
+    assert [step.chosen for step in steps] == [{"cb_nodes": "1"}]

@@ -18,6 +18,7 @@ NAMES = {
 LOCAL = {"ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "tmpfs", "overlay"}
 ONE_MACHINE = {
     "ramfs", "hugetlbfs", "zfs", "bcachefs", "jfs", "vfat", "exfat", "ntfs", "ntfs3", "udf", "hostfs",
+    "squashfs", "erofs", "iso9660", "cramfs",
 }  # fmt: skip
 IN_STEP = {"lustre", "gpfs", "panfs", "ceph", "gfs2", "ocfs2"}
 

@@ -69,6 +69,8 @@ def search(plan: Plan, machine: Machine, start: Hints, options: Sequence[Sequenc
         for values in options:
             current = steps[-1].chosen
             tried = [one for change in values if (one := merged(current, change)) != current]
+            if not tried:  # each value is one of the current hints
+                continue
             predictions = [predict(schedule, machine) for schedule in plan(tried)]
             least = min(range(len(tried)), key=lambda i: predictions[i].seconds)
             names = [" ".join(f"{key}={value}" for key, value in change.items()) for change in values]
