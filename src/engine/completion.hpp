@@ -3,7 +3,7 @@
 // plan decides: either all ranks agree, or, if the user requested a sparse graph, the aggregators
 // that share an edge with a rank report to it, and it waits for no other rank (MPI-IO/GPFS, 2001,
 // section 2.4.1). A read that ends late uses engine/late_agreement instead.
-// docs/internals/decisions/messages.md.
+// See docs/internals/decisions/messages.md.
 #pragma once
 
 #include <memory>

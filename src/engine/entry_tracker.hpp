@@ -14,8 +14,9 @@ namespace oratorio {
 
 class EntryTracker {
   public:
-    /// Announces that this rank has entered. All arguments outlive the object. REQUIRES:
-    /// collective, in the order of accesses.
+    /// Announces to the node that this rank has entered, if ranks track entries in node memory;
+    /// otherwise, step() starts the reduction. `plan` and the file outlive the object. REQUIRES, if
+    /// the access is collective: all ranks make their trackers in the order of accesses.
     EntryTracker(const WorkContext& context, const Plan& plan);
 
     /// Makes progress; an error comes from the transport.
@@ -33,7 +34,7 @@ class EntryTracker {
 
     Transport& transport_;
     const NodeMemory* node_ =
-        nullptr;  ///< holds each rank's entry; null: the ranks use a reduction
+        nullptr;  ///< records which ranks have entered; null: the ranks use a reduction
     const Plan& plan_;
     std::uint64_t key_ = 0;
     bool complete_ = true;

@@ -2,7 +2,8 @@
 // LateAgreement: the agreement that ends a collective read in which each rank makes its own calls.
 // A rank contributes its part when its own data has arrived, and returns. A later collective call
 // on the file completes the agreement, at the latest the next collective access or the close; that
-// access or the close also reports a failure. docs/internals/decisions/waiting-and-progress.md.
+// access or the close also reports a failure. See
+// docs/internals/decisions/waiting-and-progress.md.
 #pragma once
 
 #include <memory>

@@ -18,14 +18,14 @@ namespace {
 // cost more than the copy.
 constexpr Bytes kPieceInPlaceMin = 1024;
 constexpr std::size_t kIovecsMax = 512;  // iovecs per storage call
-// Pieces per batch unless the plan has a number; also the maximum for pieces that move directly if
-// the store completes requests when they are started. The list of so few pieces stays in the
+// Pieces per batch if the plan sets no number; also the maximum for pieces that move directly if
+// the store completes requests when they are started. A list of this length stays in the
 // first-level cache.
 constexpr int kBatchPiecesAtOnce = 16;
 
 /// Moves an access in batches of pieces. A batch is a stretch of the access's data or, if
-/// `sliced_`, a round of the plan. Its file pieces are outstanding all at once (methods with `list`
-/// storage) or one after the other (`contiguous`).
+/// `sliced_`, a round of the plan. All its file pieces may be outstanding at once. With
+/// `contiguous` storage, a batch has one file piece, unless `sliced_`.
 class ListWork final : public Work {
   public:
     ListWork(const WorkContext& context, const Plan& plan, const Access& access,
@@ -106,7 +106,7 @@ class ListWork final : public Work {
     const Plan& plan_;
     Bytes staged_ = 0;   ///< bytes of the batch in the bounce buffer
     Bytes taken_ = 0;    ///< data bytes in batches begun so far
-    Bytes allowed_ = 0;  ///< data bytes that batches may reach, limited by the read-ahead
+    Bytes allowed_ = 0;  ///< end of the data that batches may move now; set by the read-ahead
     std::unique_ptr<ReadAhead> ahead_;  ///< null: no read-ahead
     Bytes moved_ = 0;
     std::vector<Piece> batch_;
@@ -142,7 +142,7 @@ void ListWork::note(const Error& error) {
     if (noted_.kind == ErrorKind::none) noted_ = error.on(context_.file.transport.topology().rank);
 }
 
-/// Starts the next batch; this always makes progress.
+/// Starts the next batch. Always returns Step::progressed.
 Step ListWork::start_batch() {
     if (noted_.kind != ErrorKind::none) {  // start nothing after a failure
         taken_ = access_.bytes();
@@ -207,9 +207,9 @@ void ListWork::start_staged() {
     stage(std::min(static_cast<Bytes>(staging_.size()), allowed_ - taken_));
 }
 
-/// Starts a batch with the next round of a sliced plan (plan/domains), which has a little of each
-/// of the file's parts that interleave in memory: memory fetched into the cache for one part is
-/// then still cached for the others.
+/// Starts a batch with the next round of a sliced plan (plan/domains). Such a round has a little of
+/// each of the file's parts that interleave in memory, so memory fetched into the cache for one
+/// part is still cached for the others.
 void ListWork::start_slice() {
     const Region region = plan_.region(0, round_++);
     for (std::int64_t i = 0; i < region.count; ++i) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // LockPolicy: which locks an open file needs so that read-modify-write (data sieving, hole filling)
-// never overwrites another writer's data in the holes. docs/internals/decisions/holes-and-locks.md.
+// never overwrites another writer's data in the holes. See
+// docs/internals/decisions/holes-and-locks.md.
 #pragma once
 
 #include "store/range_lock.hpp"
@@ -11,15 +12,16 @@ namespace oratorio {
 struct LockPolicy {
     /// No other handle can be filling holes of the file: when this one was opened, no other handle
     /// that may do so was open (or MPI_MODE_UNIQUE_OPEN promises that), and handles opened later
-    /// know of this one. Equal on all ranks, except that it is false on a rank that opened the file
-    /// late and can't show other handles that it did, or can't read holes (open_late).
+    /// know of this one. Also false if the handle can't read holes and has no job locks. Equal on
+    /// all ranks until a rank opens the file late (open_late): the value becomes false on that rank
+    /// alone if it can't read holes or can't show other handles that it has the file open.
     bool sole = true;
     /// This handle may fill holes if it is `sole`. False if its locks might not exclude all other
     /// writers, because other nodes might not see the locks, or other handles might not know of
     /// this one. Equal on all ranks.
     bool fills = true;
-    /// Locks can be taken: the job's if `job` is set, otherwise the file system's. If not, no
-    /// handle fills holes under them. Equal on all ranks.
+    /// Locks can be taken: the job's if `job` is set, otherwise the file system's. If false, no
+    /// handle fills holes under these locks. Equal on all ranks.
     bool lockable = true;
     /// The MPI job's locks on this file; null: locks come from the file system.
     const JobLocksOfFile* job = nullptr;

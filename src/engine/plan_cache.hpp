@@ -9,7 +9,7 @@
 // different distances notice it when they exchange data (ExchangeProgress::differs), veto too, and
 // store no data that isn't as planned. After a veto, all ranks make a new plan and repeat the
 // access. A kept plan with Ending::late is the exception: a rank with a different access performs
-// it with a plan of its own, and nothing is repeated. docs/internals/decisions/plans.md.
+// it with a plan of its own, and nothing is repeated. See docs/internals/decisions/plans.md.
 #pragma once
 
 #include <array>

@@ -8,8 +8,8 @@
 
 namespace oratorio {
 
-// Entries gathered once per node must fit into the node's list; otherwise each rank has its own
-// copy.
+// These entries are gathered once per node, in the node's list. Larger ones would not fit into the
+// list, and each rank would have its own copy.
 static_assert(sizeof(AccessSummary) <= NodeBoards::kListed);
 static_assert(sizeof(EdgeBits) <= NodeBoards::kListed);
 

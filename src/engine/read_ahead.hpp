@@ -49,7 +49,7 @@ class BlockRanges final : public AheadRanges {
 /// The hulls of all ranks' data in the extents of an aggregator's rounds.
 class RoundRanges final : public AheadRanges {
   public:
-    /// The ranges of the aggregator with index `index`. `plan` outlives the object.
+    /// Lists the ranges of the aggregator with index `index`. `plan` outlives the object.
     RoundRanges(const Plan& plan, int index) : plan_(plan), index_(index) {}
     [[nodiscard]] std::optional<Range> next() override;
     /// Returns the position at the end of extent i of a round.

@@ -3,7 +3,7 @@
 // of the file alone. It writes a few pieces one by one. For many pieces it uses data sieving if it
 // may fill holes: under an exclusive lock it reads the region, merges the pieces and writes it back
 // (read-modify-write), so no write to the bytes in between is lost.
-// docs/internals/decisions/holes-and-locks.md.
+// See docs/internals/decisions/holes-and-locks.md.
 //
 // Storing a region is one job of the store, so that an I/O thread can perform it while the next
 // round is exchanged: the pipelining of Tsujita et al., "Multithreaded Two-Phase I/O" (2014),

@@ -36,7 +36,7 @@ Run::Run(const RunContext& context, Access access, bool collective)
     }
 }
 
-/// In a collective access, reserves memory for any role, because this rank's role is not known yet.
+/// Reserves memory for any role in a collective access, because this rank's role isn't known yet.
 bool Run::reserve_memory() {
     if (collective_) memory_.adopt(context_.file.plans.take_buffers());
     if (!collective_ || memory_.take_for_collective(access_.direction, (*context_.config)->options,
@@ -154,8 +154,8 @@ bool Run::planning_done() {
         context_.file.tuning.meet();
         entered_ = 0;
     }
-    // The next step sends messages, so it is left to a caller that may send them. Without moves
-    // left, waits_for() returns nothing, so that this caller need not wait first.
+    // The next step sends messages, so it is left to a caller that may send them. With no moves
+    // left, waits_for() returns nothing, and that caller need not wait first.
     if (!sent && sends_messages()) {
         moves_left_ = 0;
         return false;
@@ -325,9 +325,9 @@ std::optional<AccessTimes> Run::times() const {
     return AccessTimes{entered_, context_.file.tuning.since_meeting()};
 }
 
-/// Records an outcome that aggregators reported: those that share no edge with this rank may still
-/// be filling holes, and other ranks may not know of this rank's failed write. After an agreement
-/// of all ranks, clears `left_first`.
+/// Updates the file's state after an access. If aggregators reported the outcome, sets `left_first`
+/// if other aggregators may still be filling holes, and adds a failed write to `undelivered`,
+/// because some ranks may not know of it. After an agreement of all ranks, clears `left_first`.
 void Run::leave() {
     const bool failed = error_.kind != ErrorKind::none && access_.direction == Direction::write;
     const bool reported = plan().ending() == Ending::reported;

@@ -22,7 +22,7 @@ bool RunMemory::Leases::has_all(Direction direction) const {
     return !collective.span().empty() && (direction == Direction::read || !scratch.span().empty());
 }
 
-/// Replaces a lease by one of `bytes` if it is shorter.
+/// Replaces `lease` by one of `bytes` bytes if it is shorter.
 void RunMemory::grow(BufferPool::Lease& lease, Bytes bytes) {
     if (static_cast<Bytes>(lease.span().size()) < bytes) lease = pool_.take(bytes);
 }

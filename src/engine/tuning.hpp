@@ -33,7 +33,8 @@ class Tuning {
     [[nodiscard]] Agreed<const LearnedTimes*> learned() const;
     /// Returns true if the next access of this kind should use another arm than the plan's.
     [[nodiscard]] bool wants_other(const Plan& plan) const;
-    /// Called when an operation that waited for all ranks has ended.
+    /// Restarts the count of since_meeting(). REQUIRES: an operation that waited for all ranks has
+    /// just ended.
     void meet() { met_ = now(); }
     /// Returns nanoseconds since the last meet().
     [[nodiscard]] std::uint64_t since_meeting() const {

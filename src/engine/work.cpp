@@ -67,8 +67,8 @@ Made make_mapped(const WorkSite& site) {
     return make_mapped_work(site.context, site.plan, site.access, failed);
 }
 
-/// Makes data shipping with memory for a few requests, which keep the agents busy while the next
-/// request is packed.
+/// Makes the work of data shipping, with memory for a few requests: they keep the agents busy while
+/// the next request is packed.
 Made make_shipped(const WorkSite& site) {
     constexpr int kLeast = 2;
     constexpr int kMost = 8;

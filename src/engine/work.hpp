@@ -65,8 +65,8 @@ struct WorkBuffers {
 std::unique_ptr<Work> make_two_phase_work(const WorkContext& context, const Plan& plan,
                                           const Access& access, WorkBuffers buffers,
                                           std::unique_ptr<Store> own_store);
-/// Makes list I/O: pieces move directly between user memory and the store, or through a small
-/// bounce buffer if the user memory is fine-grained.
+/// Makes the work of list I/O: pieces move directly between user memory and the store, or through
+/// `staging`, a small bounce buffer, if the pieces in user memory are short.
 std::unique_ptr<Work> make_list_work(const WorkContext& context, const Plan& plan,
                                      const Access& access, std::span<std::byte> staging);
 
