@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// DataPort: the data of one participant of an exchange: the runs that it has in a region, and their
-// bytes. It is a source in writes and a sink in reads. The data may be the rank's own memory
-// (own_data), or that of all ranks in its group (group_source): the exchange by packed messages
-// works with either.
+// DataPort: the data of one participant of an exchange, as runs in a region and their bytes. It is
+// a source in writes and a sink in reads. The data may be the rank's own memory (own_data), or that
+// of all ranks in its group (group_source): the exchange by packed messages works with either.
 #pragma once
 
 #include <cstdint>

@@ -3,7 +3,7 @@
 // has written, one mask byte per data byte (0xff: written). An aggregator with a mask changes only
 // those bytes of the file. It need not read the file before the data arrives: the mask shows
 // afterwards whether to write the pieces one by one or to read the bytes in between first.
-// docs/internals/decisions/holes-and-locks.md.
+// See docs/internals/decisions/holes-and-locks.md.
 #pragma once
 
 #include <cstddef>

@@ -67,7 +67,7 @@ class AggregatorSide {
     /// Returns true if a message named a different region than this rank's plan.
     [[nodiscard]] bool differs() const { return differs_; }
     /// Returns the error of the first damaged message from a participant. The exchange continues:
-    /// the damage loses data, but no participant waits for ever.
+    /// the message's data is lost, but no participant waits forever.
     [[nodiscard]] const Error& failed() const { return failed_; }
     /// Copies the available part of this rank's own data in an open round, without a message.
     Copied serve_own(std::int64_t round);
@@ -88,7 +88,7 @@ class AggregatorSide {
         std::int64_t senders = 0;  ///< ranks that have more to send
         bool own = false;          ///< this rank's own data hasn't been copied yet
         Bytes bytes = 0;           ///< writes: bytes placed in the buffer
-        bool spoiled = false;      ///< a dropped message overwrote placed data
+        bool spoiled = false;      ///< a dropped message may have overwritten the buffer
 
         [[nodiscard]] bool is_served() const { return senders == 0 && !own; }
     };
@@ -98,7 +98,7 @@ class AggregatorSide {
     };
     [[nodiscard]] bool has_own(std::int64_t round) const;
     [[nodiscard]] std::int64_t senders_in(std::int64_t round) const;
-    /// Adds this rank's own contents once they are known; returns true if it did so now.
+    /// Adds this rank's own contents once they are known. Returns true if this call added them.
     bool add_own(Expected& expected);
     Result<void> post_receives(OpenRound& round);
     Result<Step> step_expected(Expected& expected);

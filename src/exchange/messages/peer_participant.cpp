@@ -196,7 +196,7 @@ Result<void> ParticipantSide::receive_reply(Rank to, Outgoing& outgoing) {
     return {};
 }
 
-/// Zero-copy: counts the table message that was just sent and, in a write, sends the data that it
+/// Counts the table message that was just sent (zero-copy) and, in a write, sends the data that it
 /// describes.
 Result<void> ParticipantSide::send_straight(Rank to, Outgoing& outgoing) {
     context_.stats.table_messages += 1;

@@ -59,8 +59,8 @@ void make_controls(std::span<std::byte> memory, const Topology& topology) {
     make<ContentsQuery>(memory, ranks * NodeMemory::rounds_max);
 }
 
-/// Returns true if this rank can read and write a word of another rank, as the exchange accesses
-/// that rank's data.
+/// Returns true if this rank can read and write words of another rank with the system calls by
+/// which the exchange accesses that rank's data.
 bool can_reach(pid_t process, Probe* probe) {
     std::uint64_t word = 0;
     const iovec here{&word, sizeof word};

@@ -61,7 +61,7 @@ struct alignas(64) Awake {
 struct RankMailbox {
     explicit RankMailbox(WaitPolicy usual) : doorbell(usual) {}
     Doorbell doorbell;
-    /// Key of the last access that the rank has announced it entered (engine/entry_tracker).
+    /// Key of the last access whose entry the rank has announced (engine/entry_tracker).
     /// Accesses that need no announcement leave it unchanged.
     alignas(64) std::atomic<std::uint64_t> entered{0};
     /// Key of the access that the fields below describe; written last.

@@ -15,7 +15,7 @@ constexpr std::size_t kIovecsMax = 1024;  // UIO_MAXIOV
 /// The maximum number of bytes of a transfer. Linux moves at most 2^31 - 4096 bytes in one call.
 constexpr Bytes kTransferMax = 1 << 30;
 
-/// The error of a transfer that returned `transferred` and moved too few bytes.
+/// Returns the error of a transfer that returned `transferred` and moved too few bytes.
 Error failed(ssize_t transferred) {
     // A short transfer, which stopped at memory that can't be accessed, sets no errno.
     const int number = transferred < 0 ? errno : EFAULT;

@@ -41,7 +41,7 @@ class ActiveScope {
 
     /// Counts this rank as working.
     void begin();
-    /// Stops counting this rank as working, because it has no work for now, and calls others.
+    /// Stops counting this rank as working, because it has no work for now, and wakes others.
     void end();
 
   private:

@@ -36,7 +36,6 @@ class GroupData final : public GroupSource {
 
     /// Receives messages of the members, and sends answers.
     Result<Step> step() override;
-    /// Returns true if all answers were sent.
     [[nodiscard]] bool finished() const override;
     [[nodiscard]] bool differs() const override { return context_.differs; }
     [[nodiscard]] const Error& failed() const override { return context_.failed; }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // WindowData: a group's data as its local aggregator sees it, in windows of node memory that each
 // rank of the group fills or reads. In writes, it sends the bytes of a window that the write mask
-// marks, directly from the window if they are one run. In reads, it requests the part of a window
-// in the group's hull as one run, and receives that part in the window.
+// marks, directly from the window if they are contiguous. In reads, it requests the part of a
+// window in the group's hull as one run, and receives that part in the window.
 #pragma once
 
 #include <array>
