@@ -112,7 +112,7 @@ std::optional<std::string> take_text(std::string_view& all) {
     return text;
 }
 
-/// What a rank that can't decode the hints adds to the number of differing ranks; larger than any
+/// Added to the number of differing ranks by a rank that can't decode the hints; larger than any
 /// number of ranks.
 constexpr std::uint64_t kUnreadable = std::uint64_t{1} << 32;
 
