@@ -38,7 +38,8 @@ class BlockCache : public std::enable_shared_from_this<BlockCache> {
     struct GiveBack;
     Block idle_one(std::size_t bytes);
     void give_back(Block block);
-    /// REQUIRES: mutex_ is held, or the destructor calls it.
+    /// Frees the block that has been idle the longest. REQUIRES: mutex_ is held, or the destructor
+    /// is the caller.
     void free_oldest();
 
     mutable std::mutex mutex_;

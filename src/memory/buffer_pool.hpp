@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // BufferPool: large page-aligned buffers that outlive one access, because touching fresh pages
 // costs more than copying through warm ones. Successive files of the same ranks share one pool. Not
-// thread-safe. Free buffers are reused for requests of exactly their size; at most 32 of them are
-// kept.
+// thread-safe. Free buffers are reused for requests of exactly their size in pages; at most 32 of
+// them are kept.
 #pragma once
 
 #include <cstddef>

@@ -6,7 +6,7 @@
 
 namespace oratorio {
 
-/// Returns the largest size that one buffer of a rank should have, where `ranks` ranks share this
+/// Returns the largest size that one buffer of a rank should have if `ranks` ranks share this
 /// machine: a quarter of the smallest of the machine's memory and this process's limits, divided by
 /// the number of ranks that may be aggregators.
 [[nodiscard]] Bytes buffer_bytes_most(int ranks);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reserve: memory kept for this library's small allocations when the system has none left. A rank
 // inside a collective call can't stop in the middle, because other ranks wait for its messages. So
-// operator new takes memory from the reserve when malloc fails. Each rank looks at its reserve
+// operator new takes memory from the reserve when malloc fails. Each rank checks its reserve
 // before the first message of a collective call; if a rank finds too little, the call fails on all
 // ranks. See docs/internals/decisions/memory.md.
 //

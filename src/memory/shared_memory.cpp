@@ -43,9 +43,9 @@ std::string new_name() {
            random_digits();
 }
 
-/// Allocates pages, and returns 0 or an errno. On kernels before 2024 any signal interrupts the
-/// call, and it starts again from the beginning. So signals are blocked: a timer of the program
-/// could interrupt every attempt.
+/// Allocates pages, and returns 0 or an errno. Blocks signals during the call: on Linux kernels
+/// from before 2024, any signal interrupts it, and a repeated call starts from the beginning, so a
+/// timer of the program could interrupt every attempt.
 int allocate(int descriptor, Bytes bytes) {
     const SignalsBlocked blocked;
     return uninterrupted([&] {
