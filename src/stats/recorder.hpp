@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Recorder: the accesses of one rank to one open file for ORATORIO_TRACE: when they happened, and
+// Recorder: records for ORATORIO_TRACE when the accesses of one rank to one open file happened, and
 // what their time was spent on. Its memory is bounded; accesses and spans beyond the limits are
 // counted but not kept. The open file owns the recorder. REQUIRES: one thread uses it at a time. A
 // recorder exists only while the program is traced.
@@ -53,7 +53,7 @@ struct AccessRecord {
     /// Nonblocking or split: the program continued during the access.
     bool started = false;
     bool shared = false;    ///< used the shared file pointer
-    std::uint8_t lane = 0;  ///< the lowest lane that was free when the access began; else 31
+    std::uint8_t lane = 0;  ///< the lowest lane that was free when the access began; 31 if none
     ErrorKind error = ErrorKind::none;
     Bytes asked = 0;
     Bytes moved = 0;
