@@ -50,7 +50,7 @@ void seek_within(Cursor& file, Offset offset, Bytes from);
 inline constexpr Bytes kLayoutBytesMax = 512 << 10;
 
 /// The numbers about a rank's access that all ranks learn; sent as bytes. A summary has only 48
-/// bytes, because with a million ranks each additional byte costs a MiB on every node.
+/// bytes, because with a million ranks each additional byte costs a megabyte on every node.
 struct AccessSummary {
     static constexpr std::int64_t kPiecesMost = UINT32_MAX;  ///< largest number of pieces reported
     static constexpr Bytes kPeriodMost = (Bytes{1} << 47) - 1;

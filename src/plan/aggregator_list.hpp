@@ -26,7 +26,7 @@ class AggregatorList {
     /// Returns the number of all aggregators, known or not.
     [[nodiscard]] std::size_t size() const { return size_; }
     [[nodiscard]] bool empty() const { return size_ == 0; }
-    /// Returns the owner of domain `index`, -1 if the owner isn't known. Takes O(log known) time.
+    /// Returns the owner of domain `index`, -1 if the owner isn't known. Takes logarithmic time.
     [[nodiscard]] Rank operator[](std::size_t index) const {
         if (whole()) return ranks_[index];
         const auto found = std::ranges::lower_bound(indices_, static_cast<std::int32_t>(index));

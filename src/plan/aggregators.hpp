@@ -38,15 +38,15 @@ using AbleRanks = std::function<bool(Rank rank)>;
 [[nodiscard]] AbleRanks able_ranks(AllSummaries summaries);
 
 /// Chooses aggregators among the `able` ranks: at most `cb_nodes` if that is set, and at most as
-/// many on each host as a config list allows. Without both hints, chooses at most `per_node` on
-/// each node, and (except for kEveryRank) at most one per MiB of the hull. Aggregators are spread
-/// evenly over the ranks of a node. The nodes take turns, in rank order, so that the first k
-/// aggregators are on as many nodes as possible. If the nodes are on several switches and the last
-/// turn needs only some of its nodes, it takes nodes from each switch in proportion. If a hint
-/// lists ranks, chooses those that exist and are able, in the order of the hint, at most cb_nodes.
-/// If none of that gives an aggregator, chooses the first able rank; so it returns no ranks only if
-/// none is able. Pure. Takes O(ranks) time. Needs memory for the result, with several switches for
-/// a rank per node, and with unable ranks or a config list for a number per node.
+/// many on each host as a config list allows. With neither hint, chooses at most `per_node` on each
+/// node, and (except for kEveryRank) at most one per MiB of the hull. Aggregators are spread evenly
+/// over the ranks of a node. The nodes take turns, in rank order, so that the first k aggregators
+/// are on as many nodes as possible. If the nodes are on several switches and the last turn needs
+/// only some of its nodes, each switch provides nodes in proportion. If a hint lists ranks, chooses
+/// those that exist and are able, in the order of the hint, at most cb_nodes. If none of that gives
+/// an aggregator, chooses the first able rank; so it returns no ranks only if none is able. Pure.
+/// Takes O(ranks) time. Needs memory for the result, for a rank per node if there are several
+/// switches, and for a number per node if there are unable ranks or a config list.
 [[nodiscard]] std::vector<Rank> choose_aggregators(const Nodes& topology, const AbleRanks& able,
                                                    const PlanOptions& options, Bytes hull_bytes,
                                                    int per_node = kAggregatorsPerNode);

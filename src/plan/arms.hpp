@@ -54,8 +54,9 @@ struct AccessKind {
     int memory_piece = 0;           ///< logarithm of the mean bytes of a piece in memory
     int density = 0;  ///< logarithm of the bytes from the first to the last, per byte of data
     int overlap = 0;  ///< logarithm of how many ranks have data at a file offset, on average
-    int facts = 0;    ///< bits: no holes, aligned to pages, direct I/O, variables interleave,
-    ///< asynchronous store, atomic mode
+    /// Bits: no holes, aligned to pages, direct I/O, variables interleave, asynchronous store,
+    /// atomic mode.
+    int facts = 0;
     std::uint64_t options = 0;  ///< hash of the options that `facts` lacks
 
     bool operator==(const AccessKind&) const = default;

@@ -58,7 +58,7 @@ struct Edges {
 [[nodiscard]] EdgeBits edges_of(const Plan& plan, Rank rank, const Access& access);
 
 /// Returns the indices, in ascending order, of the aggregators in whose rounds `rank` takes part,
-/// excluding its own.
+/// without the index of `rank` itself.
 [[nodiscard]] std::vector<int> aggregators_of_edges(const Plan& plan, Rank rank);
 /// Returns the ranks that take part in rounds of aggregator `index`, excluding the aggregator.
 [[nodiscard]] std::vector<Rank> ranks_of_edges(const Plan& plan, int index);

@@ -18,7 +18,8 @@
 
 namespace oratorio {
 
-/// A rank with data, and the range of the file in which that data lies.
+/// A rank that exchanges data with aggregators, and the hull of that data: its own data, or its
+/// group's if the rank is a local aggregator.
 struct Participant {
     Rank rank = -1;
     Extent hull;
@@ -41,10 +42,10 @@ class Graph {
         const Participant& one = tree_ != nullptr ? tree_->nodes[i] : alone_;
         return {one.rank, {one.hull.begin + moved_, one.hull.end + moved_}};
     }
-    /// Returns the index of the rank's participant, size() if the rank has no data. Takes O(log
+    /// Returns the index of the rank among the participants, size() if it isn't one. Takes O(log
     /// size) time.
     [[nodiscard]] std::size_t find(Rank rank) const;
-    /// Returns the hull of a rank, empty if it has no data.
+    /// Returns the hull of a rank, empty if the rank isn't a participant.
     [[nodiscard]] Extent hull_of(Rank rank) const;
     /// Returns the graph with only the given edges of each rank.
     [[nodiscard]] Graph thinned(const EdgeScale& scale,

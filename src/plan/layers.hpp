@@ -113,12 +113,12 @@ class Layers {
 
     [[nodiscard]] bool two() const { return served_ != nullptr; }
     /// Returns the local aggregator of `rank`, which is `rank` itself with one layer. Takes
-    /// O(log known) time. REQUIRES: `rank` is in the table.
+    /// logarithmic time. REQUIRES: `rank` is in the table.
     [[nodiscard]] Rank local_aggregator_of(Rank rank) const;
-    /// Returns the ranks that a local aggregator serves, including itself, in order. Takes O(known)
+    /// Returns the ranks that a local aggregator serves, including itself, in order. Takes linear
     /// time.
     [[nodiscard]] std::vector<Rank> group_of(Rank local_aggregator) const;
-    /// Returns the known local aggregators in rank order; none with one layer. Takes O(known) time.
+    /// Returns the known local aggregators in rank order; none with one layer. Takes linear time.
     [[nodiscard]] std::vector<Rank> local_aggregators() const;
     /// Returns the number of local aggregators on all nodes, known or not.
     [[nodiscard]] std::size_t local_aggregators_in_all() const { return local_aggregators_; }

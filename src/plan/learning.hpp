@@ -47,7 +47,7 @@ struct KindTimes {
     Spent unsaved;  ///< the part of `spent` that isn't saved yet
 };
 
-/// The part of the learned table that a plan was made with.
+/// The choice of an arm for one access, and the arms that it was made from.
 struct Trial {
     AccessKind kind;
     std::vector<ArmEstimate> arms;  ///< the arms that apply to the access

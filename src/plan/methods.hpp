@@ -59,7 +59,7 @@ struct Method {
     [[nodiscard]] bool on_node() const { return exchange_part().on_node; }
     /// Returns "" if the method applies, else the reason why it doesn't.
     [[nodiscard]] std::string_view refuses(const PlanInputs& inputs) const;
-    /// Returns the estimated time in seconds, from the constants in costs.def.
+    /// Returns the time in seconds that the cost model estimates (plan/estimate).
     [[nodiscard]] double seconds(const PlanInputs& inputs) const;
     /// Returns true if each group's data goes through windows in shared memory, because the ranks
     /// of a node can share memory and the data is dense. Written windows are searched byte by byte,

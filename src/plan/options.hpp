@@ -65,7 +65,7 @@ struct PlanOptions {
 /// The agents of data shipping: ranks that make all storage calls for the file blocks bound to
 /// them.
 struct AgentFacts {
-    SharedList<Rank> ranks;  ///< agent i has the blocks i, i + n, ...; empty: no agents
+    SharedList<Rank> ranks;  ///< of n agents, agent i has the blocks i, i + n, ...; empty: none
     int threads = 0;         ///< threads of each agent
     Bytes block = 0;
     Bytes message = 0;     ///< maximum bytes of a request

@@ -295,8 +295,8 @@ std::vector<Rank> aggregators_for(bool by_target, const PlanInputs& s, const Nod
     return choose_aggregators(nodes, able, *s.options, s.hull.length(), per_node);
 }
 
-/// Estimates the number of aggregators, `per_node` on each node, for methods that send messages,
-/// and how much data stays on its node.
+/// Sets the inputs about the aggregators of methods that send messages: their number, with
+/// `per_node` on each node, the limit of their sub-buffers, and between nodes the locality.
 void expect_aggregators(PlanInputs& s, AllSummaries summaries, const Nodes& nodes,
                         const AbleRanks& able, int per_node) {
     std::vector<Rank> aggregators =

@@ -29,10 +29,10 @@ struct Method;
 struct Plan;
 struct Trial;
 
-/// The (round, aggregator) pairs with regions that touch a rank's hull, in the order of rounds.
-/// Within a round, ranks begin at different aggregators, so that they don't all send to the same
-/// one at once. A rank's own region is the last of its round, so that no aggregator waits for its
-/// own data while it holds data for others; if any rank may load rounds, its own region is the
+/// The (round, aggregator) pairs with regions that touch a participant's hull, in the order of
+/// rounds. Within a round, ranks begin at different aggregators, so that they don't all send to the
+/// same one at once. A rank's own region is the last of its round, so that no aggregator waits for
+/// its own data while it holds data for others; if any rank may load rounds, its own region is the
 /// first.
 class RankRegions {
   public:
@@ -135,8 +135,8 @@ struct TwoPhase {
     bool shiftable = true;
 };
 
-/// Data shipping, each request by itself: agents make the storage calls. The plan has one
-/// participant, as with OwnCalls.
+/// Data shipping in which the agents make the storage calls of each request by itself. The plan has
+/// one participant, as with OwnCalls.
 struct Shipped {
     AgentFacts agents;
     /// Why the agents don't combine the requests of all ranks; "" if the method never does.
@@ -173,7 +173,7 @@ struct Plan {
     bool atomic = false;      ///< each rank locks its hull around its access
     Extent hull;              ///< hull of the data of all participants
     Bytes bytes = 0;          ///< data bytes of all participants
-    AccessTotals all;         ///< of all ranks, even if each rank plans for its own data
+    AccessTotals all;         ///< totals of all ranks, even if each rank plans for its own data
     bool covered = false;     ///< the pieces are known to tile the hull exactly once: no holes, no
                               ///< overlaps; always false for reads through aggregators
     int ranks_with_data = 0;  ///< number of ranks that take part with data
@@ -226,11 +226,11 @@ struct Plan {
     [[nodiscard]] bool sends_messages() const;
     /// Returns the bytes of shared memory that each node needs for the plan.
     [[nodiscard]] Bytes node_bytes() const;
-    /// Returns the slice of the plan that `rank` needs. The slice walks and explains exactly like
-    /// the whole plan. It has the rank's own regions, the participants of regions that the rank
-    /// aggregates, and its local aggregator or its group. If ranks share collective buffers it is
-    /// the whole plan: they are on one node. The size of the slice doesn't grow with ranks that
-    /// `rank` doesn't deal with.
+    /// Returns the slice of the plan that `rank` needs. It gives the rank the same regions and the
+    /// same explain() as the whole plan. It has the rank's own regions, the participants of regions
+    /// that the rank aggregates, and its local aggregator or its group. If ranks share collective
+    /// buffers it is the whole plan: they are on one node. The size of the slice doesn't grow with
+    /// ranks that `rank` doesn't deal with.
     [[nodiscard]] Plan for_rank(Rank rank, const Nodes& nodes) const;
     /// Returns true if the plan is also right for the same data `by` bytes later in the file.
     [[nodiscard]] bool can_move(Offset by) const;
@@ -247,9 +247,9 @@ struct Plan {
     [[nodiscard]] Region region(int index, std::int64_t round) const {
         return domains.region(index, order.part(index, round), slot_bytes);
     }
-    /// Calls visit(i) for each participant of that round of that aggregator, until a call returns
-    /// false. Returns true if none did. A participant is a rank that may have data in the round's
-    /// region.
+    /// Calls visit(i) for each participant i of the graph that takes part in that round of that
+    /// aggregator, because it may have data in the region. Stops when a call returns false; returns
+    /// true if none did.
     template <class Visit>
     bool each_participant(int index, std::int64_t round, Visit visit) const {
         return graph.each_touching(region(index, round), [&](std::size_t i) {
@@ -268,7 +268,7 @@ struct Plan {
     /// participant i takes part; `rounds` or more if there is none.
     [[nodiscard]] std::int64_t next_round(std::size_t i, int index, std::int64_t round,
                                           int step = 1) const;
-    /// Returns all regions in which a rank may have data.
+    /// Returns the regions of `rank` as a participant of the graph; none if it isn't one.
     [[nodiscard]] RankRegions regions_of(Rank rank) const {
         return {*this, rank, graph, graph.find(rank)};
     }
@@ -297,8 +297,8 @@ inline constexpr Bytes kMessageMin = 4096;
                              const Agreed<const Nodes&>& nodes, const Agreed<PlanConfig>& terms,
                              const Agreed<NodeSharing>& sharing, Rank rank);
 /// Makes the part of the plan of make_plan() that `rank` needs (Plan::for_rank), without ever
-/// making the whole plan. It takes memory for the part that is kept, for the aggregators' numbers,
-/// and for some groups at a time. Pure.
+/// making the whole plan. It takes memory for the part that is kept, for the list of all
+/// aggregators, and for some groups at a time. Pure.
 [[nodiscard]] Plan make_plan_for(Rank rank, Direction direction,
                                  const Agreed<AllSummaries>& summaries,
                                  const Agreed<const Nodes&>& nodes, const Agreed<PlanConfig>& terms,

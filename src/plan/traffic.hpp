@@ -22,7 +22,7 @@ struct Traffic {
 };
 
 /// Estimates the number of local aggregators on all nodes, for a method with local aggregators, as
-/// if all nodes had equally many ranks.
+/// if all nodes had the same number of ranks.
 [[nodiscard]] double groups_of(const PlanInputs& inputs);
 
 /// Estimates the traffic. Participants and aggregators are assumed to be spread evenly over the
