@@ -8,7 +8,7 @@ namespace oratorio {
 
 /// How the allocating handle was opened.
 struct Allocator {
-    bool readable = true;  ///< its store can be read, whatever the program may read
+    bool readable = true;  ///< the store can be read, even if the program may only write
     /// True if this handle may fill holes, because all other handles take a shared lock when they
     /// write (docs/internals/decisions/holes-and-locks.md).
     bool may_fill = true;

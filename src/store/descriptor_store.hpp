@@ -63,13 +63,14 @@ class DescriptorStore : public Store {
     /// Sets limits().remark, a message for the user, in place of an earlier message.
     void set_remark(std::string_view remark) { facts_.limits.remark = remark; }
     /// Adapts facts() to a store that keeps no data in the page cache: no mapping, no prefetch, and
-    /// no need for expect_size(), because the store's own short reads ask the server for the size.
+    /// no need for expect_size(), because the store asks the server after each short read.
     void leave_page_cache();
     /// Switches all further requests to the page cache, because the system refused a direct
     /// request.
     void give_up_direct();
     /// Calls `move()`, which makes the system call for `request`. If another handle's mandatory
-    /// lock denies the call, locks the request's range and calls `move()` again, a few times.
+    /// lock denies the call, locks the request's range and calls `move()` again, at most
+    /// kLockTries times.
     template <class Move>
     [[nodiscard]] Answer past_locks(const IoRequest& request, const Move& move) {
         Answer moved = move();

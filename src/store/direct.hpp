@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Direct I/O (O_DIRECT): transfers that bypass the page cache. All stores but store/uncached keep a
-// second descriptor of their file for them. A request's direction and alignment alone decide which
+// Direct I/O (O_DIRECT): transfers that bypass the page cache. Stores other than store/uncached use
+// a second descriptor of the file for them. A request's direction and alignment alone decide which
 // descriptor it uses. A direct request covers whole pages, so a buffered one shares a page with it
 // only if they overlap.
 #pragma once

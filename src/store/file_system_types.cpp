@@ -27,7 +27,7 @@ constexpr std::array kTypes{
 constexpr std::array<long, 6> kLocal{0xEF53,     0x58465342, 0x9123683E,
                                      0xF2F52010, kTmpfs,     0x794C7630};
 /// Other file systems of one machine: ramfs, hugetlbfs, ZFS, bcachefs, JFS, FAT, exFAT, NTFS, UDF.
-/// Then images that are only read, which no machine changes: squashfs, EROFS, ISO 9660, cramfs.
+/// Then read-only images, which no machine changes: squashfs, EROFS, ISO 9660, cramfs.
 /// is_local() leaves all of them out, because plans aren't tuned for them.
 constexpr std::array<long, 13> kOneMachines{
     0x858458F6, 0x958458F6, 0x2FC12FC1, 0xCA451A4E, 0x3153464A, 0x4D44,    0x2011BAB0,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Store: moves bytes between memory and one open file, independently of ranks. A backend reports
 // what the system reported (short counts, errno); transfer.hpp completes short transfers, retries
-// and splits, once for all backends. The hint oratorio_store selects one.
+// and splits, once for all backends. The hint oratorio_store selects the backend.
 #pragma once
 
 #include <sys/uio.h>
@@ -87,7 +87,7 @@ struct StoreLimits {
     }
 };
 
-/// Properties that are the same for all handles that open the file in one way on one machine.
+/// Properties shared by all handles that open the file in the same way on one machine.
 struct FileKind {
     long file_system = 0;      ///< f_type; 0: not known
     Bytes block_bytes = 4096;  ///< preferred block of the file system (st_blksize)

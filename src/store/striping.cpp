@@ -237,7 +237,7 @@ std::vector<std::byte> layout_in_parts(std::span<const LayoutPart> parts) {
     return bytes;
 }
 
-/// Makes the file through its directory. BeeGFS has no call to choose the first target.
+/// Makes the file by an ioctl of its folder. BeeGFS has no call to choose the first target.
 StripedFile make_on_beegfs(const std::string& path, int permissions, const Striping& wanted) {
     const Descriptor folder = open_folder(path);
     StripedFile file;

@@ -29,7 +29,7 @@ struct Striping {
 
 struct StripedFile {
     bool made = false;  ///< this call made an empty file
-    Error refused;      ///< why it isn't striped as requested
+    Error refused;      ///< why the file isn't striped as requested
 };
 /// Makes the file `path` with the striping `wanted`, if the file system supports striping and the
 /// file doesn't exist; otherwise does nothing. `permissions` are those of open(2).

@@ -28,7 +28,7 @@ struct LayoutPart {
     bool operator==(const LayoutPart&) const = default;
 };
 /// Returns a layout for a file of unknown size. Each part has the number of targets that
-/// proposed_targets() returns for a file as long as the end of the part; the last part has the
+/// proposed_targets() returns for a file that ends where the part ends; the last part has the
 /// largest number that the limits allow. REQUIRES: limits.targets is known.
 [[nodiscard]] std::vector<LayoutPart> growing_layout(const TargetLimits& limits);
 

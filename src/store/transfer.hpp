@@ -33,7 +33,7 @@ class Transfer {
     Transfer& operator=(const Transfer&) = delete;
 
     /// Starts a request of any length and number of iovecs. Copies the iovec list (not the memory).
-    /// Queues what the store can't take yet.
+    /// Queues what the store can't accept yet.
     void start(Direction direction, Offset offset, std::span<const iovec> memory,
                std::uint64_t token);
     void start(Direction direction, Offset offset, std::span<std::byte> memory,

@@ -9,7 +9,7 @@
 namespace oratorio {
 
 // Moves a request by preadv or pwritev. A request of one piece uses pread or pwrite: the kernel
-// then copies no list, which is a tenth of the cost of a small write.
+// then copies no list, which saves a tenth of the cost of a small write.
 Answer TransferCalls::move(const IoRequest& request, int file) {
     if (request.memory.size() == 1)
         return move_piece(request.direction, request.memory.front(), request.offset, file);
