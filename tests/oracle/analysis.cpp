@@ -9,7 +9,7 @@ namespace oratorio::oracle {
 
 namespace {
 
-constexpr int kValues = 255;  // number of values that a byte can have without being zero
+constexpr int kValues = 255;  // number of values of a byte other than zero
 
 /// Returns a number that differs between nearby offsets, so that the rules notice data at a wrong
 /// offset.
@@ -33,7 +33,7 @@ Rules::Rules(const Program& program) : program_(program) {
 
 /// The state of each rank during the walk through the program's steps.
 struct Rules::Walk {
-    struct Seen {  // what one rank has last set and synced on one handle
+    struct Seen {  // the last view and the last sync of one rank on one handle
         Tiles view;
         Clock refreshed;
     };

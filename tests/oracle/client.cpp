@@ -22,8 +22,8 @@ Bytes length_of(std::span<const iovec> memory) {
     return sum;
 }
 
-/// Calls visit(memory, offset) for the pieces, each cut at page boundaries, until it returns false
-/// or `most` bytes were visited. Returns the number of bytes visited.
+/// Calls visit(memory, offset) for the pieces, each cut at page boundaries, until a call returns
+/// false or `most` bytes were visited. Returns the number of bytes visited.
 template <class Visit>
 Bytes by_pages(Offset offset, std::span<const iovec> memory, Bytes most, Visit visit) {
     Bytes done = 0;
@@ -153,8 +153,8 @@ void Client::forget() {
     std::erase_if(pages_, [](const auto& one) { return one.second.dirty.empty(); });
 }
 
-/// Does, by chance, what real clients do unprompted at any time: writes a page back and
-/// may drop it, sends a delayed direct write, or invalidates the file's attributes.
+/// Does, by chance, what real clients do unprompted at any time: writes a page back and may drop
+/// it, sends a write that a FUSE daemon has kept, or invalidates the file's attributes.
 void Client::wander(Connection& by) {
     if (still_) return;
     test::Random& random = fibers_.random();
@@ -288,8 +288,8 @@ int Client::write_page(Connection& by, Offset base, Extent range, const std::byt
     return 0;
 }
 
-/// Writes with direct I/O. On NFS a long write may go out as two requests, between which other
-/// clients' requests may come.
+/// Writes with direct I/O. On NFS a write may go out as two requests, between which requests of
+/// other clients may reach the server.
 ssize_t Client::write_direct(Connection& by, const IoRequest& request) {
     const std::span bytes(static_cast<std::byte*>(request.memory.front().iov_base),
                           request.memory.front().iov_len);

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Client: the cache that one node keeps of a file on a network or cluster file system, and the
-// times at which it writes to the server. On NFS and FUSE a page is cached when it is read or
-// written. Cached pages may be stale until the node takes a lock (NFS) or opens the file
-// again, and they go to the server at fsync and close, on NFS also at lock and unlock. The client
-// may send whole pages, so that clients that share a page overwrite each other's bytes. Clients of
-// other kinds keep their caches coherent, so that every call goes to the file itself, but their
-// locks and sizes have faults of their own.
+// times at which it writes to the server. On NFS and FUSE (and the kinds that are like one of them:
+// SMB, 9p, MooseFS) a page is cached when it is read or written. Cached pages may be stale until
+// the node takes a lock (NFS) or opens the file again, and they go to the server at fsync and
+// close, on NFS also at lock and unlock. The client may send whole pages, so that clients that
+// share a page overwrite each other's bytes. Clients of OCFS2 and CephFS keep their caches
+// coherent, so that every call goes to the file itself, but OCFS2's locks and CephFS's sizes have
+// faults of their own.
 #pragma once
 
 #include <map>
@@ -39,7 +40,7 @@ struct Server {
 };
 
 /// The file system client of one node. Its calls return what the system calls of these names
-/// return, or an errno below zero; a value below -4095 is the result of the call (see
+/// return, or a negative errno; a value below -4095 is the result of the call (see
 /// read_in_step).
 class Client {
   public:
@@ -75,7 +76,7 @@ class Client {
         Offset offset;
         std::vector<std::byte> bytes;
     };
-    /// Gives one call at a time access to the client's pages, for its lifetime.
+    /// Gives one call exclusive access to the client's pages while the object lives.
     class Turn {
       public:
         explicit Turn(Client& client);

@@ -11,7 +11,7 @@ enum class ClientKind {
     nfs,           ///< an NFS client that does direct I/O with any offset and length
     nfs_by_pages,  ///< an NFS client that cannot open the file for direct I/O
     nfs_refusing,  ///< an NFS client that refuses direct I/O of other than whole 512-byte units
-    fuse,          ///< a FUSE client, with a daemon that delays direct writes until a flush
+    fuse,          ///< a FUSE client, with a daemon that may keep writes until a flush
     ocfs2,         ///< coherent caches; a lock is visible on its own node only (o2cb)
     /// Coherent caches; a read past the file's size as the node knows it returns a wrong count.
     ceph,

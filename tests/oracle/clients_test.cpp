@@ -17,7 +17,7 @@ namespace {
 using Memory = std::vector<std::byte>;
 using Opened = Result<std::unique_ptr<Store>>;
 
-/// Two nodes that share a file of 8192 bytes, all 1. Their clients do nothing unprompted.
+/// Two nodes that share a file of 8192 bytes of value 1. Their clients do nothing unprompted.
 class Nodes {
   public:
     explicit Nodes(ClientKind kind)

@@ -17,8 +17,8 @@ namespace oratorio::oracle {
 
 class Cluster {
   public:
-    /// `current_rank` returns the rank on whose behalf the running fiber works: the rank's own
-    /// fiber, or that of its helper thread.
+    /// `current_rank` returns the rank for which the running fiber works; the fiber is the rank's
+    /// own or its helper thread's.
     Cluster(Fibers& fibers, const Program& program, std::function<Rank()> current_rank);
 
     Storage storage;

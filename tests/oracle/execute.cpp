@@ -27,7 +27,7 @@ struct Opened {
                                           ///< their step
 };
 
-/// The steps of the clock by which `auto` learns, set for each program.
+/// The random steps of the clock by which `auto` learns, with a new seed for each program.
 thread_local test::Random clock_steps(0);
 
 /// Returns the time of a made-up clock, which each reading advances by a random amount, so that

@@ -23,7 +23,7 @@ namespace {
 constexpr long kIdlesMax = 20'000;  // idle calls without progress that count as a deadlock
 // Idle calls without progress after which fibers that sleep at a doorbell wake by themselves.
 constexpr long kSleep = 1000;
-constexpr long kOversleep = 10;  // idle calls that one overslept sleep counts for
+constexpr long kOversleep = 10;  // number of idle calls that one overslept sleep counts as
 // Limit for one program. A program of single bytes takes a million switches.
 constexpr long kSwitchesMax = 10'000'000;
 constexpr std::size_t kGuard = 4096;
@@ -84,7 +84,7 @@ void Fibers::enter(unsigned high, unsigned low) {
 
 /// Switches from one fiber to another; returns when a fiber switches back to `from`. swapcontext()
 /// makes a system call each time to keep the signal mask, so fibers switch by longjmp once they
-/// run, and only enter their stack by setcontext(). Sanitizers follow nothing but swapcontext().
+/// run, and only enter their stack by setcontext(). Sanitizers support only swapcontext().
 void Fibers::change(Place& from, Place& to) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     swapcontext(&from.context, &to.context);

@@ -67,9 +67,9 @@ const Step& Outcomes::step_of(const Access& access) const {
     return *std::ranges::find(program_.steps, access.step, &Step::id);
 }
 
-/// Marks accesses that never ended, because the handle could not be opened or its view could not be
-/// set, as failed: the rules then assume that they overwrote nothing for certain. Does the same for
-/// changes of size.
+/// Marks accesses that never ended as failed: the handle could not be opened, its view could not be
+/// set, or the rank died. The rules then assume that these accesses overwrote nothing for certain.
+/// Does the same for changes of size.
 void Outcomes::note_undone() {
     for (std::size_t i = 0; i < done_.size(); ++i)
         rules_.accesses[i].failed = rules_.accesses[i].failed || !done_[i].over;
@@ -194,8 +194,8 @@ std::string Outcomes::judge_sizes() const {
     return "";
 }
 
-/// Checks the counts that writes returned. A write without an error must count all its bytes; one
-/// with an error at most as many as the file may hold of it.
+/// Checks the counts that writes returned. A write without an error must count all its bytes; a
+/// write with an error must count no more bytes than the file may hold of it.
 std::string Outcomes::judge_written(const std::vector<std::byte>& contents) const {
     for (std::size_t i = 0; i < done_.size(); ++i) {
         const Access& access = rules_.accesses[i];

@@ -23,14 +23,14 @@ struct Piece {
     Bytes length = 0;
 };
 
-/// A file view: tiles of pieces, repeated at every `extent`.
+/// A file view: a tile of pieces, repeated every `extent` bytes.
 struct Tiles {
     Offset displacement = 0;
     Bytes extent = 1;
     std::vector<Piece> pieces;
 
     [[nodiscard]] Bytes size() const;
-    /// Returns the places in the file of `bytes` of the view's data, from data byte `from` on.
+    /// Returns the places in the file of `bytes` bytes of the view's data, from byte `from` on.
     [[nodiscard]] std::vector<Piece> range(Bytes from, Bytes bytes) const;
 };
 

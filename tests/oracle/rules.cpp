@@ -6,12 +6,12 @@
 // - Of two conflicting accesses one comes after the other for certain only in the three cases (a),
 //   (b) and (c) of is_before(). Collective accesses don't synchronise; only barriers and messages
 //   do.
-// - A read may return what any write stored there, except a write that is certain to have been
-//   overwritten before the read began or that is certain to begin after the read ended.
+// - A read may return the bytes of any write there, except of a write that is certain to have been
+//   overwritten before the read began, or certain to begin after the read ended.
 // - Two concurrent atomic accesses through one open happen one after the other as a whole: of two
 //   writes, the same one is on top in all bytes that both write.
-// - At the end, when all ranks have closed the file, each of its bytes is what some write stored
-//   there that isn't certain to have been overwritten.
+// - At the end, when all ranks have closed the file, each of its bytes is that of some write there
+//   that isn't certain to have been overwritten.
 // - A write that failed may have happened in part, and overwrites nothing for certain.
 #include "oracle/rules.hpp"
 

@@ -107,8 +107,8 @@ class Rules {
     [[nodiscard]] bool comes_before(const Access& earlier, const Access& later) const {
         return order_[earlier.id * ordered_ + later.id];
     }
-    /// Calls visit(access) for each access that writes the byte at `at`, until a call returns true.
-    /// Returns whether a call did.
+    /// Calls visit(access) for each write or change of size that sets the byte at `at`, until a
+    /// call returns true. Returns true if a call did.
     template <class Visit>
     bool any_writer(Offset at, Visit visit) const {
         for (std::uint32_t i = at < data_end() ? first_[static_cast<std::size_t>(at)] : 0;

@@ -14,7 +14,7 @@ namespace oratorio::oracle {
 /// The scarcity of one program.
 struct Scarcity {
     Rank rank = -1;  ///< the rank with failing allocations; -1: none
-    /// Number (from 1) of the allocation in the rank's calls that fails; 0: none does.
+    /// The allocation that fails, as a number (from 1) among those of the rank's calls; 0: none.
     long first = 0;
     bool for_good = false;  ///< all later allocations fail, too
     /// Mappings of large memory fail, too, which a call may report as an error.
@@ -35,8 +35,8 @@ class Scarce {
     Scarce& operator=(const Scarce&) = delete;
 };
 
-/// Sets, for its lifetime, whether the running fiber's allocations count as those of a library call
-/// by the rank with failing allocations.
+/// Sets, while the object lives, whether the running fiber's allocations count as those of a
+/// library call by the rank with failing allocations.
 class Counted {
   public:
     explicit Counted(bool counted);
@@ -48,13 +48,13 @@ class Counted {
     bool before_;
 };
 
-/// Exempts the simulation's own allocations that happen inside such a call.
+/// Exempts the simulation's own allocations inside a library call.
 class Spared : public Counted {
   public:
     Spared() : Counted(false) {}
 };
 
-/// Empties the library's reserve of memory for its lifetime: too little is left to begin a
+/// Empties the library's reserve of memory while the object lives: too little is left to begin a
 /// collective call, and no more can be mapped.
 class EmptyReserve {
   public:

@@ -55,8 +55,8 @@ std::size_t SimulatedStore::reap(std::span<IoCompletion> out, bool wait) {
     return count + more;
 }
 
-/// Performs one job from its beginning to its end. Other ranks may run in between, but no other
-/// job of this store may.
+/// Performs one job from its beginning to its end. During the job other ranks may run, but no other
+/// job of this store.
 void SimulatedStore::perform_next_job() {
     const IoRequest next = jobs_.front();
     jobs_.pop_front();

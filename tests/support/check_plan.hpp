@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// check_plan: the invariants that hold of every plan (plan/plan.hpp states them for readers).
+// check_plan: checks the invariants of every plan (plan/plan.hpp states them for readers).
 #pragma once
 
 #include <string_view>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// CommaLocale: a locale of the process with a comma in place of the decimal point, and in which 'I'
+// CommaLocale: while the object lives, the process has a locale with a decimal comma in which 'I'
 // is not the capital of 'i', as in Turkish.
 #pragma once
 
@@ -18,7 +18,7 @@ class CommaLocale {
             "LC_NUMERIC\ndecimal_point \",\"\nthousands_sep \".\"\ngrouping 3\nEND LC_NUMERIC\n"
             "LC_CTYPE\nupper <A>;<I>\nlower <a>;<i>\ntoupper (<a>,<A>)\ntolower (<A>,<a>)\n"
             "END LC_CTYPE\n";
-        // Its exit code is 1, because the source has no other categories.
+        // localedef exits with 1, because the source has no other categories.
         const std::string command = "localedef -c -i " + folder_.make("source", kSource) + " " +
                                     folder_.file("comma") + " >/dev/null 2>&1";
         if (::system(command.c_str()) == -1) return;

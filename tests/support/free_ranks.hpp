@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// free_ranks: N ranks in one process, one thread each, that run concurrently on all cores.
-// Where ranks take turns, as in sim_transport, faults such as a race of two ranks in shared memory
-// cannot occur.
+// free_ranks: N ranks in one process, one thread each, that run concurrently on all cores. So tests
+// can find a race of two ranks in shared memory, which cannot occur in sim_transport, where ranks
+// take turns.
 //
-// Messages take one lock for each pair of a sender and a receiver, because a message synchronises
-// only these two. So to a thread sanitizer, a message orders no accesses of other ranks.
+// Each pair of a sender and a receiver has a lock of its own, because a message synchronises only
+// these two: to a thread sanitizer, it orders no accesses of other ranks.
 #pragma once
 
 #include <functional>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// LeaderRanks: collectives among the first ranks of all nodes, by messages of the simulated
-// transport. Each leader sends its data to all other leaders.
+// LeaderRanks: collectives among the first ranks of all nodes (the leaders), by messages of the
+// transport of all ranks. Each leader sends its data to all other leaders.
 #pragma once
 
 #include <algorithm>
@@ -103,8 +103,8 @@ class LeaderRanks final : public Transport {
             told.assign(mine.begin(), mine.end());
             if (static_cast<Rank>(node) == topology_.rank) continue;
             const auto received = all_.receive(leaders_[node], tag, ReceiveMemory(std::span(told)));
-            // Each message has a copy of the data of its own, because a receiver may take it after
-            // the sender has given the collective up (FailingLeader).
+            // Each message has its own copy of the data, because a receiver may read it after the
+            // sender has given up the collective (FailingLeader).
             sent_.push_back(std::make_unique<std::vector<std::byte>>(mine.begin(), mine.end()));
             const auto sent = all_.send(leaders_[node], tag,
                                         SendMemory(std::span<const std::byte>(*sent_.back())));

@@ -28,7 +28,7 @@ struct DiskCounters {
     std::uint64_t syncs = 0;
     std::uint64_t locks = 0;  ///< locks taken
     std::uint64_t maps = 0;
-    std::uint64_t populating_maps = 0;  ///< those in which all pages were to be populated
+    std::uint64_t populating_maps = 0;  ///< those with Populate::yes
     /// Number of times that map() made the file longer after data had been written through a
     /// mapping.
     std::uint64_t late_extensions = 0;

@@ -38,7 +38,7 @@ inline std::vector<std::byte> gathered(const Pieces<const std::byte>& pieces) {
     return data;
 }
 
-/// A list of a message's memory pieces in the form that the transport's calls take.
+/// A list of a message's memory pieces in the form that the transport's calls accept.
 class ListOf {
   public:
     template <class Byte>

@@ -22,8 +22,8 @@ class Random {
         z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
         return z ^ (z >> 31);
     }
-    /// Returns a number in [0, bound). REQUIRES: bound > 0. The remainder is slightly biased, which
-    /// no test minds.
+    /// Returns a number in [0, bound). REQUIRES: bound > 0. The numbers are slightly biased,
+    /// because they are remainders; no test depends on that.
     std::uint64_t below(std::uint64_t bound) { return next() % bound; }
     /// Returns a number in [low, high].
     std::int64_t between(std::int64_t low, std::int64_t high) {

@@ -12,7 +12,8 @@
 namespace oratorio::test {
 
 struct RankFileOptions {
-    /// The ranks of a node share memory. If not, methods that share memory don't apply.
+    /// True if the ranks of a node share memory; otherwise, methods that need shared memory don't
+    /// apply.
     bool shares_memory = false;
     PlanObserver* observer = nullptr;  ///< sees all plans; may be null
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ResourceLimit: lowers a limit of this process for its own lifetime, so that system calls fail.
+// ResourceLimit: lowers a limit of the process while the object lives, so that system calls fail.
 #pragma once
 
 #include <sys/resource.h>

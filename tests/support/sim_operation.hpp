@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Operation: one send, receive or collective that a rank of sim_transport has started and whose
+// Operation: one send, receive or collective that a simulated rank has started and whose
 // completion has not been reported. Collective: the state of one collective over all ranks.
 // RankState: the operations that one rank has started.
 #pragma once
@@ -70,7 +70,7 @@ struct RankState {
     std::int64_t next_ticket = 0;
     std::size_t next_collective = 0;
     bool ended = false;
-    Error lost;  // The failure of another rank, once this rank has learned of it in idle().
+    Error lost;  // the failure of a rank's send, once this rank knows of it
 };
 
 }  // namespace oratorio::test

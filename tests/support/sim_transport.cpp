@@ -77,7 +77,7 @@ class Network {
     std::uint64_t idles_ = 0;  // idle calls of all ranks since the last progress
 };
 
-/// The shared number, as one rank uses it.
+/// One rank's access to the number that all ranks share.
 class SimCounter final : public SharedCounter {
   public:
     SimCounter(Network& network, Rank me) : network_(network), me_(me) {}

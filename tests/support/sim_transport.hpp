@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// sim_transport: N ranks in one process, one thread each, of which exactly one runs at a time. A
-// seeded scheduler picks the next one at every transport call, so that the same seed gives the same
-// interleaving, byte for byte.
+// sim_transport: N ranks in one process, one thread each, of which exactly one runs at a time. At
+// every transport call a seeded scheduler may pick another one, so that the same seed gives the
+// same interleaving, byte for byte.
 //
 // It is stricter than MPI: a send is done only once its receive has matched; received bytes appear
 // in the caller's buffer only when `test` returns done; completions are reported late and out of

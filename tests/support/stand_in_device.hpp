@@ -49,7 +49,7 @@ class StandInDevice {
             bytes, static_cast<int>(kind), home));
     }
     /// Allocates two blocks of device memory, the second `gap` bytes after the end of the first.
-    /// REQUIRES: both numbers are whole pages.
+    /// REQUIRES: both numbers are multiples of the page size.
     [[nodiscard]] std::byte* allocate_two(std::size_t bytes, std::size_t gap) const {
         using Allocate = void* (*)(std::size_t, std::size_t);
         return static_cast<std::byte*>(
