@@ -85,7 +85,7 @@ struct Error {
     }
 };
 
-/// Maps ENOSPC to no_space and so on, and unknown numbers to ErrorKind::io.
+/// Returns the kind of an errno: no_space for ENOSPC, none for 0, io for unknown numbers.
 [[nodiscard]] ErrorKind kind_of_errno(int system_errno);
 
 /// What an error is about: a file of the program, or anything else, such as a trace, the file of

@@ -33,7 +33,7 @@ inline std::string_view trimmed(std::string_view text) {
     return text.substr(first, text.find_last_not_of(blanks) - first + 1);
 }
 
-/// Returns the parts of `text` between any of `separators`, without empty parts.
+/// Returns the parts of `text` between characters of `separators`, without empty parts.
 inline std::vector<std::string_view> split(std::string_view text, std::string_view separators) {
     std::vector<std::string_view> parts;
     while (!text.empty()) {

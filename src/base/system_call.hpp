@@ -14,8 +14,8 @@ namespace oratorio {
 /// take 100 seconds; on a file system that always returns EINTR, far less than one second.
 inline constexpr int kInterruptionsMax = 100'000;
 
-/// Maximum number of retries of a call with a temporary failure, such as EAGAIN, while nothing
-/// changes in between.
+/// Maximum number of retries in a row of a call that fails with a temporary error, such as EAGAIN.
+/// Progress, such as bytes moved, restarts the count.
 inline constexpr int kRetriesMax = 100;
 
 struct Answer {
