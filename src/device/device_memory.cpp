@@ -30,7 +30,8 @@ struct Stretch {
     Bytes bytes = 0;
     int runs = 0;
 
-    /// Returns the stretch of the next small pieces at the cursor, as many as fit into the window.
+    /// Returns the stretch of the next small pieces at the cursor, as many as lie close together
+    /// and fit into the window.
     static Stretch at(Cursor memory, Bytes bytes_max, Bytes window) {
         Stretch stretch;
         const Bytes most = window / kSparse;

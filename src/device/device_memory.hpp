@@ -27,8 +27,8 @@ struct DeviceMemory {
 [[nodiscard]] Error start_rows(DeviceQueue& queue, const CopyRows& rows);
 /// Starts to copy the next out.size() data bytes at the cursor to `out`. All of them are in `out`
 /// after the queue's wait(). Equally spaced pieces are one copy by the driver. Small pieces that
-/// lie close together are copied through `window`, together with the bytes between them; if
-/// `window` is empty, they are copied one by one. `base` is that of the DeviceMemory.
+/// lie close together are copied through `window`, together with the bytes between them, unless
+/// `window` is empty. `base` is DeviceMemory::base.
 [[nodiscard]] Error gather_from_device(DeviceQueue& queue, Cursor& memory, const std::byte* base,
                                        std::span<std::byte> out, std::span<std::byte> window);
 /// Starts to copy `in` to the next in.size() data bytes at the cursor. Doesn't touch the bytes

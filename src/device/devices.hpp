@@ -21,9 +21,9 @@ class Devices {
     [[nodiscard]] bool any() const { return count_.load(std::memory_order_relaxed) > 0; }
     /// Looks for drivers among the loaded libraries, if any was loaded since the last look.
     void look();
-    /// Returns a byte of the memory that is device memory; nothing if none is. Asks the drivers
-    /// about both ends of the layout and, if the layout lists parts, about each part that lies in
-    /// another 64 KiB block than the part before it.
+    /// Returns a byte of the layout that is device memory; nothing if none is found. Asks the
+    /// drivers about both ends of the layout and, if the layout lists parts, about each part that
+    /// doesn't begin in the same 64 KiB block as the part before it.
     [[nodiscard]] std::optional<OwnedByte> owned_by_device(const std::byte* base,
                                                            const Layout& memory) const;
 
