@@ -32,15 +32,14 @@ class Agents {
     /// Returns the maximum size of a description and its data together.
     [[nodiscard]] virtual Bytes shipment_max() const = 0;
     /// Returns memory for whole requests that agents on this node can access, so that only heads
-    /// need to be sent. It belongs to the agents; may be empty.
+    /// need to be sent; empty if there is none. The memory outlives this object.
     [[nodiscard]] virtual std::span<std::byte> own_memory() { return {}; }
-    /// Ships a request. Makes progress whatever the programs of other ranks do. A failed connection
-    /// is reported as the reply's error. Returns true if the agent reads the request from memory
-    /// that it shares with this rank.
+    /// Ships a request. Doesn't wait for calls of other ranks' programs. A failed connection is
+    /// reported as the reply's error. Returns true if the agent reads the request from memory that
+    /// it shares with this rank.
     virtual bool ship(const Shipment& shipment) = 0;
-    /// Waits until some shipped request is done, whichever it is. Returns the number of replies in
-    /// `out`; 0 if no request is outstanding. The data of a completed read is in its request's
-    /// buffer.
+    /// Waits until at least one shipped request is done. Returns the number of replies in `out`; 0
+    /// if no request is outstanding. The data of a completed read is in its request's buffer.
     virtual std::size_t reap(std::span<ReplyHead> out) = 0;
 };
 

@@ -37,8 +37,8 @@ bool BoundRuns::find_mine() {
     return false;
 }
 
-/// Returns the part of `run` that lies in the block of the run's first byte, and moves the cursor
-/// to the end of that part.
+/// Returns the first part of `run`, which lies in the block of the run's first byte, and moves the
+/// cursor to the end of that part.
 StridedRun BoundRuns::cut(StridedRun run) {
     const Offset end = (run.offset / binding_.block + 1) * binding_.block;
     if (run.end() <= end && run.stride >= 0) return run;

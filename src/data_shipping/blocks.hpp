@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which agent owns which blocks of the file, and which part of a layout lies in one agent's blocks
-// (data shipping). The client and the agent both walk that part, so a request can hold the layout
-// in place of a list of pieces.
+// The assignment of the file's blocks to agents, and the part of a layout that lies in one agent's
+// blocks (data shipping). The client and the agent both walk that part, so a request can hold the
+// layout in place of a list of pieces.
 #pragma once
 
 #include "type/cursor.hpp"

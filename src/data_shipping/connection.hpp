@@ -46,7 +46,7 @@ class AgentConnection {
     /// Returns true if the connection holds a buffer or unsent replies, and has moved no data after
     /// the time `since`.
     [[nodiscard]] bool is_stuck(Socket::Clock::time_point since);
-    /// Acts as if data had moved now.
+    /// Sets the time at which data last moved, for is_stuck(), to `now`.
     void restart_patience(Socket::Clock::time_point now) { moved_ = now; }
 
     // For any thread:

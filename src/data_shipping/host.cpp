@@ -18,7 +18,7 @@ namespace oratorio {
 namespace {
 
 constexpr int kRoomAgain = 1000;  ///< milliseconds between checks while a buffer is wanted
-/// After more time than this, a check comes late.
+/// A check is late if more time than this has passed since the check before it.
 constexpr std::chrono::milliseconds kLate{2 * kRoomAgain};
 
 void raise(const Descriptor& event) {

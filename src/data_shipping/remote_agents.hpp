@@ -34,7 +34,7 @@ class RemoteAgents final : public Agents {
                                                          const AgentLimits& limits = {});
 
     /// Sets memory for whole requests (`mine`), part of `buffers`, which the agents marked in
-    /// `beside` share. The memory outlives this object.
+    /// `beside` share. REQUIRES: the memory outlives this object.
     void share(const SharedBuffers& buffers, std::span<std::byte> mine, std::vector<bool> beside) {
         buffers_ = buffers;
         mine_ = mine;

@@ -16,7 +16,7 @@ namespace oratorio {
 namespace {
 
 constexpr Extent kWholeFile{0, INT64_MAX};
-constexpr std::size_t kAtOnce = 64;  // pieces outstanding in an asynchronous store
+constexpr std::size_t kAtOnce = 64;  // maximum of outstanding pieces in an asynchronous store
 
 /// The runs of the file that a request describes.
 class Wanted {
@@ -38,7 +38,8 @@ Error damaged() {
     return Error::make(ErrorKind::internal, "a request to an agent is invalid");
 }
 
-/// Returns true if the data lies within the layout, so that a walk over it ends.
+/// Returns true if the data lies within the layout, so that a walk over it ends, and if the
+/// layout's offsets aren't negative.
 bool is_within(const Layout& layout, const RequestHead& head) {
     return head.from >= 0 && head.from <= head.to && head.to <= layout.size() &&
            layout.origin >= 0 && layout.shape->span().begin >= 0;

@@ -19,8 +19,8 @@ class Service {
     Service(Store& store, const Binding& binding, int agent)
         : store_(store), binding_(binding), agent_(agent) {}
 
-    /// Performs a request. `data`, head.data bytes, is what a write stores, or where a read's data
-    /// goes. An invalid request gets the error `internal` and touches nothing.
+    /// Performs a request. `data` has head.data bytes: what a write stores, or the room for what a
+    /// read returns. An invalid request gets the error `internal` and touches nothing.
     [[nodiscard]] ReplyHead serve(const RequestHead& head, std::span<const std::byte> description,
                                   std::span<std::byte> data);
 
