@@ -24,7 +24,7 @@ class Agreed {
     const T& operator*() const { return value_; }
     const std::remove_reference_t<T>* operator->() const { return &value_; }
 
-    /// Declares `value` agreed. Only collective helpers may do so; the lint has their list.
+    /// Declares `value` agreed. Only collective helpers may do so (dev/tidy.py checks it).
     /// REQUIRES: every rank passes an equal value.
     [[nodiscard]] static Agreed vouch(T value) { return Agreed(std::forward<T>(value)); }
 

@@ -13,7 +13,7 @@ namespace oratorio {
 
 /// What a rank does before it sleeps. Waking up from sleep takes several microseconds.
 enum class WaitPolicy : std::uint32_t {
-    nothing,  ///< sleeps at once, because others need the core
+    nothing,  ///< sleeps at once, because other threads need the core
     spins,    ///< spins, because every rank has a core of its own
     yields,   ///< yields, because ranks share cores, and the awaited rank can run on this core
 };
@@ -68,7 +68,7 @@ bool call(Doorbell& doorbell);
 /// Waits until `rings` differs from `heard`, or until the owner has slept for `longest`. REQUIRES:
 /// the caller owns the doorbell.
 void wait_until_rung(Doorbell& doorbell, std::uint32_t heard, std::chrono::microseconds longest);
-/// The two halves of wait_until_rung(), for a caller that has something to do between them.
+/// Perform the two halves of wait_until_rung(), for a caller that has something to do between them.
 /// rings_before_sleep() spins or yields, and returns true if the doorbell has rung.
 [[nodiscard]] bool rings_before_sleep(const Doorbell& doorbell, std::uint32_t heard);
 void sleep_until_rung(Doorbell& doorbell, std::uint32_t heard, std::chrono::microseconds longest);

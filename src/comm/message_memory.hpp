@@ -11,7 +11,7 @@
 
 namespace oratorio {
 
-/// Pieces of memory in the order of a message, in the form that MPI's indexed datatypes take.
+/// Pieces of memory in the order of a message, in the form that MPI's indexed datatypes need.
 struct PieceList {
     std::span<const std::int32_t> lengths;     ///< bytes of each piece, none negative
     std::span<const std::intptr_t> addresses;  ///< address of each piece

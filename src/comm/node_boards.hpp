@@ -52,8 +52,8 @@ class NodeBoards {
     struct alignas(64) Member {
         explicit Member(WaitPolicy usual) : doorbell(usual) {}
         Doorbell doorbell;
-        /// All operations with a smaller number have ended on this rank. The store comes after the
-        /// rank has read their boards; a rank that loads it may write to those boards again.
+        /// All operations with a smaller number have ended on this rank. The rank stores the number
+        /// after it has read their boards; ranks that load it may write to those boards again.
         alignas(64) std::atomic<std::uint64_t> finished{0};
     };
     /// The state of one operation. Memory order, sequentially consistent like that of Member: the

@@ -7,8 +7,8 @@
 namespace oratorio {
 
 /// Collective over the ranks of one node, independent of other nodes. Copies the bytes of the
-/// node's first rank to all its ranks. A rank sends and receives at most ceil(log2(number of those
-/// ranks)) messages.
+/// node's first rank to all its ranks. On a node with n ranks, a rank sends and receives at most
+/// ceil(log2(n)) messages.
 Result<void> node_broadcast(Transport& transport, std::span<std::byte> data);
 
 }  // namespace oratorio

@@ -25,7 +25,7 @@ class NodeServices {
     /// the node. Each rank may read the result until it starts the next gather into this memory.
     /// Returns an empty span on all ranks if there is no such memory.
     [[nodiscard]] virtual std::span<std::byte> list(std::size_t bytes) const = 0;
-    /// Returns the longest block, in bytes, that rendezvous() takes; 0 if there are several nodes.
+    /// Returns the longest block, in bytes, that rendezvous() accepts; 0 with several nodes.
     [[nodiscard]] virtual std::size_t rendezvous_max() const = 0;
     /// Collective. The last rank to arrive calls `action` (comm/rendezvous.hpp). REQUIRES:
     /// mine.size() <= rendezvous_max(), and the transport isn't lost.

@@ -323,8 +323,8 @@ void NodeTransport::end_across(const Operation& operation, ErrorKind failed) {
     ring_others();
 }
 
-/// Returns true if an exchange with other nodes is in progress, whose end will not ring this rank's
-/// doorbell.
+/// Returns true if this rank takes part in an unfinished exchange with other nodes. The end of such
+/// an exchange doesn't ring this rank's doorbell.
 bool NodeTransport::is_across() const {
     return std::ranges::any_of(
         operations_, [&](const Operation& one) { return one.across.valid() && !is_complete(one); });

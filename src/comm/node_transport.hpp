@@ -2,8 +2,8 @@
 // NodeTransport: runs reductions, gathers and broadcasts in memory that the ranks of a node share.
 // With several nodes the first ranks of all nodes then exchange the results of their nodes. On one
 // node the shared counter lies in that memory, too. Messages, and collectives with long operands or
-// results, go to the inner transport. With more ranks than cores this is many times faster than
-// messages, because the receivers of messages must poll.
+// results, go to the inner transport. With more ranks than cores, collectives in memory are many
+// times faster than messages, because the receivers of messages must poll.
 #pragma once
 
 #include <functional>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Nodes: the node of each rank. The object is equal on all ranks, so that plans, which are pure
-// functions of it, are equal too. Topology: the nodes, and the rank of this process.
+// Nodes: the node of each rank. The object is equal on all ranks, so that plans made from it are
+// equal, too. Topology: the nodes, and the rank of this process.
 #pragma once
 
 #include <algorithm>
