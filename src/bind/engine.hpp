@@ -87,8 +87,8 @@ class Engine {
     /// program. The helper thread must not call it, because MPI may have ended by then (with the
     /// last session).
     [[nodiscard]] static bool full_threads();
-    /// Returns true if this thread is in a call of the program, and so may call MPI. False in a
-    /// file's I/O thread, and in the helper thread outside move_others().
+    /// Returns true if this thread is in a call of the program, and so may call MPI. Returns false
+    /// in a file's I/O thread, and in the helper thread outside move_others().
     [[nodiscard]] static bool may_call_mpi();
 
     /// A call of the program that waits. While this object lives, the call itself does what the

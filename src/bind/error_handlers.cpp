@@ -55,9 +55,9 @@ std::optional<ErrorHandler> ErrorHandlers::find(MPI_Errhandler handle) {
     return found;
 }
 
-/// Stores `wanted` in `handle`, and makes the host count one more owner of it, who must free it.
-/// The host counts an owner when the program gets a file's handler. So sets `wanted` as the handler
-/// of MPI_FILE_NULL, gets that handler, and sets the previous one again.
+/// Stores `wanted` in `handle`, and makes the host count one more owner of it. Each owner must free
+/// the handle. The host counts an owner when the program gets a file's handler. Therefore this
+/// function sets `wanted` as the handler of MPI_FILE_NULL, gets it, and restores the previous one.
 int ErrorHandlers::counted_handle(MPI_Errhandler wanted, MPI_Errhandler* handle) {
     MPI_Errhandler before = wanted;
     int code = host().File_get_errhandler(MPI_FILE_NULL, &before);

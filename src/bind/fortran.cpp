@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The Fortran routines that Oratorio implements. Hosts implement all others by calling C.
-// MPI_REGISTER_DATAREP: its callbacks are Fortran routines. MPICH passes them to C without marking
-// them as such; Open MPI keeps the address of the extra state, not its value.
-// MPI_FILE_CREATE_ERRHANDLER of Open MPI: Open MPI makes the handler without calling C.
+// - MPI_REGISTER_DATAREP, because its callbacks are Fortran routines. MPICH passes them to C
+//   without marking them as such; Open MPI keeps the address of the extra state, not its value.
+// - MPI_FILE_CREATE_ERRHANDLER with Open MPI, which makes the handler without calling C.
 #include <dlfcn.h>
 
 #include <string>

@@ -6,8 +6,8 @@
 
 namespace oratorio::bind {
 
-/// Returns a sentence for the user if this process is alone in MPI_COMM_WORLD although its launcher
-/// has started several and made it rank 0. Returns "" otherwise.
+/// Returns a sentence for the user if this process is alone in MPI_COMM_WORLD, although its
+/// launcher has started several processes, of which this is number 0. Returns "" otherwise.
 [[nodiscard]] std::string wrong_launcher();
 
 }  // namespace oratorio::bind

@@ -218,7 +218,7 @@ int close_by_host(MPI_File* fh) {
 
 /// The last use of a handle: its file is closed, and the error handler of the close may run. Until
 /// this object is destroyed, also by an exception of that handler, calls on the handle find a
-/// closed file, of which they can only look up the error handler.
+/// closed file. Only calls that get, set or call the file's error handler succeed then.
 class LastUse {
   public:
     LastUse(MPI_File handle, OpenFile& open) : handle_(handle), open_(open) {}
@@ -235,8 +235,8 @@ class LastUse {
     OpenFile& open_;
 };
 
-/// Closes the file. Until OpenFile::resting is 0, other threads may still use `closed`, which was
-/// its File.
+/// Closes the file and moves its File to `closed`, which other threads may still use until
+/// OpenFile::resting is 0.
 Error close_here(OpenFile& open, std::unique_ptr<File>& closed) {
     const Error error = error_of(open.file->close());
     process().account.add(*open.file);

@@ -24,7 +24,7 @@ namespace oratorio::bind {
 
 namespace {
 
-Process* made = nullptr;  ///< what process() returns, once it has been called
+Process* made = nullptr;  ///< the result of process(); null before its first call
 
 /// Returns the value of an environment variable. Returns "" in a set-uid program, because a
 /// variable could make it use files for which the user has no rights.
@@ -50,8 +50,8 @@ bool is_on(const char* name) {
     return !value.empty() && value != "0";
 }
 
-/// Returns the number in a variable, and `otherwise` if it has none. If its value isn't a whole
-/// number from 0 on, adds a sentence that says so to `troubles`.
+/// Returns the number in a variable; `otherwise` if the variable isn't set, or isn't a whole number
+/// from 0 on. In the latter case adds a sentence that says so to `troubles`.
 int number_in(const char* variable, int otherwise, std::vector<std::string>& troubles) {
     const std::string text = environment(variable);
     if (text.empty()) return otherwise;

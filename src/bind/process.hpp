@@ -107,10 +107,10 @@ struct Process {
 /// Writes a sentence for the user to stderr; with ORATORIO_QUIET only an urgent one.
 void tell(const std::string& text, bool urgent = false);
 /// Writes a line or block to the file that ORATORIO_EXPLAIN names. Without such a file, writes to
-/// stderr as tell() does.
+/// stderr as tell() does, as an urgent text if explanations are on.
 void record(const std::string& line);
-/// Writes the summary at a close as record() does, but with ORATORIO_QUIET, too: it is only made if
-/// ORATORIO_EXPLAIN or MPICH_MPIIO_STATS asks for it.
+/// Writes the summary at a close as record() does, but always as an urgent text: the summary is
+/// made only if ORATORIO_EXPLAIN or MPICH_MPIIO_STATS asks for it.
 void summarize(const std::string& text);
 /// Writes an explanation or a warning as record() does, as text or as JSON. The kind and the
 /// members are for programs (file/explain_lines.hpp).
@@ -127,8 +127,8 @@ void tell_troubles(const std::vector<std::string>& troubles);
 /// one, otherwise the file for any host. Returns "" if neither can be read.
 [[nodiscard]] std::string read_costs(std::string_view file_system);
 
-/// Returns the layout of a datatype (decode) or what its data consists of (signature). Both are
-/// kept on the datatype as an attribute.
+/// Return the layout of a datatype (decode) or what its data consists of (signature). Derived
+/// datatypes keep both as attributes.
 [[nodiscard]] Result<DecodedType> decode(MPI_Datatype type);
 [[nodiscard]] Result<SignaturePtr> signature(MPI_Datatype type);
 /// Returns the memory for the lists of datatypes. While a caller holds it, the memory is kept from

@@ -61,9 +61,10 @@ int session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session* session)
     return code;
 }
 
-/// Implements MPI_Session_finalize. When the last session ends, MPI frees all attribute keys.
-/// Before that they are kept: this rank must find the same attributes as ranks that end the session
-/// later, or it would make other collective calls than they do when it opens a file.
+/// Implements MPI_Session_finalize. When the last session ends, and MPI_Init wasn't called or
+/// MPI_Finalize was, MPI frees all attribute keys. Until then this rank keeps them: it must find
+/// the same attributes as ranks that end the session later, or it would make other collective calls
+/// than these ranks when it opens a file.
 int session_finalize(MPI_Session* session) {
     process().engine.retire();
     process().workspaces.retire_counters();

@@ -12,7 +12,7 @@ namespace oratorio::bind {
 
 namespace {
 
-/// Maximum number of data items in one call, which fits the int of the plain functions.
+/// Maximum number of data items in one call. It fits the int of functions without large counts.
 constexpr std::int64_t kItemsPerCall = std::int64_t{1} << 20;
 
 Result<Bytes> extent_of(const UserRepresentation& representation, MPI_Datatype type) {

@@ -45,12 +45,12 @@ Error check_view(const ViewArguments& arguments, const AccessMode& mode) {
 
 /// Collective in a sequential file. Returns where the view begins.
 Result<Offset> beginning_of_view(MPI_Offset displacement, File& file) {
-    // Depends on the mode, which is equal on all ranks, and not on this rank's argument, which may
-    // be wrong.
+    // The choice depends on the mode, which is equal on all ranks, and not on this rank's argument,
+    // which may be wrong.
     return file.mode().sequential ? file.shared_displacement() : Result<Offset>(displacement);
 }
 
-/// `begin` is the result of beginning_of_view().
+/// Makes the view and its datatypes. `begin` is the result of beginning_of_view().
 Result<View> make_view(const ViewArguments& arguments, const Result<Offset>& begin,
                        const AccessMode& mode, ViewTypes& types) {
     if (const Error error = check_view(arguments, mode); error.kind != ErrorKind::none)

@@ -24,8 +24,8 @@ class InRoutine {
 /// that reports a long wait. REQUIRES: `path` lives as long as the routine runs.
 void routine_uses(const std::string& path, int rank);
 
-/// Steps operations of other files. Transports call it repeatedly on a rank that waits. Returns
-/// true if an operation progressed.
+/// Steps operations of other files, and reports a long wait once. Transports call this function
+/// repeatedly on a rank that waits. Returns true if an operation progressed.
 bool while_waiting();
 
 }  // namespace oratorio::bind

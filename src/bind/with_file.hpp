@@ -25,12 +25,13 @@ struct PendingError {
     ErrorHandler handler;
 };
 
-/// Calls `body` with the file locked. Returns the error and its handler, or nothing on success. If
-/// the file is closed, doesn't call `body`, unless the scope is `handle`. That error runs no
-/// handler of the program: one is running already, because the close has failed, and it may be the
-/// caller. Nor does it call `body` from within another call on the file, which runs a function of
-/// the program (a conversion function, or a callback of a datatype's attribute). That error runs no
-/// handler either, because a handler may use the file, and the file is locked.
+/// Calls `body` with the file locked. Returns the error and its handler, or nothing on success.
+/// Doesn't call `body` in two cases. Their errors run no handler of the program:
+/// - The file is closed, and the scope isn't `handle`. The handler of a failed close is running
+///   then, and may be the caller.
+/// - The caller is a function of the program that another call on the file runs (a conversion
+///   function, or a callback of a datatype's attribute). The file is locked, and a handler may use
+///   it.
 template <class Body>
 std::optional<PendingError> attempt(OpenFile& open, Scope scope, const Body& body) {
     if (open.mutex.is_mine())

@@ -2,10 +2,11 @@
 // Workspaces: lends a workspace (file/workspace) to each open file and keeps it for the next file
 // of the same ranks. Thread-safe.
 //
-// A workspace is kept with the communicator that the file was opened on, until that is freed.
-// Communicators with the ranks of MPI_COMM_WORLD in the same order share one place, and those of
-// one rank another, until MPI_Finalize: libraries open each file on a duplicate of their own. One
-// workspace is kept per place; more exist only while more files are open at once.
+// A workspace is kept with the communicator that the file was opened on, until the communicator is
+// freed. All communicators with the ranks of MPI_COMM_WORLD in the same order share one place for a
+// workspace, which lasts until MPI_Finalize, and all communicators of one rank share another:
+// libraries open each file on a new duplicate. One workspace is kept per place; more exist only
+// while more files are open at once.
 #pragma once
 
 #include <atomic>

@@ -3,8 +3,8 @@
 #pragma once
 
 /// Returns true if a library has called pread or pwrite so far; in today's MPI libraries only their
-/// MPI-IO does so. Also returns false if the library's calls were bound before it made them,
-/// because then nothing can be known.
+/// MPI-IO does so. Returns false if the library's calls were bound when it was loaded, because
+/// nothing can be known then.
 [[nodiscard]] bool has_moved_file_data(void* library);
 
 /// Returns true if this process reports what concerns the whole job: it is the first rank, and the
