@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <sched.h>
 
+#include <cerrno>
 #include <initializer_list>
 
 namespace oratorio {
@@ -21,7 +22,12 @@ SignalsBlocked::~SignalsBlocked() {
     ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
 }
 
-void SignalsBlocked::swallow(int number) const {
+void SignalsBlocked::discard_signal_of(int system_errno) const {
+    if (system_errno == EPIPE) discard(SIGPIPE);
+    if (system_errno == EFBIG) discard(SIGXFSZ);
+}
+
+void SignalsBlocked::discard(int number) const {
     if (sigismember(&waiting_, number) == 1) return;
     sigset_t one;
     sigemptyset(&one);

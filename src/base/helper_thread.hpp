@@ -16,12 +16,14 @@ class SignalsBlocked {
     ~SignalsBlocked();
     SignalsBlocked(const SignalsBlocked&) = delete;
     SignalsBlocked& operator=(const SignalsBlocked&) = delete;
-    /// Discards the signal that a failed system call of the library has raised, so that the program
-    /// doesn't receive it. A signal of that number that was pending before the object was made
-    /// stays.
-    void swallow(int number) const;
+    /// Discards the signal that a write of the library raised when it failed with `system_errno`, so
+    /// that the program doesn't receive it: SIGPIPE for EPIPE, SIGXFSZ for EFBIG. Such a signal that
+    /// was pending before the object was made stays.
+    void discard_signal_of(int system_errno) const;
 
   private:
+    void discard(int number) const;
+
     sigset_t before_;
     sigset_t waiting_;
 };

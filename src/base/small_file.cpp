@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <csignal>
 
 #include "base/descriptor.hpp"
 #include "base/helper_thread.hpp"
@@ -74,7 +73,7 @@ Result<void> append_to_file(const std::string& path, std::string_view text) {
         return Error::of_errno(errno == ENXIO ? "no process reads from this pipe" : "opening");
     const SignalsBlocked blocked;
     auto written = write_all(file.number(), text);
-    if (!written && written.error().system_errno == EPIPE) blocked.swallow(SIGPIPE);
+    if (!written) blocked.discard_signal_of(written.error().system_errno);
     return written;
 }
 

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <csignal>
 
 #include "base/helper_thread.hpp"
 
@@ -75,8 +74,7 @@ void write_to_standard_error(std::string_view text) {
     const int descriptor = where_to_write();
     if (descriptor < 0) return;
     const SignalsBlocked blocked;
-    const bool gone = ::write(descriptor, text.data(), text.size()) < 0 && errno == EPIPE;
-    if (gone) blocked.swallow(SIGPIPE);
+    if (::write(descriptor, text.data(), text.size()) < 0) blocked.discard_signal_of(errno);
 }
 
 }  // namespace oratorio

@@ -11,7 +11,6 @@
 #include <cerrno>
 #include <charconv>
 #include <chrono>
-#include <csignal>
 #include <cstdio>
 #include <ctime>
 #include <sstream>
@@ -176,7 +175,7 @@ void TraceFile::flush() {
     const SignalsBlocked blocked;
     if (const auto written = write_all(file_.number(), text_, at_); !written) {
         failed_ = written.error();
-        if (failed_.system_errno == EFBIG) blocked.swallow(SIGXFSZ);
+        blocked.discard_signal_of(failed_.system_errno);
     }
     at_ += static_cast<Offset>(text_.size());
     text_.clear();

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -59,6 +60,20 @@ TEST(SmallFile, text_is_added_at_the_end_of_a_file_that_is_made_if_need_be) {
     EXPECT_EQ(errno_of(append_to_file(folder.path(), "one\n")), EISDIR);
     EXPECT_EQ(errno_of(append_to_file(folder.file("none/told"), "one\n")), ENOENT);
     EXPECT_EQ(errno_of(append_to_file("/dev/full", "one\n")), ENOSPC);
+}
+
+/// SIGXFSZ would end the test.
+TEST(SmallFile, a_file_at_the_limit_of_its_size_is_an_error_without_a_signal) {
+    const TemporaryFolder folder;
+    rlimit before{};
+    ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+    const rlimit most{.rlim_cur = 4, .rlim_max = before.rlim_max};
+    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &most), 0);
+    const int first = errno_of(append_to_file(folder.file("told"), "one\n"));
+    const int second = errno_of(append_to_file(folder.file("told"), "two\n"));
+    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+    EXPECT_EQ(first, 0);
+    EXPECT_EQ(second, EFBIG);
 }
 
 TEST(SmallFile, a_pipe_takes_text_as_far_as_it_is_read) {

@@ -4,10 +4,12 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <functional>
@@ -100,6 +102,18 @@ TEST(StandardError, WithoutAReaderIsNoSignal) {
     EXPECT_EQ(status, 0);
 }
 
+TEST(StandardError, AtTheLimitOfAFilesSizeIsNoSignal) {
+    const TemporaryFolder folder;
+    const int status = run_program("", [&] {
+        std::signal(SIGXFSZ, SIG_DFL);
+        const rlimit none{.rlim_cur = 0, .rlim_max = 0};
+        const int file = ::open(folder.file("full").c_str(), O_WRONLY | O_CREAT, 0600);
+        if (file < 0 || ::setrlimit(RLIMIT_FSIZE, &none) != 0) ::_exit(126);
+        ::dup2(file, STDERR_FILENO);
+    });
+    EXPECT_EQ(status, 0);
+}
+
 TEST(StandardError, LeavesASignalThatTheProgramHasBlockedAndNotYetTaken) {
     sigset_t one;
     sigset_t before;
@@ -109,7 +123,7 @@ TEST(StandardError, LeavesASignalThatTheProgramHasBlockedAndNotYetTaken) {
     ::raise(SIGPIPE);
     {
         const SignalsBlocked blocked;
-        blocked.swallow(SIGPIPE);
+        blocked.discard_signal_of(EPIPE);
     }
     const timespec at_once{};
     EXPECT_EQ(::sigtimedwait(&one, nullptr, &at_once), SIGPIPE);

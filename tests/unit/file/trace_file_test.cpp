@@ -164,7 +164,7 @@ TEST_F(TraceFileTest, FailureLeavesTheFileUnchanged) {
     for (const rlim_t room : {rlim_t{200'000}, rlim_t{before.size() + 10}}) {
         const rlimit small{room, old.rlim_max};
         ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
-        // The library swallows SIGXFSZ, which would end the test.
+        // The library discards SIGXFSZ, which would end the test.
         const auto added = add(path_, 5, 50'000);
         setrlimit(RLIMIT_FSIZE, &old);
         ASSERT_FALSE(added.ok());
