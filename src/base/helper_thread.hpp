@@ -16,9 +16,9 @@ class SignalsBlocked {
     ~SignalsBlocked();
     SignalsBlocked(const SignalsBlocked&) = delete;
     SignalsBlocked& operator=(const SignalsBlocked&) = delete;
-    /// Discards the signal that a write of the library raised when it failed with `system_errno`,
-    /// so that the program doesn't receive it: SIGPIPE for EPIPE, SIGXFSZ for EFBIG. Such a signal
-    /// that was pending before the object was made stays.
+    /// Discards the signal that a system call of the library raised when it failed with
+    /// `system_errno`, so that the program doesn't receive it: SIGPIPE for EPIPE, SIGXFSZ for
+    /// EFBIG. Such a signal that was pending before the object was made stays.
     void discard_signal_of(int system_errno) const;
 
   private:

@@ -82,9 +82,11 @@ Result<void> lock(int file) {
 }
 
 Result<void> write_all(int file, std::string_view text, Offset at) {
+    const SignalsBlocked blocked;
     while (!text.empty()) {
         const Answer written =
             uninterrupted([&] { return ::pwrite(file, text.data(), text.size(), at); });
+        blocked.discard_signal_of(written.error_number);
         if (written.failed()) return Error::of_errno("writing", written.error_number);
         if (written.result == 0) return Error::of_errno("writing", ENOSPC);
         text.remove_prefix(static_cast<std::size_t>(written.result));
@@ -172,11 +174,8 @@ void TraceFile::add(std::string_view event) {
 }
 
 void TraceFile::flush() {
-    const SignalsBlocked blocked;
-    if (const auto written = write_all(file_.number(), text_, at_); !written) {
+    if (const auto written = write_all(file_.number(), text_, at_); !written)
         failed_ = written.error();
-        blocked.discard_signal_of(failed_.system_errno);
-    }
     at_ += static_cast<Offset>(text_.size());
     text_.clear();
 }

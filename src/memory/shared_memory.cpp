@@ -45,14 +45,16 @@ std::string new_name() {
 
 /// Allocates pages, and returns 0 or an errno. Blocks signals during the call: on Linux kernels
 /// from before 2024, any signal interrupts it, and a repeated call starts from the beginning, so a
-/// timer of the program could interrupt every attempt.
+/// timer of the program could interrupt every attempt. Memory past the limit of a file's size
+/// (ulimit -f) is refused without a signal.
 int allocate(int descriptor, Bytes bytes) {
     const SignalsBlocked blocked;
-    return uninterrupted([&] {
-               errno = posix_fallocate(descriptor, 0, bytes);
-               return errno == 0 ? 0 : -1;
-           })
-        .error_number;
+    const int refused = uninterrupted([&] {
+                            errno = posix_fallocate(descriptor, 0, bytes);
+                            return errno == 0 ? 0 : -1;
+                        }).error_number;
+    blocked.discard_signal_of(refused);
+    return refused;
 }
 
 Error another() {

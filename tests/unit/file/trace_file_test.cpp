@@ -161,7 +161,7 @@ TEST_F(TraceFileTest, FailureLeavesTheFileUnchanged) {
     const std::string before = read(path_);
     rlimit old{};
     getrlimit(RLIMIT_FSIZE, &old);
-    for (const rlim_t room : {rlim_t{200'000}, rlim_t{before.size() + 10}}) {
+    for (const rlim_t room : {rlim_t{200'000}, rlim_t{before.size() + 10}, rlim_t{10}}) {
         const rlimit small{room, old.rlim_max};
         ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
         // The library discards SIGXFSZ, which would end the test.

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -89,6 +90,18 @@ int mappings() {
 }
 
 /// Ranks of a node without agents have such memory.
+/// SIGXFSZ would end the test.
+TEST(SharedMemory, memory_past_the_limit_of_a_files_size_is_an_error_without_a_signal) {
+    rlimit before{};
+    ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+    const rlimit most{.rlim_cur = 4096, .rlim_max = before.rlim_max};
+    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &most), 0);
+    const auto memory = SharedMemory::create(1 << 20);
+    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+    ASSERT_FALSE(memory.ok());
+    EXPECT_EQ(memory.error().system_errno, EFBIG);
+}
+
 TEST(SharedMemory, memory_of_no_bytes_is_unmapped_too) {
     const int before = mappings();
     {
