@@ -25,7 +25,7 @@ struct CacheSlot {
     bool reserved = false;  ///< the place is taken for a workspace while the ranks decide whether
                             ///< to keep it
     std::vector<LentWorkspace> idle;
-    std::optional<FoundNodes> nodes;  ///< empty until a workspace has been made
+    std::shared_ptr<const FoundNodes> nodes;  ///< null until the nodes have been found
 };
 
 namespace {
@@ -221,7 +221,7 @@ Result<Lending> Workspaces::lend(MPI_Comm program, int ranks_per_node) {
         const int ranks = size_of(program);
         const Rank rank = rank_in(program);
         const auto speaker = static_cast<std::uint64_t>(ranks - rank);
-        const std::optional<FoundNodes> known = found_nodes(home);
+        const std::shared_ptr<const FoundNodes> known = found_nodes(home);
         const auto agreed =
             handshake(program, {.number = {kept.number},
                                 .speaker = speaker,
@@ -243,7 +243,7 @@ Result<Lending> Workspaces::lend(MPI_Comm program, int ranks_per_node) {
             auto topology =
                 found ? Result<Topology>(known->topology) : discover(program, nodes, switches_);
             if (!topology) return topology.error();
-            keep_nodes(home, {*nodes, *topology});
+            if (!found) keep_nodes(home, {*nodes, *topology});
             auto own = check.duplicate ? Result<Comm>(std::move(*check.duplicate))
                                        : Comm::duplicate(program);
             if (!own) return own.error();
@@ -277,16 +277,18 @@ void Workspaces::put(LentWorkspace kept) {
     if (const auto cache_slot = kept.home.lock()) cache_slot->idle.push_back(std::move(kept));
 }
 
-/// Returns the nodes that are known for the ranks of a communicator with the cache slot `home`.
-std::optional<FoundNodes> Workspaces::found_nodes(const std::weak_ptr<CacheSlot>& home) {
+/// Returns the nodes that the cache slot `home` keeps; null if there are none. Allocates no memory,
+/// so it can't fail on one rank alone before the handshake.
+std::shared_ptr<const FoundNodes> Workspaces::found_nodes(const std::weak_ptr<CacheSlot>& home) {
     const std::lock_guard lock(mutex_);
     const auto cache_slot = home.lock();
-    return cache_slot != nullptr ? cache_slot->nodes : std::nullopt;
+    return cache_slot != nullptr ? cache_slot->nodes : nullptr;
 }
 
 void Workspaces::keep_nodes(const std::weak_ptr<CacheSlot>& home, FoundNodes nodes) {
+    auto shared = std::make_shared<const FoundNodes>(std::move(nodes));
     const std::lock_guard lock(mutex_);
-    if (const auto cache_slot = home.lock()) cache_slot->nodes = std::move(nodes);
+    if (const auto cache_slot = home.lock()) cache_slot->nodes = std::move(shared);
 }
 
 /// Collective over `own`. Makes a workspace of its ranks.

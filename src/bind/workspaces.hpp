@@ -88,7 +88,7 @@ class Workspaces {
   private:
     LentWorkspace take(MPI_Comm program);
     void put(LentWorkspace kept);
-    std::optional<FoundNodes> found_nodes(const std::weak_ptr<CacheSlot>& home);
+    std::shared_ptr<const FoundNodes> found_nodes(const std::weak_ptr<CacheSlot>& home);
     void keep_nodes(const std::weak_ptr<CacheSlot>& home, FoundNodes nodes);
     Result<Lending> make(Comm own, Topology topology, const Agreed<int>& nodes, int ranks_per_node,
                          std::weak_ptr<CacheSlot> home);

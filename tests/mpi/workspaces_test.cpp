@@ -24,14 +24,19 @@ void count_communicators() {
 }
 
 int node_searches = 0;
+bool node_search_fails = false;
 
-/// Counts the library's searches for the nodes of the ranks from now on.
+/// Counts the library's searches for the nodes of the ranks from now on. A search fails on this
+/// rank while `node_search_fails` is set.
 void count_node_searches() {
     static const auto split = host().Comm_split_type;
     const_cast<Host&>(host()).Comm_split_type = [](MPI_Comm of, int type, int key, MPI_Info info,
-                                                   MPI_Comm* made) {
+                                                   MPI_Comm* made) -> int {
         ++node_searches;
-        return split(of, type, key, info, made);
+        const int code = split(of, type, key, info, made);
+        if (code != MPI_SUCCESS || !node_search_fails) return code;
+        MPI_Comm_free(made);
+        return MPI_ERR_NO_MEM;
     };
 }
 
@@ -135,6 +140,22 @@ void the_nodes_are_found_once(MPI_Comm comm) {
           two.workspace->transport->topology().node_names);
     workspaces.give_back(std::move(one));
     workspaces.give_back(std::move(two));
+    workspaces.close();
+}
+
+/// Checks that all ranks get the same error if one rank can't find its node, and that a later open
+/// searches again.
+void a_search_that_fails_on_one_rank_is_an_error_of_all(MPI_Comm comm) {
+    Workspaces workspaces;
+    int rank = 0;
+    MPI_Comm_rank(comm, &rank);
+    const Rank last = size_of(comm) - 1;
+    node_search_fails = rank == last;
+    const auto refused = workspaces.lend(comm, 0);
+    node_search_fails = false;
+    CHECK(!refused.ok() && refused.error().kind == ErrorKind::no_memory);
+    CHECK(refused.error().rank == last);
+    workspaces.give_back(lend(workspaces, comm));
     workspaces.close();
 }
 
@@ -296,6 +317,7 @@ int main(int argc, char** argv) {
         the_second_makes_neither_communicator_nor_memory(each);
         two_at_once_are_two_and_one_is_kept(each);
         the_nodes_are_found_once(each);
+        a_search_that_fails_on_one_rank_is_an_error_of_all(each);
         one_in_disorder_is_not_kept(each);
         large_memory_is_not_kept(each);
     }
