@@ -14,10 +14,9 @@ namespace oratorio {
 /// shared-memory domains, with its processor names as their names. With ranks_per_node > 0, each
 /// group of that many consecutive ranks is a pretended node, named "<host>-<node>", so that one
 /// machine can emulate several. The first rank of each node looks up the node's switch in
-/// `switches`. If any of them finds none, the result has no switches. Call it before duplicating
-/// `comm`: MPICH makes its first few communicators, with those that it needs for each of them, from
-/// memory set aside, and takes more than a millisecond for the next one. The communicator that this
-/// function makes is freed again.
+/// `switches`. If any of them finds none, the result has no switches. The function makes and frees
+/// a communicator. Call it before duplicating `comm`: MPICH reserves memory for eight
+/// communicators, and takes more than a millisecond to make the ninth.
 [[nodiscard]] Result<Topology> discover(MPI_Comm comm, const Agreed<int>& ranks_per_node,
                                         const SwitchNames& switches = {});
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Counts the page faults of a program's first MPI_File_open. MPICH has memory for eight
-// communicators, its internal ones included, and allocates memory for 256 more (1.9 MB, 459 pages)
-// when these are in use. The library opens a file without needing more than eight.
+// Counts the page faults of a program's first MPI_File_open. MPICH reserves memory for eight
+// communicators, including its internal ones, and allocates memory for 256 more (1.9 MB, 459 pages)
+// when all eight are in use. The first open must not need more than eight.
 #include <sys/resource.h>
 
 #include <cstdio>
