@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Planning: makes the plan of an access. A rank plans an independent access alone. A collective
 // access follows either the kept plan, without messages, or a plan made from the gathered summaries
-// of all ranks. If the kept plan ends late, a rank whose access doesn't match it plans alone.
-// Planning also makes the shared memory that the plan's method needs.
+// of all ranks. A rank plans alone if its access doesn't match a kept plan that ends late. Planning
+// also makes the shared memory that the plan's method needs.
 #pragma once
 
 #include <optional>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // DataPort: the data of one participant of an exchange, as runs in a region and their bytes. It is
-// a source in writes and a sink in reads. The data may be the rank's own memory (own_data), or that
-// of all ranks in its group (group_source): the exchange by packed messages works with either.
+// a source in writes and a sink in reads. The data lies in the rank's own memory (own_data), or in
+// the memory of all ranks of its group (group_source). The exchange by packed messages accepts
+// both.
 #pragma once
 
 #include <cstdint>

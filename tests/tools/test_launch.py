@@ -238,7 +238,7 @@ def test_a_program_with_another_mpi_gets_no_message(library, tmp_path):
 
 @pytest.fixture
 def broken_library(tmp_path, monkeypatch) -> Path:
-    """Returns a library whose path has blanks and commas, so LD_PRELOAD can't hold it."""
+    """Returns the path of a library. LD_PRELOAD can't hold this path, because it has blanks and commas."""
     folder = tmp_path / "two words: a,b"
     folder.mkdir()
     (folder / "liboratorio.so").write_text("x")

@@ -10,8 +10,8 @@ from oratorio_dev import mutations
 
 
 def test_every_mutation_has_its_place():
-    """Finds the text of each mutation in the sources. A change of that code must also change its
-    mutations."""
+    """Finds the text of each mutation in the sources. Whoever changes this text in the sources must change
+    it in the list of mutations."""
     lost = [
         one.name for one in mutations.read_list() if one.apply((ROOT / "src" / one.file).read_text()) is None
     ]

@@ -9,7 +9,8 @@ from oratorio.report.waits import Rate, WaitedFor, busy_seconds, rates_of, waite
 
 
 def call(*begins_and_counts, seconds=1.0, **args):
-    """Returns one collective call, given the start and the time counters of each rank."""
+    """Returns the records of one collective call. Each argument holds the start and the time counters of a
+    rank."""
     return [
         access(rank, begin, seconds, counts=counts, collective=0, method="two_phase", **args)
         for rank, (begin, counts) in enumerate(begins_and_counts)

@@ -31,8 +31,8 @@ struct Machine {
     [[nodiscard]] double best() const { return *std::ranges::min_element(seconds); }
 };
 
-/// Returns one arm per estimate, each of a different method. `waiting` holds ArmEstimate::waiting
-/// of each arm; if it is empty, no ranks wait.
+/// Returns one arm per estimate, each of a different method. `waiting` holds the value of
+/// ArmEstimate::waiting for each arm. An empty `waiting` means 0 for all arms.
 std::vector<ArmEstimate> arms_with(std::span<const double> estimates,
                                    std::span<const int> waiting = {}) {
     std::vector<ArmEstimate> arms;
