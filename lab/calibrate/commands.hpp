@@ -5,6 +5,7 @@
 //   place FOLDER              prints the machine and the file system, as cost files name them
 //   costs FILE_SYSTEM         reads costs from stdin, and prints all constants of that file system
 //   messages BYTES REPEATS    prints lines as `measure` does; all ranks run it after MPI_Init
+//   latencies TURNS           prints the lines of latencies.hpp; all ranks run it after MPI_Init
 #pragma once
 
 #include <string>

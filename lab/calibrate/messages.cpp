@@ -16,6 +16,7 @@
 #include "bind/host_routine.hpp"
 #include "commands.hpp"
 #include "exchange/messages/payload_copy.hpp"
+#include "latencies.hpp"
 #include "layouts.hpp"
 #include "network.hpp"
 #include "plan/options.hpp"
@@ -224,13 +225,15 @@ void measure_all(Bytes bytes, int repeats) {
 extern "C" __attribute__((visibility("default"))) int oratorio_calibrate(int argc, char** argv) {
     const std::vector<std::string> words(argv, argv + argc);
     const bool sends = words.size() == 3 && words[0] == "messages";
-    if (!sends) return oratorio::calibrate::run_command(words);
+    const bool sends_to_all = words.size() == 2 && words[0] == "latencies";
+    if (!sends && !sends_to_all) return oratorio::calibrate::run_command(words);
     int ranks = 0;
     ORATORIO_HOST(MPI_Comm_size)(MPI_COMM_WORLD, &ranks);
-    if (ranks >= 2) {
-        oratorio::calibrate::measure_all(std::stoll(words[1]), std::stoi(words[2]));
-        return 0;
+    if (ranks < 2) {
+        std::fputs("at least two ranks are needed\n", stderr);
+        return 2;
     }
-    std::fputs("at least two ranks are needed\n", stderr);
-    return 2;
+    if (sends) oratorio::calibrate::measure_all(std::stoll(words[1]), std::stoi(words[2]));
+    if (sends_to_all) oratorio::calibrate::measure_latencies(std::stoi(words[1]));
+    return 0;
 }

@@ -202,6 +202,36 @@ def test_calibration_measures_what_goes_between_nodes(name, ranks_per_node, node
     assert (told in done.stderr) == (ranks_per_node == 1)
 
 
+@pytest.mark.parametrize("name", ["mpich5", "openmpi5"])
+def test_measured_latencies_tell_which_nodes_share_a_switch(name, tmp_path):
+    """Four nodes are behind two switches, and a millisecond lies between those. The table serves a job."""
+    host = host_or_skip(name)
+    table = tmp_path / "switches.conf"
+    program = compile_for(host.mpicc, HERE / "written_block.c", f"written-block-{name}")
+    try:
+        with Nodes(tmp_path, 4, delay=0.001) as nodes:
+            job = nodes.host(host, 2)
+            launcher = mpiexec_command(job, 8, preload=False)
+            done = oratorio("calibrate", "--topology", table, "--mpi", host.name, *launcher)
+            assert done.returncode == 0, done.stdout + done.stderr
+            env = {"ORATORIO_EXPLAIN": "all", "ORATORIO_TOPOLOGY": str(table)}
+            env["ORATORIO_HINTS"] = "oratorio_method=two_phase"
+            words = [program, tmp_path]
+            used = run_checked(job, 8, words, preload=True, env=env, cwd=tmp_path, timeout_seconds=60)
+    except NoNodesError as error:
+        pytest.skip(f"no nodes can be made here: {error}")
+    assert "4 nodes, 2 switches: latency" in done.stdout
+    groups = re.findall(r"^SwitchName=\w+ Nodes=(.*)$", table.read_text(), re.MULTILINE)
+    assert groups == ["node0,node1", "node2,node3"]
+    assert re.search("switches:? +2 that link the ranks' nodes", used.stderr), used.stderr
+
+
+def test_a_table_of_switches_needs_a_launcher(tmp_path):
+    done = oratorio("calibrate", "--topology", tmp_path / "switches.conf")
+    assert done.returncode == 2
+    assert "--topology needs a launcher" in done.stderr
+
+
 @pytest.mark.parametrize("ranks_per_node", [1, 2])
 def test_every_rule_holds_between_nodes(ranks_per_node, nodes, tmp_path):
     job = nodes.host(host_or_skip("mpich5"), ranks_per_node)

@@ -20,7 +20,7 @@ PAGE = Path(__file__).resolve().parents[2] / "docs/user/stability.md"
 OWN = {
     "bench": "cold delay direct disk figures full layout link malloc modes new overwrite param predict "
     "profile rate records smoke sync workloads",
-    "calibrate": "show",
+    "calibrate": "show topology",
     "compare": "before budget output-files",
     "conformance": "broken long mpicc quick rule section slow suite with-oratorio",
     "demo": "cells steps",

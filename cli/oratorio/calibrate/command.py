@@ -6,10 +6,10 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from oratorio.calibrate import calibrate
+from oratorio.calibrate import calibrate, switches
 from oratorio.calibrate.messages import Sender, find_sender
 from oratorio.command_line import Parser, add_job
 from oratorio.errors import tell
@@ -32,6 +32,11 @@ def add_options(parser: Parser) -> None:
     parser.add_argument(
         "--show", action="store_true", help="Only print the costs in force and the file that they come from."
     )
+    parser.add_argument(
+        "--topology", type=Path, metavar="FILE",
+        help="Only measure the latency between the nodes of the launcher's ranks, and write to FILE which of "
+        "them share a network switch, for ORATORIO_TOPOLOGY.",
+    )  # fmt: skip
     # Release 0.2 compiled the measurement of messages.
     parser.add_argument("--mpicxx", help=argparse.SUPPRESS)
     parser.add_argument("--quick", action="store_true", help=argparse.SUPPRESS)
@@ -50,6 +55,8 @@ def run(options: argparse.Namespace) -> int:
         tell("--mpicxx has no effect: nothing is compiled any more")
     if options.show:
         show(options.dir)
+    elif options.topology:
+        find_switches(options.topology, options.launcher, options.mpi)
     else:
         measure(options.dir, find_sender(options.mpi, options.launcher), options.quick)
     return 0
@@ -77,6 +84,19 @@ def show(folder: Path) -> None:
     print(f"{place.machine}, {place.file_system}: {origin}")
     for warning in warnings:
         tell(warning)
+
+
+def find_switches(file: Path, launcher: Sequence[str], mpi: str | None) -> None:
+    """Writes the table of switches of the nodes on which `launcher` starts ranks."""
+    sender = find_sender(mpi, launcher) if launcher else None
+    if sender is None:
+        raise calibrate.CalibrateError(
+            f"--topology needs a launcher that starts ranks on the nodes, such as: oratorio calibrate "
+            f"--topology {file} mpiexec -n 8 -ppn 1"
+        )
+    calibrate.check_writable(file.resolve().parent)
+    print(switches.write(file, switches.measure(sender)))
+    print(f"switches written to {file}; programs use them with ORATORIO_TOPOLOGY={file.resolve()}")
 
 
 def measure(folder: Path, sender: Sender | None, quick: bool) -> None:

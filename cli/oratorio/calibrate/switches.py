@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Finds which nodes share a network switch from the latencies between all pairs of nodes, and writes the
+table of switches that ORATORIO_TOPOLOGY names."""
+
+from __future__ import annotations
+
+import subprocess
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from oratorio import whole_file
+from oratorio.calibrate.calibrate import LONGEST_SECONDS, CalibrateError
+from oratorio.calibrate.messages import Sender
+from oratorio.launch.hosts import KILLED, TIMED_OUT
+
+TURNS = 200  # round trips of a pair, of which the fastest counts
+LEAST_NODES = 3  # with two nodes there is one latency, which can't be compared with another
+# Latencies of two kinds of pairs differ at least by this factor. A switch in between takes some 100 ns of
+# about 1 us, and the fastest of TURNS round trips varies by a few percent.
+LEAST_RATIO = 1.15
+MOST_SLOW_PAIRS = 0.1  # share of a group's pairs that may be as slow as pairs of different groups
+
+Latencies = Mapping[tuple[int, int], float]  # nanoseconds by a pair's nodes, the lower number first
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The names of the nodes, and the latency between each pair of them."""
+
+    names: Sequence[str]
+    latencies: Latencies
+
+
+def measure(sender: Sender) -> Measured:
+    """Measures the latencies between the nodes of the sender's ranks. Raises CalibrateError."""
+    command = ["timeout", "--kill-after=10", str(LONGEST_SECONDS), *sender.command("latencies", str(TURNS))]
+    done = subprocess.run(
+        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", check=False
+    )
+    if done.returncode in (TIMED_OUT, KILLED):
+        raise CalibrateError(f"{sender.name}: still running after {LONGEST_SECONDS} s")
+    if done.returncode != 0:
+        problem = done.stderr.strip()[-300:] or f"exit code {done.returncode}"
+        raise CalibrateError(f"{sender.name}: {problem}")
+    return parse(done.stdout)
+
+
+def parse(text: str) -> Measured:
+    """Returns what lab/calibrate/latencies.cpp printed. Raises CalibrateError if the nodes can't be
+    compared or told apart."""
+    rows = [line.split("\t") for line in text.splitlines()]
+    names = [row[1] for row in rows if row[0] == "node"]
+    latencies = {(int(row[1]), int(row[2])): float(row[3]) for row in rows if row[0] == "latency"}
+    if len(names) < LEAST_NODES:
+        raise CalibrateError(
+            f"the ranks are on {len(names)} of the at least {LEAST_NODES} nodes that can be compared"
+        )
+    name, count = Counter(names).most_common(1)[0]
+    if count > 1:
+        raise CalibrateError(f"{count} nodes have the name {name}, so a table can't tell them apart")
+    return Measured(names, latencies)
+
+
+def _components(nodes: int, pairs: Sequence[tuple[int, int]]) -> list[list[int]]:
+    """Returns the connected components of a graph, ordered by their lowest nodes."""
+    group = list(range(nodes))  # node -> the lowest node known to be in its component
+    for low, high in pairs:
+        joined, lowest = (group[low], group[high]), min(group[low], group[high])
+        group = [lowest if one in joined else one for one in group]
+    return [[node for node in range(nodes) if group[node] == lowest] for lowest in sorted(set(group))]
+
+
+def _is_separate(groups: Sequence[Sequence[int]], fast: int) -> bool:
+    """Returns true if nearly all pairs within the groups are among the `fast` fast pairs of the graph whose
+    components are the groups."""
+    inside = sum(len(group) * (len(group) - 1) // 2 for group in groups)
+    return len(groups) > 1 and inside - fast <= MOST_SLOW_PAIRS * inside
+
+
+def group_nodes(nodes: int, latencies: Latencies) -> list[list[int]]:
+    """Returns the nodes of each switch. Pairs of nodes of one switch are faster than other pairs, with the
+    clearest gap between two latencies that makes such groups; without such a gap all nodes are one group."""
+    pairs = sorted(latencies, key=lambda pair: latencies[pair])
+    ratios = {
+        at: latencies[pairs[at]] / latencies[pairs[at - 1]]
+        for at in range(1, len(pairs))
+        if latencies[pairs[at]] >= LEAST_RATIO * latencies[pairs[at - 1]]
+    }
+    for fast in sorted(ratios, key=lambda at: -ratios[at]):
+        groups = _components(nodes, pairs[:fast])
+        if _is_separate(groups, fast):
+            return groups
+    return [list(range(nodes))]
+
+
+def _span(values: Sequence[float]) -> str:
+    return f"{min(values) / 1000:.4g} to {max(values) / 1000:.4g} us" if values else "not measured"
+
+
+def summary(measured: Measured, groups: Sequence[Sequence[int]]) -> str:
+    """Returns a sentence about the latencies within and between the groups."""
+    group_of = {node: number for number, group in enumerate(groups) for node in group}
+    inside, between = [], []
+    for (low, high), latency in measured.latencies.items():
+        (inside if group_of[low] == group_of[high] else between).append(latency)
+    if not between:
+        return f"{len(measured.names)} nodes, one switch: the latencies, {_span(inside)}, form no groups"
+    return (
+        f"{len(measured.names)} nodes, {len(groups)} switches: "
+        f"latency {_span(inside)} within a switch, {_span(between)} between switches"
+    )
+
+
+def table(measured: Measured, groups: Sequence[Sequence[int]]) -> str:
+    """Returns the table of switches, in the form of SLURM's topology.conf."""
+    lines = [
+        f"SwitchName=switch{number} Nodes={','.join(measured.names[node] for node in group)}\n"
+        for number, group in enumerate(groups)
+    ]
+    return f"# Measured by `oratorio calibrate --topology`: {summary(measured, groups)}\n" + "".join(lines)
+
+
+def write(file: Path, measured: Measured) -> str:
+    """Writes the table to `file` and returns its summary. Raises CalibrateError."""
+    groups = group_nodes(len(measured.names), measured.latencies)
+    try:
+        whole_file.write(file, table(measured, groups))
+    except OSError as error:
+        raise CalibrateError(f"{file} can't be written: {error.strerror}") from None
+    return summary(measured, groups)
