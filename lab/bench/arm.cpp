@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "account.hpp"
+#include "bare.hpp"
 #include "by_hand.hpp"
 #include "clock.hpp"
 
@@ -254,6 +255,8 @@ Sample run_pass(const Arm& arm, Direction direction, const std::string& path, co
     Sample sample;
     if (arm.raw()) {
         sample = run_raw(arm.direct(), direction, path, access, sync, buffer, comm);
+    } else if (const auto instructions = arm.bare()) {
+        sample = run_bare(*instructions, direction, path, access, sync, buffer, comm);
     } else if (arm.by_hand()) {
         sample = run_by_hand(direction, path, access, sync, buffer, comm);
     } else {

@@ -8,17 +8,20 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "move_list.hpp"
 #include "pattern.hpp"
 
 namespace bench {
 
 /// The name selects the arm. `raw` is contiguous POSIX I/O, and `raw_direct` the same without the
-/// page cache. `by_hand` is two-phase I/O as users write it without MPI-IO (by_hand.hpp). A name
-/// that begins with `host` is the host MPI's own MPI-IO. Any other name is a method of Oratorio, or
-/// METHOD@WORD for a further arm with that method and other hints.
+/// page cache. `by_hand` is two-phase I/O as users write it without MPI-IO (by_hand.hpp). `bare`,
+/// `bare_avx2` and `bare_avx512` are two-phase I/O by a bare program (bare.hpp). A name that begins
+/// with `host` is the host MPI's own MPI-IO. Any other name is a method of Oratorio, or METHOD@WORD
+/// for a further arm with that method and other hints.
 struct Arm {
     std::string name;
     std::map<std::string, std::string> hints;
@@ -26,6 +29,13 @@ struct Arm {
     bool raw() const { return name == "raw" || direct(); }
     bool direct() const { return name == "raw_direct"; }
     bool by_hand() const { return name == "by_hand"; }
+    /// Returns the instructions of an arm whose name begins with `bare`; nothing for other arms.
+    std::optional<Instructions> bare() const {
+        if (name == "bare") return Instructions::plain;
+        if (name == "bare_avx2") return Instructions::avx2;
+        if (name == "bare_avx512") return Instructions::avx512;
+        return std::nullopt;
+    }
     /// Returns the value to set for the hint `oratorio_method`.
     std::string method() const {
         return name.rfind("host", 0) == 0 ? "host" : name.substr(0, name.find('@'));

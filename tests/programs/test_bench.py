@@ -51,7 +51,7 @@ def refusal(folder, *words) -> str:
 @pytest.mark.parametrize("name", [pytest.param("mpich5", marks=pytest.mark.short), "openmpi5"])
 def test_a_workload_moves_every_byte(workload, name, tmp_path):
     host_or_skip(name)
-    (run,) = measured(tmp_path, workload, "--ranks", 4, "--mpi", name)["runs"]
+    (run,) = measured(tmp_path, workload, "--ranks", 4, "--mpi", name, arms="host,auto,bare,raw")["runs"]
     seen = {(s["arm"], s["direction"], s["repeat"]) for s in run["samples"]}
     assert seen == {(a, d, r) for a in run["arms"] for d in ("write", "read") for r in (-1, 0)}
     assert all(sample["verified"] and sample["counted"] for sample in run["samples"])
@@ -181,6 +181,14 @@ def test_the_suite_runs_every_workload_and_skips_what_can_t_run(tmp_path):
     for name in set(WORKLOADS) - {"btio"}:
         assert re.search(rf"{name}\b", done.stdout), name
     assert picture.read_bytes().startswith(PNG)
+
+
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_a_bare_program_keeps_the_bytes_between_its_pieces(ranks, tmp_path):
+    host_or_skip("mpich5")
+    words = ("hpio", "--overwrite", "--ranks", ranks)
+    (run,) = measured(tmp_path, *words, arms="auto,bare")["runs"]
+    assert all(sample["verified"] and sample["holes_kept"] for sample in run["samples"])
 
 
 @pytest.mark.parametrize("workload", ["lattice", "transposed"])

@@ -11,7 +11,7 @@ import pytest
 from oratorio.launch.hosts import Host
 from oratorio.library.method_table import methods
 from oratorio_lab.bench import plot, styles
-from oratorio_lab.bench.arms import TUNINGS
+from oratorio_lab.bench.arms import BARE, TUNINGS, bare_arms
 from oratorio_lab.bench.run import Run, Settings
 from oratorio_lab.bench.workloads import SUITE as FIGURES
 from oratorio_lab.papers import measure
@@ -177,11 +177,16 @@ def distance(one: str, other: str) -> float:
 
 
 def test_every_method_has_its_own_colour():
-    arms = [*methods(), *SLOTS, *PREFETCH, *SUB_BUFFERS, "host", "host_tuned", *TUNINGS, "raw"]
+    arms = [*methods(), *SLOTS, *PREFETCH, *SUB_BUFFERS, "host", "host_tuned", *TUNINGS, *BARE, "raw"]
     assert set(arms) <= set(styles.LOOKS)
     for one, other in itertools.combinations(arms, 2):
         colors = styles.look_of(one).color, styles.look_of(other).color
         assert distance(*colors) > 20, (one, other)
+
+
+def test_a_bare_program_uses_only_instructions_of_the_processor():
+    assert bare_arms("model name : any\nflags : fpu sse2\n") == ["bare"]
+    assert bare_arms("flags\t\t: fpu avx2 avx512f") == ["bare", "bare_avx2", "bare_avx512"]
 
 
 def legend_colors(figure) -> dict[str, str]:

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The arms of a comparison, that is, the ways of file access that are compared: Oratorio's methods, the host
-MPI's own MPI-IO with several sets of hints, two-phase I/O by hand, and raw POSIX I/O."""
+MPI's own MPI-IO with several sets of hints, two-phase I/O without MPI-IO, and raw POSIX I/O."""
 
 import os
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from oratorio.library.method_table import methods
 from oratorio_lab.bench.workloads import BenchError
@@ -11,6 +12,11 @@ from oratorio_lab.bench.workloads import BenchError
 RAW = ("raw", "raw_direct")
 # two-phase I/O as users write it by hand, without MPI-IO; for workloads in which ranks form rows of a grid
 BY_HAND = "by_hand"
+# Two-phase I/O by a bare program that knows everything in advance (lab/bench/bare.hpp). Arm -> the flag in
+# /proc/cpuinfo of the instructions that it needs.
+BARE = {"bare": "", "bare_avx2": "avx2", "bare_avx512": "avx512f"}
+# arms that use no MPI-IO
+WITHOUT_MPI_IO = (*RAW, BY_HAND, *BARE)
 Hints = Mapping[str, str]
 
 
@@ -19,7 +25,7 @@ def is_host(arm: str) -> bool:
 
 
 def is_oratorios(arm: str) -> bool:
-    return not is_host(arm) and arm not in (*RAW, BY_HAND)
+    return not is_host(arm) and arm not in WITHOUT_MPI_IO
 
 
 def method_of(arm: str) -> str:
@@ -96,11 +102,17 @@ def arm_hints(
     """Returns an arm's info keys in a workload: the hints in `given` for this arm, or else the arm's tuning.
     With `direct`, adds the keys for direct I/O to arms of MPI-IO."""
     own = {key: value for name, key, value in given if name == arm}
-    if arm in (*RAW, BY_HAND):
+    if arm in WITHOUT_MPI_IO:
         return own
     past_cache = {"direct_read": "true", "direct_write": "true"} if direct else {}
     tuning = _best(workload, parameters) if arm == "host_tuned" else TUNINGS.get(arm, {})
     return past_cache | (own or tuning)
+
+
+def bare_arms(cpuinfo: str) -> list[str]:
+    """Returns the arms of BARE that the processor which `cpuinfo` describes can run."""
+    flags = {word for line in cpuinfo.splitlines() if line.startswith("flags") for word in line.split()}
+    return [arm for arm, flag in BARE.items() if not flag or flag in flags]
 
 
 def expand(text: str | None, with_oratorio: bool, direct: bool) -> tuple[str, ...]:
@@ -111,6 +123,7 @@ def expand(text: str | None, with_oratorio: bool, direct: bool) -> tuple[str, ..
         "methods": methods(),
         "hosts": ["host", "host_tuned", *TUNINGS],
         "raw": ["raw_direct" if direct else "raw"],
+        "bare": bare_arms(Path("/proc/cpuinfo").read_text()),
     }
     words = [word for word in (default if text is None else text).split(",") if word]
     arms = list(dict.fromkeys(arm for word in words for arm in groups.get(word, [word])))

@@ -101,7 +101,7 @@ def _add_common(parser: Parser, arms: str | None = None, repeats: int = 5) -> No
     add("--ranks", help=f"Numbers of ranks, such as 2,4,8,16; {RANKS} if not given.")
     add("--method", default=arms, metavar="METHOD,...",
         help="What to compare: `methods` (all of Oratorio's) or names of methods, `hosts` (the host's "
-        "MPI-IO with all sets of hints), host, host_tuned, by_hand, raw; "
+        "MPI-IO with all sets of hints), host, host_tuned, by_hand, bare (a bare program), raw; "
         f"{arms or ARMS} if not given.")  # fmt: skip
     add("--hint", metavar="[METHOD:]KEY=VALUE", action="append", default=[],
         help="A hint, for host_tuned if METHOD is left out; repeatable, and the last value of a key "

@@ -15,7 +15,7 @@ from rich.table import Table
 
 from oratorio.quantity import counted
 from oratorio_lab.bench import predict
-from oratorio_lab.bench.arms import RAW, is_host, is_oratorios
+from oratorio_lab.bench.arms import BARE, RAW, is_host, is_oratorios
 from oratorio_lab.bench.run import Run, Settings, hints_of
 
 MIB = 1 << 20
@@ -161,6 +161,10 @@ def _suite_row(run: Run, settings: Settings, direction: str) -> list[str]:
             _number(s and s.percent_of_raw, ".0f"),
         ]  # fmt: skip
     cells += [shown["best"].arm if shown["best"] else "-"]
+    if BARE.keys() & set(settings.arms):
+        bare = best_of([s for s in summaries if s.arm in BARE])
+        of_bare = _ratio(shown["auto"] and shown["auto"].mib_per_s, bare and bare.mib_per_s)
+        cells += [_number(bare and bare.mib_per_s, ".0f"), _number(of_bare and 100 * of_bare, ".0f")]
     cells += [_number(max((s.call_peak_mib for s in ours), default=None), ".1f")]
     return [*cells, _verified([s for s in summaries if not is_host(s.arm)] if not run.failure else [])]
 
@@ -175,6 +179,9 @@ def suite_table(runs: Sequence[Run], settings: Settings) -> Table:
     for name in ("auto", "x", "%", "best method", "x", "%"):
         table.add_column(name, justify="right")
     table.add_column("which")
+    if BARE.keys() & set(settings.arms):
+        table.add_column("bare", justify="right")
+        table.add_column("auto in % of bare", justify="right")
     table.add_column("peak extra MiB", justify="right")
     table.add_column("verified")
     for run in runs:

@@ -16,7 +16,7 @@ from oratorio.library.method_table import methods
 from oratorio.markdown import table
 from oratorio.quantity import counted
 from oratorio_lab.bench import plot, report, styles
-from oratorio_lab.bench.arms import BY_HAND, RAW, is_host, is_oratorios, method_of
+from oratorio_lab.bench.arms import RAW, WITHOUT_MPI_IO, is_host, is_oratorios, method_of
 from oratorio_lab.bench.run import Run, Settings
 from oratorio_lab.bench.workloads import UNITS, WORKLOADS, BenchError, Parameter, Workload
 from oratorio_lab.papers.arithmetic import GIB, file_bytes
@@ -195,7 +195,7 @@ def _hint_value(text: str) -> str:
 def _hints(sweep: Sweep, arms: Sequence[str], value: str, size: int) -> tuple[tuple[str, str, str], ...]:
     """Returns (arm, key, value) at one value of the sweep, for all arms that use MPI-IO. The file has
     `size` bytes."""
-    files = [arm for arm in arms if arm not in (*RAW, BY_HAND)]
+    files = [arm for arm in arms if arm not in WITHOUT_MPI_IO]
     is_key = sweep.over != RANKS and not _swept(WORKLOADS[sweep.workload], sweep.over)
     hints = []
     for arm in files:
