@@ -76,7 +76,8 @@ RegionWriter::Stored RegionWriter::take_outcome() {
     return stored_;
 }
 
-/// Returns, for each extent of the region, the stretch from the first to the last byte written.
+/// Returns, for each extent of the region with written bytes, the stretch from the first to the
+/// last of them.
 std::vector<RegionWriter::Piece> RegionWriter::written_extents() const {
     std::vector<Piece> extents;
     for (std::int64_t i = 0; i < region_.count; ++i) {

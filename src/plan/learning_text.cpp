@@ -94,8 +94,8 @@ std::optional<KindTimes> parse_kind(Words& words) {
     return one;
 }
 
-/// Adds the arm of a line, unless the kind has kArmsKept arms already. Returns false if the line is
-/// malformed.
+/// Adds the arm of a line, unless its method is unknown or the kind has kArmsKept arms already.
+/// Returns false if the line is malformed.
 bool parse_arm(Words& words, KindTimes& kind) {
     ArmTimes one;
     Arm& arm = one.of.arm;

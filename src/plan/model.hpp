@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The closed form of the cost model: the time that a machine takes for a plan with messages between
-// ranks (two-phase). Pure; in nanoseconds. `auto` calls it with averages of the agreed facts
-// (plan/estimate), `oratorio simulate` with counts from a whole plan (lab/count). The constants are
-// in costs.def. docs/research/simulate.md explains the formulas in words.
+// ranks (two-phase). All functions are pure, and times are in nanoseconds. `auto` calls it with
+// averages of the agreed facts (plan/estimate), `oratorio simulate` with counts from a whole plan
+// (lab/count). The constants are in costs.def. docs/research/simulate.md explains the formulas in
+// words.
 #pragma once
 
 #include <span>

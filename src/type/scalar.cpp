@@ -42,7 +42,8 @@ bool swap_words(const std::byte* from, std::byte* to, std::int64_t count) {
     return true;
 }
 
-/// Swap words in groups of eight bytes, so that one operation swaps two or four words.
+// These two functions swap words in groups of eight bytes, so that one operation swaps two or four
+// words.
 bool swap_words_4(const std::byte* from, std::byte* to, std::int64_t count) {
     const std::int64_t pairs = kBigEndian ? 0 : count / 2;
     for (std::int64_t i = 0; i < pairs; ++i, from += 8, to += 8)

@@ -24,7 +24,8 @@ constexpr long kIdlesMax = 20'000;  // idle calls without progress that count as
 // Idle calls without progress after which fibers that sleep at a doorbell wake by themselves.
 constexpr long kSleep = 1000;
 constexpr long kOversleep = 10;  // number of idle calls that one overslept sleep counts as
-// Limit for one program. A program of single bytes takes a million switches.
+// Maximum number of switches between fibers in one test program. A program that accesses the file
+// one byte at a time takes about a million.
 constexpr long kSwitchesMax = 10'000'000;
 constexpr std::size_t kGuard = 4096;
 

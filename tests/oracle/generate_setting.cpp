@@ -122,7 +122,7 @@ void Generator::scarcity() {
 }
 
 /// Draws a method from those that were added to the library later, or none. The draws have seeds of
-/// their own, so that the programs of older seeds stay the same.
+/// their own, so that each seed still generates the program that it generated before.
 void Generator::later_method(HintMap& hints) const {
     constexpr std::string_view kLater[] = {"cb_block",        "disk_directed", "grouping",
                                            "prefetch",        "sparse",        "two_layer",

@@ -22,8 +22,8 @@ class SimulatedLocks {
     void release(LockId lock);
     /// Makes the rank's nth and all later locks (from 1) fail.
     void refuse(Rank rank, int nth) { refused_ = {rank, nth}; }
-    /// Makes the rank die when its nth lock (from 1) has been granted, after a call of
-    /// `before_death`.
+    /// Makes the rank die when its nth lock (from 1) has been granted. Calls `before_death` just
+    /// before that.
     void kill(Rank rank, int nth, std::function<void()> before_death) {
         killed_ = {rank, nth};
         before_death_ = std::move(before_death);

@@ -14,8 +14,8 @@ from oratorio_lab.clients.kinds import PACKAGES
 from oratorio_lab.targets import compile_program
 
 HOME = PRIVATE / "clients"
-# Unpacks by tar into an overlay of /, which keeps the symbolic links /bin and /lib; dpkg would
-# replace them with folders.
+# Unpacks into an overlay of /. The option of tar keeps the symbolic links /bin and /lib, which `dpkg-deb -x`
+# would replace with folders.
 UNPACK = """
 packages=$1 layer=$2
 mount -t tmpfs -o size=90% tmpfs /mnt

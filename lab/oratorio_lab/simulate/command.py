@@ -155,7 +155,7 @@ def seek(
     """Searches for the best hints, writes them to `file`, and returns a table of the search. Raises
     SimulateError, OSError."""
     choices = sim_search.choices(ask.machine, *job)
-    # Each call for plans has a step for the data and one for each plan.
+    # Each call of plan() reports one step for the data and one for each plan.
     step = steps_of(told, 2 + sim_search.TURNS_MAX * sum(1 + len(values) for values in choices))
 
     def plan(tried: Sequence[Mapping[str, str]]) -> list[Schedule]:

@@ -21,8 +21,8 @@ TARGET = "oratorio_schedules"
 COLUMNS = 7
 SENDERS, MESSAGES, PIECES, BYTES, DESCRIBED, OWN, OWN_PIECES = range(COLUMNS)
 
-# Made-up decompositions with bytes and pieces within 5 % of the paper's. Each is made for this many
-# processes, which the ranks share evenly.
+# Made-up decompositions whose numbers of bytes and pieces are within 5 % of those in Kang et al. 2019. Each
+# is made for this many processes, which the ranks share evenly.
 PROCESSES = 16384
 E3SM = {
     "e3sm_f": ("F", {"columns": 47, "levels": 72, "variables": 10**6, "seed": 1}),
