@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <iterator>
+#include <new>
 #include <system_error>
 #include <utility>
 
@@ -90,10 +91,22 @@ std::optional<std::int64_t> CounterServer::serve(const CounterRequest& request) 
     return last.before;
 }
 
-/// Serves until stop(). `watched` holds, in this order, the descriptor that ends the thread, the
-/// connections, and the listener's descriptors.
+/// Serves until stop(). Then closes the connections, so that clients notice the end at once,
+/// whatever its reason.
 void CounterServer::run() {
     use_all_cores();
+    try {
+        serve_all();
+    } catch (const std::bad_alloc&) {
+        // End the server: its clients get errors, and the program continues.
+    }
+    connections_.clear();
+    listener_ = JobListener();
+}
+
+/// Serves clients. `watched` holds, in this order, the descriptor that ends the thread, the
+/// connections, and the listener's descriptors.
+void CounterServer::serve_all() {
     std::vector<pollfd> watched;
     for (;;) {
         watched = {{end_.number(), POLLIN, 0}};
@@ -102,14 +115,11 @@ void CounterServer::run() {
         listener_.watch(watched);
         const int ready = ::poll(watched.data(), watched.size(), listener_.patience());
         if (ready < 0 && errno == EINTR) continue;
-        if (ready < 0 || watched[0].revents != 0) break;
+        if (ready < 0 || watched[0].revents != 0) return;
         const auto at_door = std::span(watched).subspan(1 + connections_.size());
         serve_connections(std::span(watched).subspan(1, connections_.size()));
         admit(at_door);
     }
-    // Close the connections, so that clients notice the end at once, even if poll(2) has failed.
-    connections_.clear();
-    listener_ = JobListener();
 }
 
 /// Serves the connections that are readable, and moves them to the end of the list, so that the

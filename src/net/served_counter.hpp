@@ -94,6 +94,7 @@ class CounterServer {
     CounterServer(JobListener listener, Descriptor end, Descriptor spare);
     // Called by the server's thread only:
     void run();
+    void serve_all();
     void serve_connections(std::span<const pollfd> watched);
     void admit(std::span<const pollfd> at_door);
     [[nodiscard]] bool answer(Connection& client);
