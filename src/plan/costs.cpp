@@ -48,7 +48,8 @@ Costs parse_costs(std::string_view text, Costs costs, std::vector<std::string>& 
         line = trimmed(line.substr(0, line.find('#')));
         if (line.empty()) continue;
         const std::size_t space = std::min(line.find_first_of(" \t="), line.size());
-        const std::string_view number = trimmed(line.substr(std::min(space + 1, line.size())));
+        std::string_view number = trimmed(line.substr(space));
+        if (number.starts_with('=')) number = trimmed(number.substr(1));
         double value = 0;
         const auto read = std::from_chars(number.data(), number.data() + number.size(), value);
         const bool good = read.ec == std::errc() && read.ptr == number.data() + number.size() &&

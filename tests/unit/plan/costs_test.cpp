@@ -87,6 +87,13 @@ TEST(Costs, IgnoresCommentsBlanksAndLineEnds) {
     EXPECT_EQ(parsed("# wake 4\n\n  \t\n\twake \t 3 # not 5\r\nread_call 2e3\r\n#"), expected);
 }
 
+TEST(Costs, AnEqualsSignMayPrecedeTheNumber) {
+    Costs expected;
+    expected.wake = 3;
+    for (const char* line : {"wake=3", "wake = 3", "wake= 3", "wake =3"})
+        EXPECT_EQ(parsed(line), expected) << line;
+}
+
 TEST(Costs, TheLastOfEqualNamesCounts) {
     Costs expected;
     expected.wake = 2;
@@ -107,9 +114,10 @@ TEST_P(RefusedLine, IsIgnoredAndReported) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Malformed, RefusedLine,
-                         testing::Values("read_call", "read_call many", "read_call 5x",
-                                         "read_call 5 6", "read_call 5,6", "read_call 0x5", "7",
-                                         "read_call +", "read_call e5"));
+                         testing::Values("read_call", "read_call =", "read_call == 5",
+                                         "read_call many", "read_call 5x", "read_call 5 6",
+                                         "read_call 5,6", "read_call 0x5", "7", "read_call +",
+                                         "read_call e5"));
 INSTANTIATE_TEST_SUITE_P(NotAboveZero, RefusedLine,
                          testing::Values("read_call 0", "read_call -0.0", "read_call -5"));
 INSTANTIATE_TEST_SUITE_P(NoNumberToReckonWith, RefusedLine,
