@@ -34,17 +34,17 @@ struct KindTimes {
     static constexpr std::size_t kArmsKept = 2 * kArmsMost;
 
     AccessKind kind;
-    std::vector<ArmTimes> arms;  ///< at most kArmsKept
-    Arm current;                 ///< the arm in use, while no other is tried
-    Arm next;                    ///< the arm of the next access, if the same arms apply to it
+    std::vector<ArmTimes> arms = {};  ///< at most kArmsKept
+    Arm current = {};                 ///< the arm in use, while no other is tried
+    Arm next = {};                    ///< the arm of the next access, if the same arms apply to it
     /// The time that accesses of this kind have taken, in total or since the last save.
     struct Spent {
         std::uint64_t accesses = 0;
         double total = 0;   ///< seconds
         double excess = 0;  ///< seconds that tried arms took longer than the arm in use
     };
-    Spent spent;
-    Spent unsaved;  ///< the part of `spent` that isn't saved yet
+    Spent spent = {};
+    Spent unsaved = {};  ///< the part of `spent` that isn't saved yet
 };
 
 /// The choice of an arm for one access, and the arms that it was made from.
