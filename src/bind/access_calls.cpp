@@ -54,6 +54,7 @@ Error describe_memory(const AccessForm& form, const View& view, AccessCall& call
         return Error::make(ErrorKind::buffer, "access: the buffer is a null pointer");
     }
     call.memory = {std::move(type->shape), type->extent, 0, form.count};
+    if (is_native(view.representation)) return {};
     auto conversion = conversion_for(view.representation, form.datatype, form.count);
     if (!conversion) return conversion.error();
     call.conversion = std::move(*conversion);

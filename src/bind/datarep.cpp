@@ -15,10 +15,6 @@ namespace oratorio::bind {
 
 namespace {
 
-bool is_native(const std::string& name) {
-    return name == "native" || name == "internal";
-}
-
 bool is_external32(const std::string& name) {
     return name == "external32";
 }

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "bind/process.hpp"
 #include "bind/user_conversion.hpp"
@@ -16,6 +17,10 @@ namespace oratorio::bind {
 /// program.
 int register_representation(const char* name, const UserRepresentation& representation);
 
+/// Returns true if data in the file is the same as in memory.
+[[nodiscard]] inline bool is_native(std::string_view representation) {
+    return representation == "native" || representation == "internal";
+}
 [[nodiscard]] bool representation_known(const std::string& name);
 
 /// Returns the layout of a datatype in a file. Calls a registered representation's extent function

@@ -5,8 +5,9 @@ namespace oratorio::bind {
 
 void set_status(MPI_Status* status, Bytes bytes) {
     if (status == MPI_STATUS_IGNORE) return;
-    host().Status_set_elements_x(status, MPI_BYTE, bytes);
-    host().Status_set_cancelled(status, 0);
+    const Host& mpi = host();
+    mpi.Status_set_elements_x(status, MPI_BYTE, bytes);
+    mpi.Status_set_cancelled(status, 0);
 }
 
 }  // namespace oratorio::bind

@@ -9,14 +9,14 @@ void DeviceStaging::stage(AccessCall& call, PlacedAccess& placed, bool looks_now
     if (devices_ == nullptr) return;
     placed.looked_for_devices = looks_now;
     if (looks_now) devices_->look();
-    if (devices_->any()) (void)stage_if_of_device(call, placed);
+    if (has_drivers()) (void)stage_if_of_device(call, placed);
 }
 
 bool DeviceStaging::stage_late(AccessCall& call, PlacedAccess& placed) {
     if (devices_ == nullptr || placed.looked_for_devices || call.conversion || placed.device)
         return false;
     devices_->look();
-    return devices_->any() && stage_if_of_device(call, placed);
+    return has_drivers() && stage_if_of_device(call, placed);
 }
 
 /// Stages the access if any of its memory is a device's, and returns true. Otherwise, or if the

@@ -17,6 +17,8 @@ class DeviceStaging {
                   UserMessages& messages)
         : devices_(devices), file_(file), hints_(hints), messages_(messages) {}
 
+    /// Returns true if memory may be a device's: a driver has been found.
+    [[nodiscard]] bool has_drivers() const { return devices_ != nullptr && devices_->any(); }
     /// Stages the access if its memory is a device's. `looks_now`: first looks for drivers that
     /// were loaded since the last look, because stage_late() would come too late for this access.
     void stage(AccessCall& call, PlacedAccess& placed, bool looks_now);

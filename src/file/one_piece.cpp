@@ -44,15 +44,13 @@ std::optional<Offset> place_of_one_piece(const Access& access) {
 Transferred move_range(Store& store, Stats& stats, const LockPolicy& locks, Direction direction,
                        Offset offset, std::span<const iovec> memory) {
     if (auto ready = store.prepare(); !ready) return {.error = ready.error()};
-    RangeLock held;
-    if (direction == Direction::write) {
-        const Extent range{offset, offset + length_of(memory)};
-        auto shared = locks.share(store, range, false);
-        if (!shared) return {.error = shared.error()};
-        held = std::move(*shared);
-    }
+    if (direction == Direction::read || !locks.shares(false))
+        return transfer(store, &stats, direction, offset, memory);
+    const Extent range{offset, offset + length_of(memory)};
+    auto held = locks.share(store, range, false);
+    if (!held) return {.error = held.error()};
     Transferred done = transfer(store, &stats, direction, offset, memory);
-    if (const auto unlocked = held.give_back(); !unlocked && done.error.kind == ErrorKind::none)
+    if (const auto unlocked = held->give_back(); !unlocked && done.error.kind == ErrorKind::none)
         done.error = unlocked.error();
     return done;
 }

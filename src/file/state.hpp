@@ -97,6 +97,14 @@ struct File::State {
     void tell_striping() const;
     [[nodiscard]] bool flushes_together() const;
     [[nodiscard]] bool resizes_for_node() const;
+    /// Returns true if an independent access that is one contiguous range of the file may be one
+    /// storage call and nothing else: there is no operation that it must not overtake, nobody wants
+    /// to know about it, and neither a hint nor atomic mode nor memory of a device needs more.
+    [[nodiscard]] bool may_move_now() const {
+        return queues.independent.empty() && !records.on() && !trace.started() &&
+               !messages.explains() && !staging.has_drivers() && hints->plan.method == nullptr &&
+               !hints->plan.atomic;
+    }
     /// Reads or writes one contiguous range of the file on this rank alone, as move_range() does.
     Transferred move_now(Direction direction, Offset offset, std::span<const iovec> memory) {
         return move_range(*store, stats, locks.policy(), direction, offset, memory);

@@ -29,13 +29,9 @@ struct Access {
     [[nodiscard]] Bytes bytes() const {
         return refused.kind == ErrorKind::none ? memory.size() : 0;
     }
-    [[nodiscard]] bool has_one_memory_piece() const {
-        return memory.shape->kind() == Shape::Kind::run && memory.contiguous();
-    }
+    [[nodiscard]] bool has_one_memory_piece() const { return memory.is_one_run(); }
     /// Returns true if the file part is one contiguous piece, which begins at file.origin + from.
-    [[nodiscard]] bool has_one_file_piece() const {
-        return file.shape->kind() == Shape::Kind::run && file.extent == file.shape->size();
-    }
+    [[nodiscard]] bool has_one_file_piece() const { return file.is_one_run(); }
     /// Returns true if both the memory and the file part are one contiguous piece.
     [[nodiscard]] bool is_one_piece() const {
         return has_one_memory_piece() && has_one_file_piece();

@@ -161,6 +161,11 @@ struct Layout {
     [[nodiscard]] bool fits() const;
     /// Returns true if all data is one contiguous run.
     [[nodiscard]] bool contiguous() const;
+    /// Returns true for a contiguous run that a type without parts describes. Costs less than
+    /// contiguous(), which also recognizes runs in a derived type.
+    [[nodiscard]] bool is_one_run() const {
+        return shape->kind() == Shape::Kind::run && (count == 1 || extent == shape->size());
+    }
     /// Returns true if offsets never decrease over all tiles, which implies that tiles don't
     /// interleave.
     [[nodiscard]] bool monotonic() const;

@@ -25,14 +25,14 @@ CALLS = 200  # of each kind, as in the program
 # Call -> the most instructions that Oratorio may take. Compilers and C libraries differ by a few percent.
 # docs/internals/testing.md has the counts themselves, next to the host's.
 BOUNDS = {
-    "write_at": 2950,
-    "read_at": 2800,
-    "write": 2900,
-    "read": 2800,
-    "read_at_rows": 3700,
-    "iread_at": 7600,
-    "write_at_gaps": 4200,
-    "read_at_gaps": 4100,
+    "write_at": 1960,
+    "read_at": 1930,
+    "write": 1950,
+    "read": 1930,
+    "read_at_rows": 3580,
+    "iread_at": 7200,
+    "write_at_gaps": 3900,
+    "read_at_gaps": 3890,
 }
 
 

@@ -62,5 +62,39 @@ TEST(OneRank, MovesSmallContiguousDataInTheCallThatStartsIt) {
     EXPECT_EQ(folder.read("data").size(), 4U * 64 + kSmallAccess + 1);
 }
 
+/// Accesses are made in the order in which they were started, also one that needs a single call.
+TEST(OneRank, ASmallAccessWaitsForTheAccessesInTheQueue) {
+    for (const bool starts : {false, true}) {
+        const Folder folder;
+        with_file(1, call_of(folder.file("data"), kCreate), [&](File& file, Rank) {
+            constexpr auto kAt = Positioning::explicit_offset;
+            std::vector<std::byte> large(kSmallAccess + 1, std::byte{'l'});
+            std::vector<std::byte> small(64, std::byte{'s'});
+            const auto queued = file.start(call_for(Direction::write, large, false, kAt, 0));
+            EXPECT_FALSE(queued->done());
+            const AccessCall after = call_for(Direction::write, small, false, kAt, 0);
+            EXPECT_EQ((starts ? file.finish(file.start(after)) : file.access(after)).bytes, 64);
+            EXPECT_TRUE(queued->done());
+        });
+        EXPECT_EQ(folder.read("data"), std::string(64, 's') + std::string(kSmallAccess - 63, 'l'));
+    }
+}
+
+/// Atomic mode needs a lock, and a method that a hint names works as its plan says.
+TEST(OneRank, AtomicModeAndANamedMethodTakeAPlan) {
+    for (const bool atomic : {false, true}) {
+        const Folder folder;
+        const HintMap hints = atomic ? HintMap{} : HintMap{{"oratorio_method", "list_io"}};
+        with_file(1, call_of(folder.file("data"), kCreate, hints), [&](File& file, Rank) {
+            ASSERT_EQ(kind_of(file.set_atomicity(atomic)), ErrorKind::none);
+            const std::uint64_t plans = file.stats().plans;
+            std::vector<std::byte> data(64, std::byte{7});
+            EXPECT_EQ(file.access(call_for(Direction::write, data, false)).bytes, 64);
+            EXPECT_EQ(file.finish(file.start(call_for(Direction::write, data, false))).bytes, 64);
+            EXPECT_EQ(file.stats().plans, plans + 2);
+        });
+    }
+}
+
 }  // namespace
 }  // namespace oratorio::test::one_rank_test
