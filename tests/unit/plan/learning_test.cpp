@@ -22,7 +22,7 @@ namespace {
 struct Machine {
     std::vector<double> seconds;
     double noise = 0;
-    std::mt19937_64 random;
+    std::mt19937_64 random = {};
 
     double time_of(std::size_t arm) {
         std::lognormal_distribution<double> factor(0, noise);
@@ -227,7 +227,7 @@ struct Setting {
             .trial;
     }
 
-    std::mt19937_64 random;
+    std::mt19937_64 random = {};
     Summaries summaries;
     Nodes topology;
     Direction direction = Direction::read;
