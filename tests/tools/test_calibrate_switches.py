@@ -36,6 +36,11 @@ def test_the_groups_are_those_of_the_switches(groups, between):
     assert switches.group_nodes(sum(map(len, groups)), made) == groups
 
 
+def test_all_nodes_of_a_cluster_can_be_grouped():
+    groups = [list(range(first, 1000, 25)) for first in range(25)]
+    assert switches.group_nodes(1000, latencies(groups, 1000, 1500)) == groups
+
+
 def test_alike_latencies_are_one_switch():
     groups = [list(range(12))]
     assert switches.group_nodes(12, latencies(groups, 1000, 0, noise=0.1)) == groups

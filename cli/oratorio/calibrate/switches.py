@@ -64,12 +64,22 @@ def parse(text: str) -> Measured:
 
 
 def _components(nodes: int, pairs: Sequence[tuple[int, int]]) -> list[list[int]]:
-    """Returns the connected components of a graph, ordered by their lowest nodes."""
-    group = list(range(nodes))  # node -> the lowest node known to be in its component
-    for low, high in pairs:
-        joined, lowest = (group[low], group[high]), min(group[low], group[high])
-        group = [lowest if one in joined else one for one in group]
-    return [[node for node in range(nodes) if group[node] == lowest] for lowest in sorted(set(group))]
+    """Returns the connected components of a graph, ordered by their lowest nodes (union-find)."""
+    parent = list(range(nodes))  # node -> a node of its component that is not higher
+
+    def lowest(node: int) -> int:
+        while parent[node] != node:
+            parent[node] = parent[parent[node]]
+            node = parent[node]
+        return node
+
+    for pair in pairs:
+        low, high = sorted(map(lowest, pair))
+        parent[high] = low
+    groups: dict[int, list[int]] = {}
+    for node in range(nodes):
+        groups.setdefault(lowest(node), []).append(node)
+    return list(groups.values())
 
 
 def _is_separate(groups: Sequence[Sequence[int]], fast: int) -> bool:
