@@ -90,7 +90,8 @@ def files_of(arms: Sequence[Arm], outputs: Outputs) -> list[str]:
     ]
     steady = len(outputs.reference.keys() - outputs.unsteady)
     if steady and not lines:
-        lines.append(f"Equal byte for byte after all runs: {counted(steady, 'output file')}.")
+        runs = "all runs that succeeded" if any(arm.problem for arm in arms) else "all runs"
+        lines.append(f"Equal byte for byte after {runs}: {counted(steady, 'output file')}.")
     if outputs.unsteady:
         lines.append(
             f"Not compared, because the host's own runs differ: {', '.join(sorted(outputs.unsteady))}."
