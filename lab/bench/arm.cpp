@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "arm.hpp"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cstdio>
 #include <cstring>
 
@@ -14,6 +10,7 @@
 #include "bare.hpp"
 #include "by_hand.hpp"
 #include "clock.hpp"
+#include "posix_pass.hpp"
 
 namespace bench {
 
@@ -32,9 +29,7 @@ void note(Sample& sample, const std::string& error) {
 }
 
 bool all_well(const Sample& sample, MPI_Comm comm) {
-    int well = sample.error.empty() ? 1 : 0;
-    MPI_Allreduce(MPI_IN_PLACE, &well, 1, MPI_INT, MPI_LAND, comm);
-    return well != 0;
+    return all_agree(sample.error.empty(), comm);
 }
 
 std::string hint_given_back(MPI_File file) {
@@ -189,37 +184,14 @@ class MpiPass {
 
 /// Collective. Measures contiguous POSIX I/O of each rank's part of the file. REQUIRES: the access
 /// is one piece.
-Sample run_raw(bool direct, Direction direction, const std::string& path, const Access& access,
-               bool sync, Buffer& buffer, MPI_Comm comm) {
-    Sample sample;
+Sample run_raw(const PosixPass& pass, const Access& access, Buffer& buffer, MPI_Comm comm) {
     Piece piece{0, 0, 0};
     access.for_each_piece([&](const Piece& only) { piece = only; });
-    const bool write = direction == Direction::write;
-    const int flags = (write ? O_RDWR | O_CREAT : O_RDONLY) | (direct ? O_DIRECT : 0) | O_CLOEXEC;
-    const PeakMemory memory;
-    MPI_Barrier(comm);
-    double start = node_clock();
-    const int fd = open(path.c_str(), flags, 0644);
-    if (fd < 0) note(sample, std::string("open: ") + std::strerror(errno));
-    sample.open_s = node_clock() - start;
-    if (!all_well(sample, comm)) {
-        if (fd >= 0) close(fd);
-        return sample;
-    }
-    MPI_Barrier(comm);
-    CallTimes times;
-    times.start();
-    const bool moved = write ? pwrite_all(fd, buffer.data(), piece.bytes, piece.file)
-                             : pread_all(fd, buffer.data(), piece.bytes, piece.file);
-    const bool synced = !write || !sync || fsync(fd) == 0;
-    times.stop();
-    if (!moved || !synced) note(sample, std::string("raw transfer: ") + std::strerror(errno));
-    sample.call_peak = sample.total_peak = memory.grown();
-    sample.call_s = times.total(comm);
-    start = node_clock();
-    close(fd);
-    sample.close_s = node_clock() - start;
-    return sample;
+    return measure_posix(pass, comm, [&](int fd) {
+        return pass.direction == Direction::write
+                   ? pwrite_all(fd, buffer.data(), piece.bytes, piece.file)
+                   : pread_all(fd, buffer.data(), piece.bytes, piece.file);
+    });
 }
 
 /// Collective. Sets the measurements and the error to the same values on all ranks. The error is
@@ -254,11 +226,11 @@ Sample run_pass(const Arm& arm, Direction direction, const std::string& path, co
                 bool sync, Buffer& buffer, MPI_Comm comm) {
     Sample sample;
     if (arm.raw()) {
-        sample = run_raw(arm.direct(), direction, path, access, sync, buffer, comm);
+        sample = run_raw({direction, path, sync, arm.direct()}, access, buffer, comm);
     } else if (const auto instructions = arm.bare()) {
-        sample = run_bare(*instructions, direction, path, access, sync, buffer, comm);
+        sample = run_bare(*instructions, {direction, path, sync}, access, buffer, comm);
     } else if (arm.by_hand()) {
-        sample = run_by_hand(direction, path, access, sync, buffer, comm);
+        sample = run_by_hand({direction, path, sync}, access, buffer, comm);
     } else {
         sample = MpiPass(arm, direction, access, sync, buffer, comm).run(path);
     }

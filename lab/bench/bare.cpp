@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "bare.hpp"
 
-#include <fcntl.h>
 #include <pthread.h>
 #include <unistd.h>
 
@@ -137,9 +136,6 @@ class OpenedFile {
         const auto kept = static_cast<std::size_t>(std::max<ssize_t>(got, 0));
         std::memset(memory + kept, 0, bytes - kept);
     }
-    void sync() {
-        if (write_ && fsync(fd_) != 0 && error_ == 0) error_ = errno;
-    }
 
   private:
     int fd_;
@@ -201,7 +197,7 @@ class SharedWindows {
     [[nodiscard]] std::byte* window(std::size_t number) const {
         return base_ + page_bytes + number % 2 * window_bytes();
     }
-    /// Returns the part of the file's window that this rank reads or writes, at `at` in it.
+    /// Returns where in a window the part begins that this rank reads or writes.
     [[nodiscard]] std::size_t share_begin() const {
         return kShare * static_cast<std::size_t>(place_.rank);
     }
@@ -249,8 +245,8 @@ class SharedMover {
     }
 
   private:
-    /// A rank copies into a window once all ranks have met after the window before it, so all
-    /// have written their shares of the window that was there earlier.
+    /// A rank copies into a window after all ranks have met for the window before it. So all ranks
+    /// have already written their shares of the second window before it, which had the same memory.
     void write(OpenedFile& file, const std::byte* user, Instructions instructions) {
         if (has_holes_) load(file, 0);
         windows_.meet();
@@ -294,44 +290,10 @@ class SharedMover {
     std::vector<MoveList> moves_;        ///< this rank's moves in each window
 };
 
-bool all_agree(bool well, MPI_Comm comm) {
-    int all = well ? 1 : 0;
-    MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_LAND, comm);
-    return all != 0;
-}
-
-/// Collective. Measures the pass of a mover that is ready.
-template <class Mover>
-void measure(Mover& mover, Instructions instructions, Direction direction, const std::string& path,
-             bool sync, Buffer& buffer, MPI_Comm comm, Sample& sample) {
-    const bool write = direction == Direction::write;
-    const double start = node_clock();
-    const int fd = open(path.c_str(), (write ? O_RDWR | O_CREAT : O_RDONLY) | O_CLOEXEC, 0644);
-    if (fd < 0) sample.error = std::string("open: ") + std::strerror(errno);
-    sample.open_s = node_clock() - start;
-    if (all_agree(fd >= 0, comm)) {
-        OpenedFile file(fd, write);
-        const PeakMemory memory;
-        CallTimes times;
-        MPI_Barrier(comm);
-        times.start();
-        mover.move(file, direction, buffer.data(), instructions);
-        if (sync) file.sync();
-        times.stop();
-        sample.call_peak = sample.total_peak = memory.grown();
-        sample.call_s = times.total(comm);
-        if (file.error() != 0)
-            sample.error = std::string("transfer: ") + std::strerror(file.error());
-    }
-    const double end = node_clock();
-    if (fd >= 0) close(fd);
-    sample.close_s = node_clock() - end;
-}
-
 }  // namespace
 
-Sample run_bare(Instructions instructions, Direction direction, const std::string& path,
-                const Access& access, bool sync, Buffer& buffer, MPI_Comm comm) {
+Sample run_bare(Instructions instructions, const PosixPass& pass, const Access& access,
+                Buffer& buffer, MPI_Comm comm) {
     Sample sample;
     Place place{};
     MPI_Comm_rank(comm, &place.rank);
@@ -342,14 +304,17 @@ Sample run_bare(Instructions instructions, Direction direction, const std::strin
     if (!all_agree(sample.error.empty(), comm)) return sample;
     std::vector<Piece> pieces = pieces_of(access);
     std::ranges::stable_sort(pieces, {}, &Piece::file);
-    if (all_agree(have_long_ranges(pieces), comm)) {
-        AloneMover mover(pieces);
-        measure(mover, instructions, direction, path, sync, buffer, comm, sample);
-    } else {
-        SharedMover mover(pieces, static_cast<bool>(access.holes.next), comm, place);
-        measure(mover, instructions, direction, path, sync, buffer, comm, sample);
-    }
-    return sample;
+    const auto measure = [&](auto mover) {
+        return measure_posix(pass, comm, [&](int fd) {
+            OpenedFile file(fd, pass.direction == Direction::write);
+            mover.move(file, pass.direction, buffer.data(), instructions);
+            errno = file.error();
+            return errno == 0;
+        });
+    };
+    if (all_agree(have_long_ranges(pieces), comm)) return measure(AloneMover(pieces));
+    const bool has_holes = static_cast<bool>(access.holes.next);
+    return measure(SharedMover(pieces, has_holes, comm, place));
 }
 
 }  // namespace bench

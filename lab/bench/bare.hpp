@@ -4,7 +4,7 @@
 // plan, no requests, and no errors but the system's.
 #pragma once
 
-#include "arm.hpp"
+#include "posix_pass.hpp"
 
 namespace bench {
 
@@ -17,7 +17,7 @@ namespace bench {
 ///   still copy, others can begin with a second window. Bytes between the pieces are read before
 ///   a write.
 /// Ranks on several nodes, or a processor without the instructions, give a sample with an error.
-Sample run_bare(Instructions instructions, Direction direction, const std::string& path,
-                const Access& access, bool sync, Buffer& buffer, MPI_Comm comm);
+Sample run_bare(Instructions instructions, const PosixPass& pass, const Access& access,
+                Buffer& buffer, MPI_Comm comm);
 
 }  // namespace bench

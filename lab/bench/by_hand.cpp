@@ -1,15 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "by_hand.hpp"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <climits>
 #include <cstring>
-
-#include "clock.hpp"
 
 namespace bench {
 
@@ -142,16 +136,9 @@ class RowExchange {
     Blocks extent_;
 };
 
-bool all_agree(bool well, MPI_Comm comm) {
-    int all = well ? 1 : 0;
-    MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_LAND, comm);
-    return all != 0;
-}
-
 }  // namespace
 
-Sample run_by_hand(Direction direction, const std::string& path, const Access& access, bool sync,
-                   Buffer& buffer, MPI_Comm comm) {
+Sample run_by_hand(const PosixPass& pass, const Access& access, Buffer& buffer, MPI_Comm comm) {
     Sample sample;
     int rank = 0;
     MPI_Comm_rank(comm, &rank);
@@ -164,31 +151,18 @@ Sample run_by_hand(Direction direction, const std::string& path, const Access& a
         sample.error = "by_hand: a rank exchanges 2 GiB or more, the limit of MPI_Alltoallv";
     }
     if (!all_agree(sample.error.empty(), comm)) return sample;
-    const bool write = direction == Direction::write;
+    const bool write = pass.direction == Direction::write;
     MPI_Comm row;
     MPI_Comm_split(comm, ranks.front(), rank, &row);
-    const double start = node_clock();
-    const int fd = open(path.c_str(), (write ? O_RDWR | O_CREAT : O_RDONLY) | O_CLOEXEC, 0644);
-    if (fd < 0) sample.error = std::string("open: ") + std::strerror(errno);
-    sample.open_s = node_clock() - start;
-    if (all_agree(fd >= 0, comm)) {
-        const PeakMemory memory;
-        CallTimes times;
-        MPI_Barrier(comm);
-        times.start();
+    sample = measure_posix(pass, comm, [&](int fd) {
         RowExchange exchange(access, static_cast<std::size_t>(found - ranks.begin()));
         auto& share = exchange.share();
         if (write) exchange.write(buffer, row);
-        bool moved = write ? pwrite_all(fd, share.data(), share.size(), exchange.begin())
-                           : pread_all(fd, share.data(), share.size(), exchange.begin());
+        const bool moved = write ? pwrite_all(fd, share.data(), share.size(), exchange.begin())
+                                 : pread_all(fd, share.data(), share.size(), exchange.begin());
         if (!write) exchange.read(buffer, row);
-        if (write && sync) moved = fsync(fd) == 0 && moved;
-        times.stop();
-        if (!moved) sample.error = std::string("transfer by hand: ") + std::strerror(errno);
-        sample.call_peak = sample.total_peak = memory.grown();
-        sample.call_s = times.total(comm);
-    }
-    if (fd >= 0) close(fd);
+        return moved;
+    });
     MPI_Comm_free(&row);
     return sample;
 }

@@ -4,14 +4,13 @@
 // the process grid exchange their data with one MPI_Alltoallv, before a write or after a read.
 #pragma once
 
-#include "arm.hpp"
+#include "posix_pass.hpp"
 
 namespace bench {
 
 /// Collective. Measures a pass. An access without a row gives a sample with an error. The row's
 /// communicator is created before the measurement; planning the exchange is part of the measured
 /// time, as in the arms that use MPI-IO.
-Sample run_by_hand(Direction direction, const std::string& path, const Access& access, bool sync,
-                   Buffer& buffer, MPI_Comm comm);
+Sample run_by_hand(const PosixPass& pass, const Access& access, Buffer& buffer, MPI_Comm comm);
 
 }  // namespace bench
