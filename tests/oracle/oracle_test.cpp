@@ -251,6 +251,15 @@ TEST(RandomPrograms, SeeOnlyAllowedResultsWhereNoPlanIsKept) {
     run_seeds(300, features);
 }
 
+/// In this program a collective read fails on both ranks with different errors: one has no memory,
+/// and the other's storage request fails. No rank has to hear of the other's error later.
+TEST(RandomPrograms, AReadThatFailsOnAllRanksIsNotReportedAgain) {
+    Features features;
+    features.faults = true;
+    Stacks stacks;
+    EXPECT_EQ(execute(make_program(96014094, features), stacks).wrong, "");
+}
+
 TEST(RandomPrograms, SeeOnlyAllowedResultsOnClientsWithCaches) {
     Features features;
     features.clients = true;

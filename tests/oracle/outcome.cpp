@@ -158,9 +158,10 @@ std::string Outcomes::judge_errors() const {
                        oratorio::describe(first, "the file") + " and " +
                        oratorio::describe(error, "the file");
         }
-        const bool mixed = std::ranges::any_of(
-            ranks, [&](const auto& one) { return one.second.kind != first.kind; });
-        if (!mixed || !is_collective_read(step) || is_sparse(step)) continue;
+        const auto well = std::ranges::count_if(
+            ranks, [](const auto& one) { return one.second.kind == ErrorKind::none; });
+        const bool failed_on_some = well > 0 && well < std::ssize(ranks);
+        if (!failed_on_some || !is_collective_read(step) || is_sparse(step)) continue;
         if (auto wrong = judge_late_failure(step, all); !wrong.empty()) return wrong;
     }
     return "";
