@@ -150,6 +150,16 @@ def test_auto_is_compared_with_the_fastest_after_ten_passes(tmp_path):
         assert len(cell.table) == len(regret.arms_of(NODE, False)) + len(HOSTS)
 
 
+def test_writes_with_weaker_guarantees_are_in_the_table_only(tmp_path):
+    def weak(arm, direction, repeat, has_wrong_costs):
+        fast = direction == "write" and arm in ("mmap", "sieve")
+        return 5 if fast else milliseconds(arm, direction, repeat, has_wrong_costs)
+
+    (write, read), _ = measured(tmp_path, Runner(weak))
+    assert (write.best, read.best) == ("list_io", "mmap")
+    assert write.table["mmap"] == write.table["sieve"] == pytest.approx(5)
+
+
 def test_the_noise_is_that_of_the_noisiest_time(tmp_path):
     def noisy(arm, direction, repeat, has_wrong_costs):
         one = milliseconds(arm, direction, repeat, has_wrong_costs)

@@ -21,7 +21,7 @@ from statistics import median
 
 from oratorio.library import description
 from oratorio.machine.costs import in_force, names_of, values_of
-from oratorio_lab.bench.arms import TUNINGS, is_host
+from oratorio_lab.bench.arms import TUNINGS, is_host, method_of
 from oratorio_lab.bench.nodes import Job
 from oratorio_lab.bench.run import Run, Settings, timeout_of
 from oratorio_lab.bench.suite import runs_of
@@ -36,6 +36,9 @@ ON_NODE = ("shared", "cross_memory")  # the exchanges that need all ranks on one
 ACCESSES_BEFORE = 10  # passes before the counted ones, from which `auto` learns
 CONTENDERS = 3  # arms of Oratorio, and arms of the host, that are measured again for each direction
 ARMS_OF_RUN = 48  # limit for one run, because the length of a launcher's command is limited
+# Methods with which writes have weaker guarantees, so `auto` never chooses them: stores to a mapping may be
+# lost where a file grows, and data sieving writes bytes outside the access.
+WEAKER_WRITES = ("mmap", "sieve")
 GOAL = 0.95  # share of the best speed below which `auto` has lost
 
 RIGHT = "right"  # the constants in force
@@ -303,8 +306,13 @@ class _Final:
         return [*self.best, *self.host]
 
 
-def _finalists(times: Mapping[str, float], arms: Sequence[Arm], count: int) -> _Final:
-    ours = [arm for arm in arms if not is_host(arm.name)]
+def _may_be_best(arm: Arm, direction: str) -> bool:
+    """Returns whether `auto` is compared with an arm of Oratorio in a direction."""
+    return direction == "read" or method_of(arm.name) not in WEAKER_WRITES
+
+
+def _finalists(direction: str, times: Mapping[str, float], arms: Sequence[Arm], count: int) -> _Final:
+    ours = [arm for arm in arms if not is_host(arm.name) and _may_be_best(arm, direction)]
     hosts = [arm for arm in arms if is_host(arm.name)]
     return _Final(_fastest(times, ours, count), _fastest(times, hosts, count))
 
@@ -356,12 +364,15 @@ def measure_case(case: Case, plan: Plan) -> tuple[list[Cell], list[Job]]:
     table = [_job(case, plan, part, plan.settings.repeats) for part in _dealt(arms)]
     plan.measure(table)
     of_table = {direction: _times(table, direction) for direction in directions}
-    finals = [_finalists(of_table[direction], arms, CONTENDERS) for direction in directions]
+    finals = [_finalists(direction, of_table[direction], arms, CONTENDERS) for direction in directions]
 
     right = _final_job(case, plan, finals)
     plan.measure([right])
     again = [_times([right], direction, ACCESSES_BEFORE - 1) for direction in directions]
-    finals = [_finalists(times, final.arms, 1) for times, final in zip(again, finals, strict=True)]
+    finals = [
+        _finalists(direction, times, final.arms, 1)
+        for direction, times, final in zip(directions, again, finals, strict=True)
+    ]
 
     wrong = {name: _final_job(case, plan, finals, costs) for name, costs in plan.costs.items()}
     plan.measure(list(wrong.values()))
