@@ -36,7 +36,7 @@ def test_a_program_is_compared(name, tmp_path):
     assert "two_phase, list_io" in rows["two_phase"]
     assert "does not apply: " in rows["shared_buffer"]
     assert "Least time in accesses: " in done.stdout
-    assert "Equal byte for byte after all runs: " in done.stdout
+    assert "Equal byte for byte after all counted runs: " in done.stdout
     assert "two_phase" in (tmp_path / "page.html").read_text()
     assert {file.name for file in tmp_path.iterdir()} == {"data", "page.html"}
 

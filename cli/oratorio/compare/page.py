@@ -90,7 +90,7 @@ def files_of(arms: Sequence[Arm], outputs: Outputs) -> list[str]:
     ]
     steady = len(outputs.reference.keys() - outputs.unsteady)
     if steady and not lines:
-        runs = "all runs that succeeded" if any(arm.problem for arm in arms) else "all runs"
+        runs = "all counted runs" if any(arm.problem for arm in arms) else "all runs"
         lines.append(f"Equal byte for byte after {runs}: {counted(steady, 'output file')}.")
     if outputs.unsteady:
         lines.append(
