@@ -53,7 +53,7 @@ def test_a_disturbed_pair_changes_no_groups():
 
 
 def test_nodes_in_a_chain_are_one_switch():
-    """Each node is near its neighbours only, so there is no group whose nodes are all near each other."""
+    """A node is near only its neighbours, so no group has nodes that are all near each other."""
     chain = {(low, high): 1000.0 * (high - low) for low, high in itertools.combinations(range(8), 2)}
     assert switches.group_nodes(8, chain) == [list(range(8))]
 
@@ -62,8 +62,9 @@ def test_the_table_is_as_in_slurm():
     text = "node\ta\nnode\tb\nnode\tc\nlatency\t0\t1\t1000\nlatency\t0\t2\t2000\nlatency\t1\t2\t2100\n"
     measured = switches.parse("a library's line\n" + text)
     groups = switches.group_nodes(3, measured.latencies)
-    comment, *lines = switches.table(measured, groups).splitlines()
-    assert comment == "# Measured by `oratorio calibrate --topology`: " + switches.summary(measured, groups)
+    found = switches.summary(measured, groups)
+    comment, *lines = switches.table(measured, groups, found).splitlines()
+    assert comment == "# Measured by `oratorio calibrate --topology`: " + found
     assert lines == ["SwitchName=switch0 Nodes=a,b", "SwitchName=switch1 Nodes=c"]
     assert "1 to 1 us within a switch, 2 to 2.1 us between switches" in comment
 

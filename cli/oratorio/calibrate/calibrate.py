@@ -125,23 +125,30 @@ def measure(folder: Path, quick: bool, told: Tell) -> Found:
     return found
 
 
+def run_in_ranks(sender: Sender, *words: str) -> tuple[subprocess.CompletedProcess[str], str]:
+    """Runs a command of lab/calibrate in the sender's ranks, and returns the finished job and, for a message,
+    what went wrong if it failed."""
+    command = ["timeout", "--kill-after=10", str(LONGEST_SECONDS), *sender.command(*words)]
+    done = subprocess.run(
+        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", check=False
+    )
+    problem = done.stderr.strip()[-300:] or f"exit code {done.returncode}"
+    if done.returncode in (TIMED_OUT, KILLED):
+        problem = f"still running after {LONGEST_SECONDS} s"
+    return done, f"{sender.name}: {problem}"
+
+
 def measure_messages(sender: Sender, quick: bool) -> Found:
     """Measures messages between ranks of the sender's MPI. A constant that could not be measured has the
     reason in `kept` and no value."""
     found = Found()
     size = ("1048576", "1") if quick else ("67108864", "5")
-    command = ["timeout", "--kill-after=10", str(LONGEST_SECONDS), *sender.command("messages", *size)]
-    done = subprocess.run(
-        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", check=False
-    )
+    done, problem = run_in_ranks(sender, "messages", *size)
     for line in done.stdout.splitlines():
         found.take(line.split("\t"))
-    problem = done.stderr.strip()[-300:] or f"exit code {done.returncode}"
-    if done.returncode in (TIMED_OUT, KILLED):
-        problem = f"still running after {LONGEST_SECONDS} s"
     for name in MESSAGE_NAMES:
         if name not in found.values:
-            found.kept.setdefault(name, f"{sender.name}: {problem}")
+            found.kept.setdefault(name, problem)
     return found
 
 

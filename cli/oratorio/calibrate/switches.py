@@ -4,16 +4,14 @@ table of switches that ORATORIO_TOPOLOGY names."""
 
 from __future__ import annotations
 
-import subprocess
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from oratorio import whole_file
-from oratorio.calibrate.calibrate import LONGEST_SECONDS, CalibrateError
+from oratorio.calibrate.calibrate import CalibrateError, run_in_ranks
 from oratorio.calibrate.messages import Sender
-from oratorio.launch.hosts import KILLED, TIMED_OUT
 
 TURNS = 200  # round trips of a pair, of which the fastest counts
 LEAST_NODES = 3  # with two nodes there is one latency, which can't be compared with another
@@ -35,15 +33,9 @@ class Measured:
 
 def measure(sender: Sender) -> Measured:
     """Measures the latencies between the nodes of the sender's ranks. Raises CalibrateError."""
-    command = ["timeout", "--kill-after=10", str(LONGEST_SECONDS), *sender.command("latencies", str(TURNS))]
-    done = subprocess.run(
-        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", check=False
-    )
-    if done.returncode in (TIMED_OUT, KILLED):
-        raise CalibrateError(f"{sender.name}: still running after {LONGEST_SECONDS} s")
+    done, problem = run_in_ranks(sender, "latencies", str(TURNS))
     if done.returncode != 0:
-        problem = done.stderr.strip()[-300:] or f"exit code {done.returncode}"
-        raise CalibrateError(f"{sender.name}: {problem}")
+        raise CalibrateError(problem)
     return parse(done.stdout)
 
 
@@ -90,8 +82,8 @@ def _is_separate(groups: Sequence[Sequence[int]], fast: int) -> bool:
 
 
 def group_nodes(nodes: int, latencies: Latencies) -> list[list[int]]:
-    """Returns the nodes of each switch. Pairs of nodes of one switch are faster than other pairs, with the
-    clearest gap between two latencies that makes such groups; without such a gap all nodes are one group."""
+    """Groups the nodes by switch, and returns the nodes of each group. The clearest gap between two latencies
+    separates pairs of one group from other pairs. If no gap makes such groups, all nodes are one group."""
     pairs = sorted(latencies, key=lambda pair: latencies[pair])
     ratios = {
         at: latencies[pairs[at]] / latencies[pairs[at - 1]]
@@ -123,20 +115,21 @@ def summary(measured: Measured, groups: Sequence[Sequence[int]]) -> str:
     )
 
 
-def table(measured: Measured, groups: Sequence[Sequence[int]]) -> str:
-    """Returns the table of switches, in the form of SLURM's topology.conf."""
+def table(measured: Measured, groups: Sequence[Sequence[int]], comment: str) -> str:
+    """Returns the table of switches with a comment above, in the form of SLURM's topology.conf."""
     lines = [
         f"SwitchName=switch{number} Nodes={','.join(measured.names[node] for node in group)}\n"
         for number, group in enumerate(groups)
     ]
-    return f"# Measured by `oratorio calibrate --topology`: {summary(measured, groups)}\n" + "".join(lines)
+    return f"# Measured by `oratorio calibrate --topology`: {comment}\n" + "".join(lines)
 
 
 def write(file: Path, measured: Measured) -> str:
     """Writes the table to `file` and returns its summary. Raises CalibrateError."""
     groups = group_nodes(len(measured.names), measured.latencies)
+    found = summary(measured, groups)
     try:
-        whole_file.write(file, table(measured, groups))
+        whole_file.write(file, table(measured, groups, found))
     except OSError as error:
         raise CalibrateError(f"{file} can't be written: {error.strerror}") from None
-    return summary(measured, groups)
+    return found
