@@ -17,6 +17,14 @@ namespace {
 constexpr std::size_t kLeastRun = 4;  // shorter runs are single pieces
 constexpr std::size_t kWord = 8;
 
+/// Select the places of one side of a move, a step or a single piece.
+struct MemorySide {
+    static auto of(const auto& both) { return both.memory; }
+};
+struct AreaSide {
+    static auto of(const auto& both) { return both.area; }
+};
+
 /// Pieces to be copied: the addresses of the first one, and the distances between neighbours.
 struct Pieces {
     std::byte* to;
@@ -166,36 +174,27 @@ MoveList::MoveList(std::span<const Move> moves) {
     }
 }
 
-/// Calls `copy_run` for each row of each run and `copy_single` for each single piece.
-template <class CopyRun, class CopySingle>
-void MoveList::each(const CopyRun& copy_run, const CopySingle& copy_single) const {
+template <class To, class From>
+void MoveList::copy(std::byte* to, const std::byte* from, Instructions instructions) const {
     for (const Run& run : runs_) {
+        Pieces pieces{to + To::of(run.first), from + From::of(run.first), To::of(run.step),
+                      From::of(run.step), run.count};
         for (std::size_t row = 0; row < run.rows; ++row) {
-            const auto rows = static_cast<std::ptrdiff_t>(row);
-            copy_run(run, rows * run.row_step.memory, rows * run.row_step.area);
+            copy_run(pieces, run.first.bytes, instructions);
+            pieces.to += To::of(run.row_step);
+            pieces.from += From::of(run.row_step);
         }
     }
-    for (const Single& single : singles_) copy_single(single);
+    for (const Single& one : singles_)
+        copy_piece(to + To::of(one), from + From::of(one), one.bytes);
 }
 
 void MoveList::gather(const std::byte* user, std::byte* area, Instructions instructions) const {
-    each(
-        [&](const Run& run, std::ptrdiff_t memory, std::ptrdiff_t place) {
-            copy_run({area + run.first.area + place, user + run.first.memory + memory,
-                      run.step.area, run.step.memory, run.count},
-                     run.first.bytes, instructions);
-        },
-        [&](const Single& one) { copy_piece(area + one.area, user + one.memory, one.bytes); });
+    copy<AreaSide, MemorySide>(area, user, instructions);
 }
 
 void MoveList::scatter(std::byte* user, const std::byte* area, Instructions instructions) const {
-    each(
-        [&](const Run& run, std::ptrdiff_t memory, std::ptrdiff_t place) {
-            copy_run({user + run.first.memory + memory, area + run.first.area + place,
-                      run.step.memory, run.step.area, run.count},
-                     run.first.bytes, instructions);
-        },
-        [&](const Single& one) { copy_piece(user + one.memory, area + one.area, one.bytes); });
+    copy<MemorySide, AreaSide>(user, area, instructions);
 }
 
 }  // namespace bench

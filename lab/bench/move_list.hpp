@@ -61,8 +61,9 @@ class MoveList {
     static std::size_t run_length(std::span<const Move> moves);
     void add_run(const Run& run);
     void add_single(const Move& move);
-    template <class CopyRun, class CopySingle>
-    void each(const CopyRun& copy_run, const CopySingle& copy_single) const;
+    /// Copies all pieces. `To` and `From` select the sides of the moves.
+    template <class To, class From>
+    void copy(std::byte* to, const std::byte* from, Instructions instructions) const;
 
     std::vector<Run> runs_;
     std::vector<Single> singles_;
