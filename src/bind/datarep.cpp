@@ -108,7 +108,6 @@ Result<DecodedType> decode_in_file(const std::string& representation, MPI_Dataty
 
 Result<std::shared_ptr<Conversion>> conversion_for(const std::string& representation,
                                                    MPI_Datatype type, MPI_Count count) {
-    if (is_native(representation)) return std::shared_ptr<Conversion>();
     const auto decoded = decode(type);
     if (!decoded) return decoded.error();
     const auto item = signature(type);

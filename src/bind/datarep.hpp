@@ -29,9 +29,9 @@ int register_representation(const char* name, const UserRepresentation& represen
 [[nodiscard]] Result<DecodedType> decode_in_file(const std::string& representation,
                                                  MPI_Datatype type);
 
-/// Returns the conversion of `count` items of `type`; null for native data. The datatype may be
-/// freed while the conversion lives. Returns ErrorKind::conversion for the reasons of
-/// decode_in_file(), and ErrorKind::count for more data than can be counted.
+/// Returns the conversion of `count` items of `type`. The datatype may be freed while the
+/// conversion lives. Returns ErrorKind::conversion for the reasons of decode_in_file(), and
+/// ErrorKind::count for more data than can be counted. REQUIRES: the representation isn't native.
 [[nodiscard]] Result<std::shared_ptr<Conversion>> conversion_for(const std::string& representation,
                                                                  MPI_Datatype type,
                                                                  MPI_Count count);

@@ -155,8 +155,7 @@ bool File::is_plain(const AccessCall& call, const Begun& begun) const {
     const Access& access = placed.access;
     const Bytes bytes = access.bytes();
     return !call.conversion && !placed.device && (begun.waits || bytes <= kSmallAccess) &&
-           bytes > 0 && has_few_memory_pieces(access) && !state_->hints->plan.atomic &&
-           state_->hints->plan.method == nullptr && state_->queues.independent.empty();
+           bytes > 0 && has_few_memory_pieces(access) && state_->may_skip_plan();
 }
 
 /// Returns true if write-behind gathers the data of the call as a record.

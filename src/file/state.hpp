@@ -97,13 +97,18 @@ struct File::State {
     void tell_striping() const;
     [[nodiscard]] bool flushes_together() const;
     [[nodiscard]] bool resizes_for_node() const;
+    /// Returns true if this rank may move an access at once, without a plan: no independent access
+    /// is queued, which it would overtake, and neither atomic mode nor a method that a hint names
+    /// needs a plan.
+    [[nodiscard]] bool may_skip_plan() const {
+        return queues.independent.empty() && hints->plan.method == nullptr && !hints->plan.atomic;
+    }
     /// Returns true if an independent access that is one contiguous range of the file may be one
-    /// storage call and nothing else: there is no operation that it must not overtake, nobody wants
-    /// to know about it, and neither a hint nor atomic mode nor memory of a device needs more.
+    /// storage call and nothing else: it needs no plan, no records are gathered, accesses are
+    /// neither traced nor explained, and no device driver is loaded.
     [[nodiscard]] bool may_move_now() const {
-        return queues.independent.empty() && !records.on() && !trace.started() &&
-               !messages.explains() && !staging.has_drivers() && hints->plan.method == nullptr &&
-               !hints->plan.atomic;
+        return may_skip_plan() && !records.on() && !trace.started() && !messages.explains() &&
+               !staging.has_drivers();
     }
     /// Reads or writes one contiguous range of the file on this rank alone, as move_range() does.
     Transferred move_now(Direction direction, Offset offset, std::span<const iovec> memory) {
