@@ -25,6 +25,7 @@ namespace bench {
 struct Arm {
     std::string name;
     std::map<std::string, std::string> hints;
+    int passes_ahead = 0;  ///< unmeasured passes before those of all arms
 
     bool raw() const { return name == "raw" || direct(); }
     bool direct() const { return name == "raw_direct"; }

@@ -134,12 +134,14 @@ class Bench {
             remove_file(path_of(arm));
             if (options_.overwrite) make_file(path_of(arm), write_.of(arm), 0);
         }
+        for (const Arm& arm : options_.arms) {
+            for (int left = arm.passes_ahead; left > 0; --left) passes(arm, -1 - left);
+        }
         for (int repeat = -1; repeat < options_.repeats; ++repeat) {
             for (int turn = 0; turn < arms; ++turn) {
                 // The order changes with each repeat, so that no arm is always the first.
                 const int index = (turn + repeat + 1) % arms;
-                passes(options_.arms[static_cast<std::size_t>(index)], repeat,
-                       static_cast<std::uint64_t>((repeat + 2) * arms + index));
+                passes(options_.arms[static_cast<std::size_t>(index)], repeat);
             }
         }
         for (const Arm& arm : options_.arms) remove_file(path_of(arm));
@@ -189,8 +191,9 @@ class Bench {
         if (!report_.good()) throw std::invalid_argument("can't write " + options_.out);
     }
 
-    /// Collective. Makes one pass of an arm in each direction. The data is that of `key`.
-    void passes(const Arm& arm, int repeat, std::uint64_t key) {
+    /// Collective. Makes one pass of an arm in each direction, with data that no earlier pass had.
+    void passes(const Arm& arm, int repeat) {
+        const std::uint64_t key = ++key_;
         // The size of the file if it holds the content of `key`, or else 0.
         std::uint64_t right_bytes = 0;
         for (const Direction direction : options_.directions) {
@@ -253,6 +256,7 @@ class Bench {
     Jobs write_;
     Jobs read_;
     Buffer buffer_;
+    std::uint64_t key_ = 0;  ///< selects the data of the current pass
 };
 
 void complain(const std::string& problem) {

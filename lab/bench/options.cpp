@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "options.hpp"
 
+#include <algorithm>
 #include <stdexcept>
 #include <utility>
 
@@ -14,15 +15,21 @@ std::pair<std::string, std::string> split(const std::string& text, char at) {
     return {text.substr(0, found), text.substr(found + 1)};
 }
 
+Arm& arm_named(std::vector<Arm>& arms, const std::string& name) {
+    const auto found =
+        std::find_if(arms.begin(), arms.end(), [&](const Arm& arm) { return arm.name == name; });
+    if (found == arms.end()) throw std::invalid_argument("no --arm adds the arm " + name);
+    return *found;
+}
+
 void add_hint(std::vector<Arm>& arms, const std::string& text) {
     const auto [name, hint] = split(text, ':');
-    for (Arm& arm : arms) {
-        if (arm.name == name) {
-            arm.hints.insert(split(hint, '='));
-            return;
-        }
-    }
-    throw std::invalid_argument("--hint names an arm that no --arm adds: " + text);
+    arm_named(arms, name).hints.insert(split(hint, '='));
+}
+
+void set_passes_ahead(std::vector<Arm>& arms, const std::string& text) {
+    const auto [name, passes] = split(text, '=');
+    arm_named(arms, name).passes_ahead = std::stoi(passes);
 }
 
 bool* flag(Options& options, const std::string& word) {
@@ -40,9 +47,11 @@ void take(Options& options, const std::string& word, const std::string& value) {
         const auto [key, text] = split(value, '=');
         options.params.set(key, text);
     } else if (word == "--arm") {
-        options.arms.push_back({value, {}});
+        options.arms.push_back({value, {}, 0});
     } else if (word == "--hint") {
         add_hint(options.arms, value);
+    } else if (word == "--ahead") {
+        set_passes_ahead(options.arms, value);
     } else if (word == "--only") {
         options.directions = {value == "write" ? Direction::write : Direction::read};
     } else if (word == "--repeats") {

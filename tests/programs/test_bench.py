@@ -15,9 +15,12 @@ from netCDF4 import Dataset
 from test_run import oratorio
 
 from oratorio.calibrate import calibrate
+from oratorio.launch.hosts import run_ranks
 from oratorio.library.method_table import methods
+from oratorio.paths import preload_library
 from oratorio_lab.bench import e3sm
 from oratorio_lab.bench.arms import BEST, TUNINGS
+from oratorio_lab.bench.run import build
 from oratorio_lab.bench.workloads import WORKLOADS
 from oratorio_lab.papers.figures import PAPERS
 
@@ -55,6 +58,22 @@ def test_a_workload_moves_every_byte(workload, name, tmp_path):
     seen = {(s["arm"], s["direction"], s["repeat"]) for s in run["samples"]}
     assert seen == {(a, d, r) for a in run["arms"] for d in ("write", "read") for r in (-1, 0)}
     assert all(sample["verified"] and sample["counted"] for sample in run["samples"])
+
+
+def test_an_arm_makes_passes_ahead_of_all_others(tmp_path):
+    host, samples = host_or_skip("mpich5"), tmp_path / "samples"
+    words = ["--workload", "array", "--param", "dist=cyclic", "--param", "block=512", "--param", "bytes=4096"]
+    words += ["--arm", "host", "--arm", "auto", "--ahead", "auto=2", "--only", "write", "--repeats", "1"]
+    words += ["--dir", tmp_path, "--out", samples]
+    env = {"LD_PRELOAD": str(preload_library())}
+    done = run_ranks(host, 2, [build(host), *words], env=env, timeout_seconds=60)
+    assert done.returncode == 0, done.stderr
+    told = [json.loads(line) for line in samples.read_text().splitlines()]
+    passes = [(s["arm"], s["repeat"], s["verified"]) for s in told if s["kind"] == "sample"]
+    assert passes == [
+        ("auto", -3, True), ("auto", -2, True),
+        ("host", -1, True), ("auto", -1, True), ("auto", 0, True), ("host", 0, True),
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(

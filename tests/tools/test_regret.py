@@ -14,7 +14,16 @@ from oratorio.launch.hosts import Host
 from oratorio.library import description
 from oratorio.machine.costs import values_of
 from oratorio_lab.bench import command, regret, regret_page
-from oratorio_lab.bench.regret import COLD, HOSTS, LEARNED, Layout, Outcome, Speed
+from oratorio_lab.bench.regret import (
+    ACCESSES_BEFORE,
+    COLD,
+    HOSTS,
+    LEARNED,
+    TABLE_PASSES,
+    Layout,
+    Outcome,
+    Speed,
+)
 from oratorio_lab.bench.run import Settings
 from oratorio_lab.bench.workloads import BenchError
 
@@ -29,6 +38,16 @@ def test_layouts_are_ranks_or_emulated_nodes():
     for wrong in ("", "0", "2x", "x4", "2x0", "2x4x2"):
         with pytest.raises(BenchError, match="--layout"):
             regret.parse_layouts(wrong)
+
+
+def test_a_case_is_named_by_its_workload_or_also_by_its_parameters(tmp_path):
+    def labels(*names):
+        return [case.run.label for case in regret.cases_of([NODE], {tmp_path: "tmpfs"}, names, True)[0]]
+
+    assert labels("tile", "array 4 KiB") == ["tile", "array 4 KiB"]
+    assert {"contiguous", "array 128 B", "array 1 MiB"} < set(labels("array"))
+    with pytest.raises(BenchError, match="no workload no_such"):
+        labels("no_such")
 
 
 def test_without_parameters_each_method_is_an_arm():
@@ -87,12 +106,12 @@ def test_every_constant_is_wrong_by_a_factor_of_ten(tmp_path, monkeypatch):
 
 def milliseconds(arm, direction, repeat, has_wrong_costs):
     """Returns a made-up time of a pass: list_io is the fastest method of writes, mmap that of reads. auto is
-    as fast after ten passes; without learning, it reaches 80 % of that speed."""
+    as fast in the passes that count; without learning, it reaches 80 % of that speed."""
     fastest = {"write": "list_io", "read": "mmap"}[direction]
     if arm == COLD.name:
         return 50 if has_wrong_costs else 12.5
     if arm == LEARNED.name:
-        return 10 if repeat >= 9 else 100
+        return 10 if repeat >= 0 else 100
     if arm.startswith("host"):
         return 30 if arm == "host_pieces" else 40
     return 10 if arm == fastest else 20 + len(arm)
@@ -113,9 +132,10 @@ class Runner:
             run.setup = {"mpi_version": "5.0.2", "bytes": 1 << 20, "pieces": 1}
             run.failure = self._failure
             for repeat, arm, direction in itertools.product(
-                range(-1, settings.repeats), settings.arms, settings.directions
+                range(-1 - ACCESSES_BEFORE, settings.repeats), settings.arms, settings.directions
             ):
-                run.samples.append(self._sample(settings, arm, direction, repeat))
+                if repeat >= -1 - settings.ahead.get(arm, 0):
+                    run.samples.append(self._sample(settings, arm, direction, repeat))
 
     def _sample(self, settings, arm, direction, repeat):
         seconds = 1e-3 * self._time_of(arm, direction, repeat, "ORATORIO_COSTS" in settings.env)
@@ -163,7 +183,7 @@ def test_writes_with_weaker_guarantees_are_in_the_table_only(tmp_path):
 def test_the_noise_is_that_of_the_noisiest_time(tmp_path):
     def noisy(arm, direction, repeat, has_wrong_costs):
         one = milliseconds(arm, direction, repeat, has_wrong_costs)
-        return one * {9: 1, 10: 1.3, 11: 0.9}.get(repeat, 1) if arm == LEARNED.name else one
+        return one * {0: 1, 1: 1.3, 2: 0.9}.get(repeat, 1) if arm == LEARNED.name else one
 
     cells, _ = measured(tmp_path, Runner(noisy))
     assert [one.noise for one in cells] == [pytest.approx(0.1)] * 2
@@ -178,12 +198,18 @@ def test_the_fastest_arms_are_measured_again_in_turns_with_auto(tmp_path):
     _, jobs = measured(tmp_path, runner)
     assert jobs == runner.jobs and runner.calls == [1, 1, 2]
     table, final, *wrong = (settings for _, settings in jobs)
-    assert table.repeats == 3 and not {COLD.name, LEARNED.name} & set(table.arms)
+    assert (
+        table.repeats == TABLE_PASSES and not table.ahead and not {COLD.name, LEARNED.name} & set(table.arms)
+    )
     assert {"list_io", "mmap", "host_pieces", COLD.name, LEARNED.name} < set(final.arms)
     ours = {arm for arm in final.arms if not arm.startswith(("host", "auto"))}
     hosts = {arm for arm in final.arms if arm.startswith("host")}
     assert 3 <= len(ours) <= 6 and len(hosts) == 3, "three in each direction"
-    assert [one.repeats for one in (final, *wrong)] == [12] * 3, "ten passes to learn, three that count"
+    for one in (final, *wrong):
+        assert one.repeats == 3 and one.ahead == {LEARNED.name: 9}, (
+            "with the one that all arms make, ten to learn"
+        )
+        assert one.passes == 2 * (4 * len(one.arms) + 9)
     assert all(set(one.arms) == {"list_io", "mmap", "host_pieces", COLD.name, LEARNED.name} for one in wrong)
     learns = {arm: value for arm, key, value in final.hints if key == "oratorio_learn"}
     assert learns == {COLD.name: "off", LEARNED.name: "job"}

@@ -441,7 +441,7 @@ def _add_switches(parser: Parser) -> None:
 
 
 def _add_suite(parser: Parser) -> None:
-    parser.add_argument("--workloads", help="Measure only these, such as tile,flash.")
+    parser.add_argument("--workloads", help='Measure only these, such as "tile,array 4 KiB".')
     parser.add_argument(
         "--map", type=Path, action="append", default=[], help="A decomposition map; repeatable."
     )
@@ -451,7 +451,7 @@ def _add_suite(parser: Parser) -> None:
 
 def _add_regret(parser: Parser) -> None:
     add = parser.add_argument
-    add("--workloads", help="Measure only these, such as tile,flash.")
+    add("--workloads", help='Measure only these, such as "tile,array 4 KiB".')
     add("--layout", default=regret.LAYOUTS,
         help="Ranks on one node, or emulated nodes x ranks on each; %(default)s if not given.")  # fmt: skip
     add("--dir", type=Path, action="append", metavar="FOLDER",

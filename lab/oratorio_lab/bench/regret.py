@@ -3,9 +3,9 @@
 of ranks, file system and direction.
 
 Each case is measured in three steps. The first measures the table of all arms. The second measures the
-fastest arms of the table again, in turns with `auto`, because the smallest of many noisy times is too
-good. The third measures only the fastest of Oratorio's arms and of the host's, in turns with `auto`, with
-wrong constants in the cost model.
+fastest arms of the table again, in turns with `auto`, which has learned from passes before, because the
+smallest of many noisy times is too good. The third measures only the fastest of Oratorio's arms and of the
+host's, in turns with `auto`, with wrong constants in the cost model.
 """
 
 import itertools
@@ -33,7 +33,8 @@ DOMAINS = ("even", "cyclic")
 BY_MESSAGES = ("peer", "gathered")  # the exchanges for which hints select file domains
 ON_NODE = ("shared", "cross_memory")  # the exchanges that need all ranks on one node
 
-ACCESSES_BEFORE = 10  # passes before the counted ones, from which `auto` learns
+TABLE_PASSES = 2  # passes of each arm that count in the first step
+ACCESSES_BEFORE = 10  # passes of `auto` before the counted ones, from which it learns
 CONTENDERS = 3  # arms of Oratorio, and arms of the host, that are measured again for each direction
 ARMS_OF_RUN = 48  # limit for one run, because the length of a launcher's command is limited
 # Methods with which writes have weaker guarantees, so `auto` never chooses them: stores to a mapping may be
@@ -241,8 +242,15 @@ class Cell:
         return f"{self.workload}, {self.layout}, {self.file_system}, {self.direction}"
 
 
-def _job(case: Case, plan: Plan, arms: Sequence[Arm], repeats: int, costs: Path | None = None) -> Job:
-    """Returns a run of these arms that starts with nothing learned."""
+def _job(
+    case: Case,
+    plan: Plan,
+    arms: Sequence[Arm],
+    repeats: int,
+    costs: Path | None = None,
+    ahead: Mapping[str, int] | None = None,
+) -> Job:
+    """Returns a run of these arms that starts with nothing learned. `ahead` is Settings.ahead."""
     env = {"XDG_STATE_HOME": tempfile.mkdtemp(prefix="state-", dir=plan.scratch)}
     settings = replace(
         plan.settings,
@@ -252,24 +260,25 @@ def _job(case: Case, plan: Plan, arms: Sequence[Arm], repeats: int, costs: Path 
         folder=case.folder,
         ranks_of_node=case.layout.ranks_of_node if case.layout.nodes > 1 else 0,
         env=env | ({"ORATORIO_COSTS": str(costs)} if costs else {}),
+        ahead=ahead or {},
     )
     settings = replace(settings, timeout_seconds=timeout_of(plan.timeout_seconds, settings.passes))
     return replace(case.run, setup={}, samples=[], failure="", store_mib_per_s={}), settings
 
 
-def _passes(jobs: Sequence[Job], direction: str, before: int = 0) -> dict[str, list[float]]:
-    """Returns the seconds of each arm's passes, without `before` measured passes at the beginning."""
+def _passes(jobs: Sequence[Job], direction: str) -> dict[str, list[float]]:
+    """Returns the seconds of each arm's measured passes."""
     found = {
-        arm: [s["seconds"] for s in run.measured(arm, direction) if s["repeat"] >= before]
+        arm: [s["seconds"] for s in run.measured(arm, direction)]
         for run, settings in jobs
         for arm in settings.arms
     }
     return {arm: seconds for arm, seconds in found.items() if seconds}
 
 
-def _times(jobs: Sequence[Job], direction: str, before: int = 0) -> dict[str, float]:
+def _times(jobs: Sequence[Job], direction: str) -> dict[str, float]:
     """Returns the medians of `_passes`."""
-    return {arm: median(seconds) for arm, seconds in _passes(jobs, direction, before).items()}
+    return {arm: median(seconds) for arm, seconds in _passes(jobs, direction).items()}
 
 
 def _noise(passes: Sequence[Sequence[float]]) -> float | None:
@@ -318,11 +327,11 @@ def _finalists(direction: str, times: Mapping[str, float], arms: Sequence[Arm], 
 
 
 def _final_job(case: Case, plan: Plan, finals: Sequence[_Final], costs: Path | None = None) -> Job:
-    """Returns the run of `auto` and the finalists of all directions. The first ten passes do not count:
-    an unmeasured pass and nine measured ones."""
+    """Returns the run of `auto` and the finalists of all directions. Ten passes of `auto` do not count: those
+    ahead, and the unmeasured one that each arm makes."""
     named = {arm.name: arm for final in finals for arm in final.arms}
-    repeats = ACCESSES_BEFORE - 1 + plan.settings.repeats
-    return _job(case, plan, [*named.values(), COLD, LEARNED], repeats, costs)
+    ahead = {LEARNED.name: ACCESSES_BEFORE - 1}
+    return _job(case, plan, [*named.values(), COLD, LEARNED], plan.settings.repeats, costs, ahead)
 
 
 def _speed(times: Mapping[str, float], auto: Arm, final: _Final) -> Speed:
@@ -334,10 +343,10 @@ def _speed(times: Mapping[str, float], auto: Arm, final: _Final) -> Speed:
 
 
 def _cell(case: Case, direction: str, final: _Final, jobs: Mapping[str, Job], table: Mapping) -> Cell:
-    times = {name: _times([job], direction, ACCESSES_BEFORE - 1) for name, job in jobs.items()}
+    times = {name: _times([job], direction) for name, job in jobs.items()}
     shown = {"best": final.best, "best_host": final.host, "cold": [COLD], "learned": [LEARNED]}
     first = {name: arms[0] for name, arms in shown.items() if arms}
-    passes = _passes([jobs[RIGHT]], direction, ACCESSES_BEFORE - 1)
+    passes = _passes([jobs[RIGHT]], direction)
     return Cell(
         workload=case.run.label,
         layout=case.layout.name,
@@ -361,14 +370,15 @@ def measure_case(case: Case, plan: Plan) -> tuple[list[Cell], list[Job]]:
     """Measures a case. Returns a cell for each direction, and all runs with what they measured."""
     directions = plan.settings.directions
     arms = [*arms_of(case.layout, plan.exhaustive), *HOSTS]
-    table = [_job(case, plan, part, plan.settings.repeats) for part in _dealt(arms)]
+    passes = min(TABLE_PASSES, plan.settings.repeats)
+    table = [_job(case, plan, part, passes) for part in _dealt(arms)]
     plan.measure(table)
     of_table = {direction: _times(table, direction) for direction in directions}
     finals = [_finalists(direction, of_table[direction], arms, CONTENDERS) for direction in directions]
 
     right = _final_job(case, plan, finals)
     plan.measure([right])
-    again = [_times([right], direction, ACCESSES_BEFORE - 1) for direction in directions]
+    again = [_times([right], direction) for direction in directions]
     finals = [
         _finalists(direction, times, final.arms, 1)
         for direction, times, final in zip(directions, again, finals, strict=True)

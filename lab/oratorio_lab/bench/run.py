@@ -55,6 +55,9 @@ class Settings:
     rate: str = ""  # bandwidth of the storage (oratorio_lab.bench.paced)
     store: Path | None = None  # folder of the test files; None: `folder`
     env: Mapping[str, str] = field(default_factory=dict)  # further variables of the ranks
+    ahead: Mapping[str, int] = field(
+        default_factory=dict
+    )  # arm -> unmeasured passes before those of all arms
 
     @property
     def accounts(self) -> bool:
@@ -64,7 +67,7 @@ class Settings:
     @property
     def passes(self) -> int:
         """The number of passes of one run, the unmeasured ones included."""
-        return (self.repeats + 1) * len(self.arms) * len(self.directions)
+        return ((self.repeats + 1) * len(self.arms) + sum(self.ahead.values())) * len(self.directions)
 
     @property
     def reference(self) -> str:
@@ -96,7 +99,7 @@ class Run:
         return [s for s in self.samples if s["arm"] == arm and s["direction"] == direction]
 
     def measured(self, arm: str, direction: str) -> list[dict]:
-        """Returns the successful passes without the first, unmeasured one."""
+        """Returns the successful passes without the unmeasured ones at the beginning."""
         return [s for s in self.passes(arm, direction) if s["repeat"] >= 0 and s["verified"]]
 
 
@@ -149,6 +152,8 @@ def _arguments(run: Run, settings: Settings, folder: Path, out: Path) -> list[st
         words += ["--arm", arm]
         for key, value in hints_of(run, settings, arm).items():
             words += ["--hint", f"{arm}:{key}={value}"]
+    for arm, passes in settings.ahead.items():
+        words += ["--ahead", f"{arm}={passes}"]
     words += ["--only", settings.directions[0]] if len(settings.directions) == 1 else []
     flags = ("overwrite", "sync", "cold", "malloc")
     return words + [f"--{flag}" for flag in flags if getattr(settings, flag)]

@@ -23,8 +23,9 @@ def runs_of(
     ranks: Sequence[int], smoke: bool, names: Sequence[str], maps: Sequence[Path]
 ) -> tuple[list[Run], list[str]]:
     """Returns the runs of the named workloads (default: all) that are possible, and the reasons for
-    skipping others. Raises BenchError if a workload does not exist."""
-    strangers = set(names) - set(WORKLOADS)
+    skipping others. A name is that of a workload or, as in the table of results, that of a workload with
+    parameters ("array 4 KiB"). Raises BenchError if there is no such workload."""
+    strangers = set(names) - set(WORKLOADS) - {figure.label for figure in SUITE}
     if strangers:
         raise BenchError(
             f"no workload {', '.join(sorted(strangers))}; the workloads are {', '.join(WORKLOADS)}"
@@ -33,7 +34,7 @@ def runs_of(
     runs, skipped = [], []
     for figure in SUITE:
         workload = WORKLOADS[figure.workload]
-        if names and workload.name not in names:
+        if names and not {workload.name, figure.label} & set(names):
             continue
         values = workload.values({} if smoke else figure.given, smoke)
         map_file = of_case.get(workload.case)
