@@ -78,26 +78,27 @@ bool Engine::called_by_host() {
     return !engine.files_.empty();
 }
 
-Engine::Turn Engine::turn(Mover mover) {
+Engine::Turn Engine::turn(Mover mover, Entry entry) {
     return abort_on_exception([&] {
         Turn turn;
-        take_turn(mover, turn);
+        take_turn(mover, entry, turn);
         return turn;
     });
 }
 
-void Engine::take_turn(Mover mover, Turn& turn) {
+void Engine::take_turn(Mover mover, Entry entry, Turn& turn) {
     std::vector<std::shared_ptr<OpenFile>> files;
     {
         const std::lock_guard lock(mutex_);
         files = files_;
     }
     for (const auto& open : files) {
-        const std::unique_lock lock(open->mutex, std::try_to_lock);
-        if (!lock) {  // another thread is using it
-            turn.pending = true;
+        FileMutex& mutex = open->mutex;
+        if (!(entry == Entry::if_let_in ? mutex.lock_if_let_in() : mutex.try_lock())) {
+            turn.pending = true;  // another thread is using the file
             continue;
         }
+        const std::lock_guard lock(mutex, std::adopt_lock);
         const Progress progress = open->file ? open->file->progress(mover) : Progress{};
         turn.pending = turn.pending || progress.pending;
         if (progress.pending && !progress.rest) turn.moved = true;
@@ -130,8 +131,8 @@ void Engine::wait(const Turn& turn, bool beside, int fruitless) {
     }
 }
 
-bool Engine::moves_or_completes(Turn& turn) {
-    turn = this->turn(Mover::program);
+bool Engine::moves_or_completes(Turn& turn, Entry entry) {
+    turn = this->turn(Mover::program, entry);
     const bool completed = process().requests.complete_done();
     return completed || turn.moved;
 }
@@ -139,7 +140,7 @@ bool Engine::moves_or_completes(Turn& turn) {
 void Engine::poll() {
     const InCall inside;
     Turn turn;
-    moves_or_completes(turn);
+    moves_or_completes(turn, Entry::if_free);
 }
 
 Engine::ForegroundWait::ForegroundWait(Engine& engine) : engine_(engine) {
@@ -158,12 +159,12 @@ Engine::ForegroundWait::~ForegroundWait() {
 
 void Engine::ForegroundWait::poll_or_rest() {
     Turn turn;
-    if (engine_.moves_or_completes(turn)) {
+    if (engine_.moves_or_completes(turn, Entry::if_let_in)) {
         fruitless_ = 0;
         return;
     }
     wait(turn, false, ++fruitless_);
-    engine_.moves_or_completes(turn);
+    engine_.moves_or_completes(turn, Entry::if_let_in);
 }
 
 bool Engine::move_others() {
@@ -192,7 +193,8 @@ void Engine::run() {
     while (work_is_there()) {
         const bool full = full_;
         without_mpi = !full;
-        const Turn turn = this->turn(full ? Mover::program : Mover::helper);
+        const Turn turn = full ? this->turn(Mover::program, Entry::if_let_in)
+                               : this->turn(Mover::helper, Entry::if_free);
         const bool completed = full && process().requests.complete_done();
         fruitless = turn.moved || completed ? 0 : fruitless + 1;
         wait(turn, true, fruitless);

@@ -117,14 +117,19 @@ class Engine {
         Resting resting;
         WaitHint rest;
     };
+    /// How a turn gets the mutex of a file that another thread holds.
+    enum class Entry {
+        if_free,   ///< not at all
+        if_let_in  ///< waits for it if the holder lets others in. REQUIRES: no file's mutex is held
+    };
     static bool called_by_host();
-    /// Steps the operations of every file whose mutex is free. An exception in the middle of a
+    /// Steps the operations of every file whose mutex it gets. An exception in the middle of a
     /// collective operation ends the job: see abort_on_exception().
-    Turn turn(Mover mover);
-    void take_turn(Mover mover, Turn& turn);
+    Turn turn(Mover mover, Entry entry = Entry::if_free);
+    void take_turn(Mover mover, Entry entry, Turn& turn);
     /// Makes a turn for the program. Returns true if an operation progressed, or was reported to
     /// the host as done.
-    bool moves_or_completes(Turn& turn);
+    bool moves_or_completes(Turn& turn, Entry entry);
     static void wait(const Turn& turn, bool beside, int fruitless);
     /// REQUIRES: mutex_ is held.
     [[nodiscard]] bool start_thread();

@@ -294,7 +294,7 @@ int file_close(MPI_File* fh) {
             Error::make(ErrorKind::file_handle, "close: this is not the handle of an open file"));
     std::unique_ptr<File> closed;
     const std::optional<PendingError> pending_error =
-        attempt(*open, Scope::all_ranks, [&](OpenFile& file) { return close_here(file, closed); });
+        attempt(*open, Scope::close, [&](OpenFile& file) { return close_here(file, closed); });
     if (!closed) return raise(pending_error->handler, handle, pending_error->failure);
     // Nothing is left to do with other ranks when the error handler runs, because it may throw.
     abort_on_exception([&] { free_closed(*open, std::move(closed)); });

@@ -1,10 +1,31 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "bind/open_file.hpp"
 
+#include <chrono>
+
 #include "mpi/datatype_contents.hpp"
 #include "mpi/errors_returned.hpp"
 
 namespace oratorio::bind {
+
+void FileMutex::let_in() {
+    if (waiting_ == 0) return;
+    ++lent_;
+    const unsigned before = admitted_;
+    unlock();
+    while (waiting_ != 0 && admitted_ == before) std::this_thread::yield();
+    lock();
+    --lent_;
+}
+
+void FileMutex::wait_for_others() {
+    using namespace std::chrono_literals;
+    while (lent_ != 0) {
+        unlock();
+        std::this_thread::sleep_for(100us);
+        lock();
+    }
+}
 
 namespace {
 

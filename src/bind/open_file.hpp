@@ -48,7 +48,9 @@ class HeldType {
     bool owned_ = false;
 };
 
-/// A mutex that Oratorio's own threads take only if no call of the program waits for it.
+/// A mutex that Oratorio's own threads take only if no call of the program waits for it. A
+/// collective call that waits for other ranks lets other threads have the mutex for a while,
+/// because the other ranks may wait for what these threads do next.
 class FileMutex {
   public:
     void lock() {
@@ -56,6 +58,7 @@ class FileMutex {
             ++waiting_;
             mutex_.lock();
             --waiting_;
+            ++admitted_;
         }
         owner_.store(std::this_thread::get_id(), std::memory_order_relaxed);
     }
@@ -70,6 +73,23 @@ class FileMutex {
         owner_.store(std::this_thread::get_id(), std::memory_order_relaxed);
         return true;
     }
+    /// Locks the mutex if it is free, or if it will be soon, because the call that holds it lets
+    /// other threads in. REQUIRES: this thread holds no other file's mutex.
+    bool lock_if_let_in() {
+        if (try_lock()) return true;
+        if (is_mine() || !lets_in_) return false;
+        lock();
+        return true;
+    }
+    /// Sets whether the call that holds the mutex calls let_in() while it waits for other ranks.
+    /// REQUIRES: this thread holds the mutex.
+    void set_lets_in(bool lets_in) { lets_in_.store(lets_in, std::memory_order_relaxed); }
+    /// Lets a thread that waits for the mutex have it, and then takes it again. REQUIRES: this
+    /// thread holds the mutex.
+    void let_in();
+    /// Waits until no call is under way that has let this one in. REQUIRES: this thread holds the
+    /// mutex.
+    void wait_for_others();
     /// Returns true if this thread holds the mutex: a function of the program that was called from
     /// within a call on the file then uses the file again.
     [[nodiscard]] bool is_mine() const {
@@ -78,7 +98,10 @@ class FileMutex {
 
   private:
     std::mutex mutex_;
-    std::atomic<int> waiting_{0};  ///< number of waiting calls; a hint for try_lock()
+    std::atomic<int> waiting_{0};        ///< number of calls in lock(); a hint for try_lock()
+    std::atomic<unsigned> admitted_{0};  ///< number of calls that have waited in lock(); may wrap
+    std::atomic<bool> lets_in_{false};
+    int lent_ = 0;  ///< number of calls in let_in(); guarded by mutex_
     /// Relaxed, because a thread compares it only with its own id, which it has written itself.
     std::atomic<std::thread::id> owner_{};
 };

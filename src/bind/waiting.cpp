@@ -22,6 +22,7 @@ struct Routine {
     int rank = 0;
     Clock::time_point first_wait = {};  ///< the epoch: no wait yet
     bool told = false;
+    FileMutex* lets_in = nullptr;  ///< the mutex that other threads may have while this one waits
 };
 /// The routine that this thread is in. Every call uses it several times, so it has the faster model
 /// of thread-local memory, which has room for a few bytes only.
@@ -60,7 +61,17 @@ void routine_uses(const std::string& path, int rank) {
     routine.rank = rank;
 }
 
+LettingIn::LettingIn(FileMutex* mutex) : outer_(std::exchange(routine.lets_in, mutex)) {
+    if (mutex != nullptr) mutex->set_lets_in(true);
+}
+
+LettingIn::~LettingIn() {
+    if (routine.lets_in != nullptr) routine.lets_in->set_lets_in(false);
+    routine.lets_in = outer_;
+}
+
 bool while_waiting() {
+    if (routine.lets_in != nullptr) routine.lets_in->let_in();
     notice("other ranks of the file have not entered this call, or are slow in it",
            "all ranks must make the same calls in the same order; ");
     return process().engine.move_others();

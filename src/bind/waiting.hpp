@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Waiting: what a rank does while a call of the program waits for other ranks. Operations of other
-// files progress, and a rank that waits for a long time reports the call that waits.
+// Waiting: what a rank does while a call of the program waits for other ranks. Other threads may
+// use the file, operations of other files progress, and a rank that waits for a long time reports
+// the call that waits.
 #pragma once
 
 #include <string>
+
+#include "bind/open_file.hpp"
 
 namespace oratorio::bind {
 
@@ -24,8 +27,22 @@ class InRoutine {
 /// that reports a long wait. REQUIRES: `path` lives as long as the routine runs.
 void routine_uses(const std::string& path, int rank);
 
-/// Steps operations of other files, and reports a long wait once. Transports call this function
-/// repeatedly on a rank that waits. Returns true if an operation progressed.
+/// While the object lives, lets other threads have a file's mutex whenever this thread waits for
+/// other ranks. Null: does nothing. REQUIRES: this thread holds the mutex.
+class LettingIn {
+  public:
+    explicit LettingIn(FileMutex* mutex);
+    ~LettingIn();
+    LettingIn(const LettingIn&) = delete;
+    LettingIn& operator=(const LettingIn&) = delete;
+
+  private:
+    FileMutex* outer_;
+};
+
+/// Lets other threads use the file, steps operations of other files, and reports a long wait once.
+/// Transports call this function repeatedly on a rank that waits. Returns true if an operation
+/// progressed.
 bool while_waiting();
 
 }  // namespace oratorio::bind

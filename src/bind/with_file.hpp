@@ -12,11 +12,12 @@
 namespace oratorio::bind {
 
 enum class Scope {
-    one_rank,  ///< the call involves only this rank, which alone has its error
-    handle,    ///< as one_rank; the call needs only the handle, whose file may be closed
-    started,   ///< the error is this rank's alone, but other ranks take part in the started
-               ///< operation
-    all_ranks  ///< all ranks return the same error
+    one_rank,   ///< the call involves only this rank, which alone has its error
+    handle,     ///< as one_rank; the call needs only the handle, whose file may be closed
+    started,    ///< the error is this rank's alone, but other ranks take part in the started
+                ///< operation
+    all_ranks,  ///< all ranks return the same error
+    close       ///< as all_ranks; no other thread may use the file while the call waits
 };
 
 /// The error of a call, and the handler that receives it.
@@ -42,15 +43,19 @@ std::optional<PendingError> attempt(OpenFile& open, Scope scope, const Body& bod
                             ErrorHandler{}};
     const InCall inside;
     const std::lock_guard lock(open.mutex);
+    const bool alone = scope == Scope::one_rank || scope == Scope::handle;
+    // Threads must make collective calls in the same order on all ranks (MPI-4.1, 14.6.4), so such
+    // a call never comes in between another one.
+    if (!alone) open.mutex.wait_for_others();
+    const LettingIn letting_in(alone || scope == Scope::close ? nullptr : &open.mutex);
     if (!open.file && scope != Scope::handle)
         return PendingError{{Error::make(ErrorKind::file_handle, "the file is closed"), open.path},
                             ErrorHandler{}};
     if (open.file) routine_uses(open.path, open.workspace.rank());
     const auto call = [&] { return body(open); };
-    const bool alone = scope == Scope::one_rank || scope == Scope::handle;
     const Error error = alone ? catch_to_error(call) : abort_on_exception(call);
     if (error.kind == ErrorKind::none) return std::nullopt;
-    const bool collective = scope == Scope::all_ranks;
+    const bool collective = scope == Scope::all_ranks || scope == Scope::close;
     return PendingError{{error, open.path, collective, collective ? open.workspace.rank() : 0},
                         open.handler};
 }
