@@ -14,6 +14,7 @@ import importlib
 import importlib.util
 import math
 import os
+import signal
 import sys
 import textwrap
 from collections.abc import Callable, Sequence
@@ -21,7 +22,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from oratorio import __version__
-from oratorio.errors import CLOSED_PIPE, INTERRUPTED, REFUSED, OratorioError, tell
+from oratorio.errors import CLOSED_PIPE, INTERRUPTED, REFUSED, OratorioError, leave, tell
 from oratorio.paths import IS_INSTALLED
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EIO)  # write errors of standard output that main() reports
@@ -348,6 +349,9 @@ def _has_folder() -> bool:
 def main() -> None:
     """Entry point of `oratorio` and of `python -m oratorio`."""
     _replace_closed_streams()
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) == signal.SIG_DFL:
+            signal.signal(number, leave)
     try:
         try:
             code = call(sys.argv[1:])

@@ -59,6 +59,12 @@ class OratorioError(Exception):
             self.exit_code = exit_code
 
 
+def leave(number: int, frame: object) -> None:
+    """Handles a signal by ending this process with an exception, so that what it has started ends, too."""
+    del frame
+    raise SystemExit(KILLED_BY + number)
+
+
 def tell(sentence: str) -> None:
     """Prints a message on standard error; does nothing if that is closed or a pipe without a reader."""
     with suppress(OSError):

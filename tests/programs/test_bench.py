@@ -5,14 +5,18 @@ what was measured."""
 import json
 import os
 import re
+import signal
 import subprocess
+import sys
+import time
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 import pytest
 from conftest import HERE, IS_BUILT, NOT_BUILT, compile_for, host_or_skip
 from netCDF4 import Dataset
-from test_run import oratorio
+from test_run import environment, oratorio
 
 from oratorio.calibrate import calibrate
 from oratorio.launch.hosts import run_ranks
@@ -74,6 +78,36 @@ def test_an_arm_makes_passes_ahead_of_all_others(tmp_path):
         ("auto", -3, True), ("auto", -2, True),
         ("host", -1, True), ("auto", -1, True), ("auto", 0, True), ("host", 0, True),
     ]  # fmt: skip
+
+
+def processes_with(word) -> list[str]:
+    """Returns the command lines of the processes that have this word as a part of theirs."""
+    lines = []
+    for file in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):
+            lines.append(file.read_bytes().replace(b"\0", b" ").decode())
+    return [line for line in lines if str(word) in line]
+
+
+def comes_true(condition, seconds=60) -> bool:
+    deadline = time.monotonic() + seconds
+    while not condition() and time.monotonic() < deadline:
+        time.sleep(0.1)
+    return condition()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_benchmark_that_is_ended_leaves_no_ranks_and_no_files(number, tmp_path):
+    host_or_skip("mpich5")
+    words = ["bench", "array", "--ranks", "2", "--repeat", "1000000", "--bytes", "64KiB", "--dir", tmp_path]
+    with subprocess.Popen(
+        [sys.executable, "-m", "oratorio", *words], env=environment(), stderr=subprocess.DEVNULL
+    ) as job:
+        assert comes_true(lambda: any("--workload" in line for line in processes_with(tmp_path)))
+        job.send_signal(number)
+        assert job.wait(60) == 128 + number
+    assert comes_true(lambda: not processes_with(tmp_path)), processes_with(tmp_path)
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(

@@ -23,13 +23,14 @@ ALL = ["mpich5", "abi", "mpich4", "openmpi5", "openmpi4"]
 ODD_WORDS = ["two words", "a;b", "$HOME", "it's", '"q"', "*", "", "--method", "-x"]
 
 
+def environment(root=ROOT) -> dict[str, str]:
+    """Returns the environment in which ./oratorio calls the command line after the setup."""
+    return {**os.environ, "PYTHONPATH": ":".join(str(root / name) for name in ("cli", "lab", "dev"))}
+
+
 def oratorio(*words, env=None, timeout=180, root=ROOT, cwd=None) -> subprocess.CompletedProcess[str]:
     """Runs the command line as ./oratorio calls it after the setup."""
-    environ = {
-        **os.environ,
-        "PYTHONPATH": ":".join(str(root / name) for name in ("cli", "lab", "dev")),
-        **(env or {}),
-    }
+    environ = {**environment(root), **(env or {})}
     command = ["timeout", "--kill-after=10", str(timeout), sys.executable, "-m", "oratorio", *map(str, words)]
     return subprocess.run(
         command, capture_output=True, text=True, env=environ, cwd=cwd, stdin=subprocess.DEVNULL

@@ -7,7 +7,6 @@ import argparse
 import os
 import platform
 import shlex
-import signal
 from pathlib import Path
 
 from oratorio.command_line import Parser, add_job
@@ -15,7 +14,7 @@ from oratorio.compare import compare, page
 from oratorio.document import add_json, print_document
 from oratorio.errors import tell
 from oratorio.report.html_page import write
-from oratorio.report.run_recorder import Recorder, leave
+from oratorio.report.run_recorder import Recorder
 
 
 def add_options(parser: Parser) -> None:
@@ -71,7 +70,6 @@ def run(options: argparse.Namespace) -> int:
     nothing could be compared, or the page can't be written."""
     if options.repeat < 1 or options.timeout <= 0 or (options.budget is not None and options.budget <= 0):
         raise compare.CompareError("--repeat, --timeout and --budget must be more than 0")
-    signal.signal(signal.SIGTERM, leave)
     place = options.output.absolute().parent if options.output else Path.cwd()
     rules = compare.Rules(
         options.repeat, options.timeout, options.before, tuple(options.hint), options.budget,

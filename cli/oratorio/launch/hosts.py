@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -36,6 +36,7 @@ MPICH_OVERSUBSCRIBED = {
 # Hosts with an MPI that no variable makes yield; their ranks preload the library of yielding.c to yield.
 NEVER_YIELD = ("mpich4",)
 TIMED_OUT, KILLED = 124, 137  # exit codes of timeout(1)
+POLL_SECONDS = 0.5  # long, because the ranks need the cores
 OPENMPI_OPTIONS = ("--allow-run-as-root", "--oversubscribe", "--bind-to", "none")
 
 
@@ -231,6 +232,22 @@ def _text_of(file: IO[bytes]) -> str:
     return io.TextIOWrapper(file, errors="replace").read()
 
 
+def _wait(job: subprocess.Popen, meanwhile: Callable[[], None] | None) -> None:
+    """Waits for a job under timeout(1), and calls `meanwhile` from time to time. An exception, such as that
+    of a signal's handler, ends the job: timeout(1) passes SIGTERM on to it, and kills it a little later."""
+    try:
+        while True:
+            try:
+                job.wait(POLL_SECONDS if meanwhile else None)
+            except subprocess.TimeoutExpired:
+                meanwhile()
+            else:
+                return
+    except BaseException:
+        job.terminate()
+        raise
+
+
 def run_ranks(
     host: Host,
     ranks: int,
@@ -240,8 +257,10 @@ def run_ranks(
     env: Mapping[str, str] | None = None,
     cwd: Path | None = None,
     timeout_seconds: float = 180,
+    meanwhile: Callable[[], None] | None = None,
 ) -> subprocess.CompletedProcess[str]:
-    """Runs a program to its end; captures stdout and stderr separately.
+    """Runs a program to its end, and calls `meanwhile` every POLL_SECONDS; captures stdout and stderr
+    separately.
 
     Raises subprocess.TimeoutExpired if the job was ended at its time limit. timeout(1) ends the job, so the
     job stops at the limit even if the calling process is gone.
@@ -250,16 +269,11 @@ def run_ranks(
     start = time.monotonic()
     # The output goes to files, because a pipe stays open as long as a rank runs that the launcher has left
     # behind.
+    limited = ["timeout", "--kill-after=10", str(timeout_seconds), *command]
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        done = subprocess.run(
-            ["timeout", "--kill-after=10", str(timeout_seconds), *command],
-            stdin=subprocess.DEVNULL,
-            stdout=out,
-            stderr=err,
-            cwd=cwd,
-            check=False,
-        )
+        with subprocess.Popen(limited, stdin=subprocess.DEVNULL, stdout=out, stderr=err, cwd=cwd) as job:
+            _wait(job, meanwhile)
         said, complained = (_text_of(file) for file in (out, err))
-    if done.returncode in (TIMED_OUT, KILLED) and time.monotonic() - start >= timeout_seconds:
+    if job.returncode in (TIMED_OUT, KILLED) and time.monotonic() - start >= timeout_seconds:
         raise subprocess.TimeoutExpired(command, timeout_seconds, said, complained)
-    return subprocess.CompletedProcess(command, done.returncode, said, complained)
+    return subprocess.CompletedProcess(command, job.returncode, said, complained)

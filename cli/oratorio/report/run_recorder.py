@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Union
 
-from oratorio.errors import OratorioError, tell
+from oratorio.errors import OratorioError, leave, tell
 from oratorio.launch import launch
 from oratorio.machine.room import first_with_room, is_full, other_folders
 from oratorio.report import explained
@@ -92,13 +92,6 @@ def _signals_kept() -> Iterator[Callable[[Mapping[int, Handler]], None]]:
         yield heard_by
     finally:
         heard_by({})
-
-
-def leave(number: int, frame: object) -> None:
-    """Handles a signal by ending this process with an exception, so that apart() ends its job. The job is in
-    a session of its own and would otherwise go on."""
-    del frame
-    raise SystemExit(128 + number)
 
 
 def _signal_group(job: subprocess.Popen, number: int) -> bool:

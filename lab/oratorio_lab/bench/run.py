@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Builds the benchmark program for an MPI, and runs it."""
 
-import concurrent.futures
 import json
 import os
 import shutil
@@ -24,7 +23,6 @@ SOURCES = ROOT / "lab/bench"
 COMPILE_OPTIONS = ("-O2", "-std=c++20")
 SECONDS_A_PASS = 30  # a run that takes longer on average counts as hung
 LEAST_TIMEOUT = 300
-POLL_SECONDS = 0.5  # The progress is read seldom, because the ranks need the cores.
 DIRECTIONS = ("write", "read")
 Progress = Callable[[int, str], None]  # number of samples so far, description of the current pass
 
@@ -212,21 +210,21 @@ def measure(run: Run, settings: Settings, progress: Progress) -> None:
         env["ORATORIO_RANKS_PER_NODE"] = str(settings.ranks_of_node)
     if settings.accounts:
         env["ORATORIO_EXPLAIN"] = str(folder / "explain.txt")
+
+    def tell_progress() -> None:
+        samples, now = _take_lines(run, out)
+        progress(samples, f"{run.title}: {now}")
+
     try:
-        with concurrent.futures.ThreadPoolExecutor(max_workers=1) as pool:
-            job = pool.submit(
-                hosts.run_ranks,
-                settings.host,
-                run.ranks,
-                [program, *_arguments(run, settings, folder, out)],
-                env=env,
-                timeout_seconds=settings.timeout_seconds,
-            )
-            while concurrent.futures.wait([job], timeout=POLL_SECONDS).not_done:
-                samples, now = _take_lines(run, out)
-                progress(samples, f"{run.title}: {now}")
-            _, last_pass = _take_lines(run, out)
-            done = job.result()
+        done = hosts.run_ranks(
+            settings.host,
+            run.ranks,
+            [program, *_arguments(run, settings, folder, out)],
+            env=env,
+            timeout_seconds=settings.timeout_seconds,
+            meanwhile=tell_progress,
+        )
+        _, last_pass = _take_lines(run, out)
         _check_served(run, settings)
         if done.returncode != 0:
             run.failure = f"exit code {done.returncode} during {last_pass}: {_last_words(done)}"
