@@ -25,7 +25,7 @@ constexpr int kBatchPiecesAtOnce = 16;
 
 /// Moves an access in batches of pieces. A batch is a stretch of the access's data or, if
 /// `sliced_`, a round of the plan. All its file pieces may be outstanding at once. With
-/// `contiguous` storage, a batch has one file piece, unless `sliced_`.
+/// `contiguous` storage, a batch has one file piece.
 class ListWork final : public Work {
   public:
     ListWork(const WorkContext& context, const Plan& plan, const Access& access,

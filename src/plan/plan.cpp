@@ -249,7 +249,7 @@ void plan_alone(Plan& plan, const PlanInputs& s, Rank rank, const AccessSummary&
     // the file, so it can't be combined with read-ahead or a limit of outstanding pieces.
     const auto* const calls = std::get_if<OwnCalls>(&plan.route);
     const bool sliced = calls != nullptr && !storage.buffered && calls->ahead.ranges == 0 &&
-                        s.options->group_pieces == 0 && s.parts > 1;
+                        storage.outstanding_max != 1 && s.options->group_pieces == 0 && s.parts > 1;
     plan.domains = sliced ? FileDomains::sliced(mine.hull, 1, kPage, mine.period, mine.parts())
                           : FileDomains::even(mine.hull, 1, storage.unit);
     if (storage.buffered) plan.loads = loads_of(plan.direction, mine.hull, mine.bytes);

@@ -372,6 +372,15 @@ TEST(Plan, VariablesSideBySideInMemoryAreMetTogether) {
         EXPECT_EQ(plan.domains.parts(), 6) << method;
         EXPECT_EQ(plan.region(0, 0).count, 6) << method;
     }
+    // These methods have only one piece of a rank outstanding, or move through the file in order.
+    for (const char* method : {"naive", "prefetch"}) {
+        options.method = find_method(method);
+        EXPECT_EQ(plan_of(summaries, options).domains.parts(), 1) << method;
+    }
+    options.group_pieces = 3;
+    options.method = find_method("list_io");
+    EXPECT_EQ(plan_of(summaries, options).domains.parts(), 1);
+    options.group_pieces = 0;
     // The two variables are as far apart as a summary can describe, and then one byte further.
     Access apart = interleaved_variables(0, 1, 2, kCells);
     const auto at = [&](Bytes period) {
