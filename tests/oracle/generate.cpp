@@ -319,7 +319,9 @@ void Generator::set_size() {
     sync_barrier_sync();
 }
 
+/// Adds a message from one rank to another; nothing if there is only one rank.
 void Generator::message() {
+    if (program_.ranks == 1) return;
     Step& step = add(Kind::message, -1);
     step.from = below(program_.ranks);
     step.to = (step.from + 1 + below(program_.ranks - 1)) % program_.ranks;

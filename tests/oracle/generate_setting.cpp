@@ -77,7 +77,7 @@ void Generator::clients() {
     Setting& s = program_.setting;
     s.client = kKinds[dice.below(std::size(kKinds))];
     if (named) s.client = features_.client;
-    s.ranks_per_node = static_cast<int>(dice.between(1, program_.ranks - 1));
+    s.ranks_per_node = static_cast<int>(dice.between(1, std::max(1, program_.ranks - 1)));
     s.asynchronous = false;
 }
 

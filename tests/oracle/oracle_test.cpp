@@ -260,6 +260,14 @@ TEST(RandomPrograms, AReadThatFailsOnAllRanksIsNotReportedAgain) {
     EXPECT_EQ(execute(make_program(96014094, features), stacks).wrong, "");
 }
 
+TEST(RandomPrograms, SeeOnlyAllowedResultsWithOneRank) {
+    Features features;
+    features.ranks = 1;
+    run_seeds(300, features);
+    features.clients = true;
+    run_seeds(60, features);
+}
+
 TEST(RandomPrograms, SeeOnlyAllowedResultsOnClientsWithCaches) {
     Features features;
     features.clients = true;
