@@ -49,9 +49,9 @@ Result<std::unique_ptr<Decoder>> Decoder::make() {
 }
 
 Result<DecodedType> Decoder::decode(MPI_Datatype type) {
-    auto layout = known_layout(type);
-    if (!layout) return layout.error();
-    if (*layout) return std::move(**layout);
+    auto kept = known_layout(type);
+    if (!kept) return kept.error();
+    if (*kept) return std::move(**kept);
     const auto memory = block_cache();
     const auto known = [this](MPI_Datatype one) { return known_layout(one); };
     const auto make = [&](MPI_Datatype one, const DatatypeContents& contents,

@@ -19,8 +19,8 @@ struct ArmTimes {
     static constexpr std::size_t kKept = 8;
 
     ArmEstimate of;
-    std::vector<double> seconds;  ///< the latest times, at most kKept
-    std::size_t unsaved = 0;      ///< how many of the latest times aren't saved yet
+    std::vector<double> seconds = {};  ///< the latest times, at most kKept
+    std::size_t unsaved = 0;           ///< how many of the latest times aren't saved yet
 
     [[nodiscard]] bool measured() const { return !seconds.empty(); }
     /// Returns the median of the latest five times; of an even number, the lower of the middle two,
