@@ -159,7 +159,7 @@ Engine::ForegroundWait::~ForegroundWait() {
 
 void Engine::ForegroundWait::poll_or_rest() {
     Turn turn;
-    if (engine_.moves_or_completes(turn, Entry::if_let_in)) {
+    if (engine_.moves_or_completes(turn, Entry::if_free)) {
         fruitless_ = 0;
         return;
     }
@@ -193,8 +193,8 @@ void Engine::run() {
     while (work_is_there()) {
         const bool full = full_;
         without_mpi = !full;
-        const Turn turn = full ? this->turn(Mover::program, Entry::if_let_in)
-                               : this->turn(Mover::helper, Entry::if_free);
+        const Entry entry = full && fruitless > 0 ? Entry::if_let_in : Entry::if_free;
+        const Turn turn = this->turn(full ? Mover::program : Mover::helper, entry);
         const bool completed = full && process().requests.complete_done();
         fruitless = turn.moved || completed ? 0 : fruitless + 1;
         wait(turn, true, fruitless);

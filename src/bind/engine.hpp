@@ -119,8 +119,10 @@ class Engine {
     };
     /// How a turn gets the mutex of a file that another thread holds.
     enum class Entry {
-        if_free,   ///< not at all
-        if_let_in  ///< waits for it if the holder lets others in. REQUIRES: no file's mutex is held
+        if_free,  ///< not at all
+        /// Waits for it if the holder lets others in. Used after a turn without progress, because
+        /// the holder may first store for a while. REQUIRES: this thread holds no file's mutex.
+        if_let_in
     };
     static bool called_by_host();
     /// Steps the operations of every file whose mutex it gets. An exception in the middle of a

@@ -31,20 +31,30 @@ auto find_key(const Rows& rows, std::string_view key) {
     return found == rows.end() ? nullptr : &*found;
 }
 
-/// Describes which hints `key` sets, if it is a synonym or its value stands for other hints.
-std::string meaning_of(const std::string& key, const std::string& given) {
-    std::string targets;
+/// Describes which hints `key` sets, if it is a synonym or its value stands for other hints. A hint
+/// in `given` keeps its own value.
+std::string meaning_of(const std::string& key, const HintMap& given) {
+    std::string set, kept;
     for (const HintMeaning& meaning : hint_meanings()) {
-        if (meaning.key == key && (meaning.value.empty() || meaning.value == lower(trimmed(given))))
-            targets += (targets.empty() ? "; sets " : " and ") + std::string(meaning.target);
+        const bool applies =
+            meaning.key == key &&
+            (meaning.value.empty() || meaning.value == lower(trimmed(given.at(key))));
+        if (!applies) continue;
+        const std::string target(meaning.target);
+        if (given.contains(target)) {
+            kept += (kept.empty() ? "; does not change " : " and ") + target;
+        } else {
+            set += (set.empty() ? "; sets " : " and ") + target;
+        }
     }
-    return targets.empty() ? "; not understood, ignored" : targets;
+    if (!kept.empty()) kept += ", which is given as well";
+    return set.empty() && kept.empty() ? "; not understood, ignored" : set + kept;
 }
 
-/// Describes the effect of a hint for the user; `value` is the value in use.
-std::string fate(const std::string& key, const std::string& given, const std::string& value) {
+/// Describes the effect of the hint `key` in `given` for the user; `value` is the value in use.
+std::string fate(const std::string& key, const HintMap& given, const std::string& value) {
     if (const HintRow* const row = find_key(hint_rows(), key)) {
-        std::string text = value == given ? "" : "; in use: " + (value.empty() ? "none" : value);
+        std::string text = value == given.at(key) ? "" : "; in use: " + (value.empty() ? "none" : value);
         if (row->role == HintRole::kept) text += "; not used yet";
         return text + "; allowed: " + allowed_values(row->kind);
     }
@@ -102,7 +112,7 @@ std::string explain_hints(const HintMap& given, const HintOrigins& origins, cons
     for (const auto& [key, value] : given) {
         const auto used = report.find(key);
         text += "  " + key + " = " + value + ", from " + std::string(origin_of(key, origins));
-        text += fate(key, value, used != report.end() ? used->second : "") + "\n";
+        text += fate(key, given, used != report.end() ? used->second : "") + "\n";
     }
     return text;
 }

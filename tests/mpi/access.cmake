@@ -22,9 +22,8 @@ oratorio_mpi_test(faults_under_way_calls PRELOAD EXPORTS RANKS 3 OTHER_RANKS 2
                   SOURCES faults_under_way_test.cpp io_faults.cpp)
 oratorio_mpi_test(beside PRELOAD RANKS 2 HOSTS mpich5 ompi5 SOURCES beside_test.cpp)
 oratorio_mpi_test(beside_threads SHORT 2 PRELOAD RANKS 2 HOSTS mpich5 ompi5 SOURCES beside_test.cpp ARGUMENTS multiple)
-oratorio_mpi_test(let_in SHORT 2 PRELOAD RANKS 2 TIMEOUT 60 SOURCES let_in_test.cpp)
-oratorio_mpi_test(let_in_nodes SHORT 2 PRELOAD RANKS 2 TIMEOUT 60 SOURCES let_in_test.cpp
-                  ENVIRONMENT ORATORIO_RANKS_PER_NODE=1)
+oratorio_mpi_test(let_in SHORT 2 ${let_in})
+oratorio_mpi_test(let_in_nodes SHORT 2 ${let_in} ENVIRONMENT ORATORIO_RANKS_PER_NODE=1)
 oratorio_mpi_test(large PRELOAD EXPORTS RANKS 1 3 OTHER_RANKS 2 SOURCES large_test.cpp io_faults.cpp)
 oratorio_mpi_test(full_disk PRELOAD RANKS 1 3 8 OTHER_RANKS 2 SOURCES full_disk_test.cpp
                   WRAPPER ${oratorio_SOURCE_DIR}/tests/support/with_small_disk.sh)

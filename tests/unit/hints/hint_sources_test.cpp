@@ -66,6 +66,19 @@ TEST(HintSources, ExplainsTheOriginAndUseOfEachValue) {
               "ORATORIO_HINTS)");
 }
 
+TEST(HintSources, ExplainsThatASynonymDoesNotChangeAHintThatIsGiven) {
+    HintSources sources;
+    sources.oratorio_hints = "cb_write=disable;romio_cb_write=enable";
+    const HintMap given = merge_hints(sources, {}, "a");
+    const auto [hints, warnings] = parse_hints(given);
+    EXPECT_EQ(hints.plan.cb_write, Toggle::enable);
+    EXPECT_EQ(explain_hints(given, hint_origins(sources, {}, "a"), hints),
+              "  cb_write = disable, from ORATORIO_HINTS; does not change romio_cb_write, which is "
+              "given as well\n"
+              "  romio_cb_write = enable, from ORATORIO_HINTS; allowed: enable, disable, "
+              "automatic\n");
+}
+
 TEST(HintSources, ReportsOnlyMisspeltVariables) {
     constexpr std::array<std::string_view, 5> kNames{"ORATORIO_HINTS", "ORATORIO_METHODD", "HOME",
                                                      "ORATORIO_SOMETHING_ELSE", "Oratorio_Quiet"};
