@@ -36,9 +36,8 @@ auto find_key(const Rows& rows, std::string_view key) {
 std::string meaning_of(const std::string& key, const HintMap& given) {
     std::string set, kept;
     for (const HintMeaning& meaning : hint_meanings()) {
-        const bool applies =
-            meaning.key == key &&
-            (meaning.value.empty() || meaning.value == lower(trimmed(given.at(key))));
+        const bool applies = meaning.key == key && (meaning.value.empty() ||
+                                                    meaning.value == lower(trimmed(given.at(key))));
         if (!applies) continue;
         const std::string target(meaning.target);
         if (given.contains(target)) {
@@ -54,7 +53,8 @@ std::string meaning_of(const std::string& key, const HintMap& given) {
 /// Describes the effect of the hint `key` in `given` for the user; `value` is the value in use.
 std::string fate(const std::string& key, const HintMap& given, const std::string& value) {
     if (const HintRow* const row = find_key(hint_rows(), key)) {
-        std::string text = value == given.at(key) ? "" : "; in use: " + (value.empty() ? "none" : value);
+        std::string text =
+            value == given.at(key) ? "" : "; in use: " + (value.empty() ? "none" : value);
         if (row->role == HintRole::kept) text += "; not used yet";
         return text + "; allowed: " + allowed_values(row->kind);
     }

@@ -186,6 +186,10 @@ HintMap Generator::hints() {
     hints["cb_buffer_size"] = std::to_string(4096 << below(5));
     if (chance(60)) hints["oratorio_sub_buffer"] = "4096";
     if (chance(50)) hints["oratorio_slots"] = std::to_string(1 + below(4));
+    // Many slots and messages are drawn from a seed of their own.
+    test::Random many(program_.seed * 0xbf58476d1ce4e5b9ULL + program_.handles.size());
+    const bool has_many = many.chance(20);
+    if (has_many) hints["oratorio_slots"] = std::to_string(many.between(4, 8));
     if (hints["cb_buffer_size"] == "8192") hints["oratorio_buffer_per_slot"] = "true";
     if (chance(50)) hints["cb_nodes"] = std::to_string(1 + below(program_.ranks));
     if (chance(25)) hints["romio_cb_write"] = chance(70) ? "enable" : "disable";
@@ -195,6 +199,7 @@ HintMap Generator::hints() {
     hints["ind_rd_buffer_size"] = hints["ind_wr_buffer_size"] = chance(50) ? "4096" : "16384";
     hints["oratorio_message_bytes"] = "4096";
     hints["oratorio_messages_in_flight"] = std::to_string(1 + below(3));
+    if (has_many) hints["oratorio_messages_in_flight"] = std::to_string(many.between(2, 4));
     hints["oratorio_cyclic_block"] = std::to_string(random_.between(50, 5000));
     if (program_.setting.asynchronous) hints["oratorio_store"] = "uring";
     if (features_.plain_clients) hints["oratorio_store"] = "posix";

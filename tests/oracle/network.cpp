@@ -82,6 +82,10 @@ std::unique_ptr<Transport> Network::transport(const std::shared_ptr<Network>& ne
     return std::make_unique<NetworkTransport>(network, rank);
 }
 
+bool Network::one_node() const {
+    return std::ranges::all_of(node_of_, [](int node) { return node == 0; });
+}
+
 Result<Ticket> Network::start(Rank me, Operation operation) {
     const Spared spared;
     fibers_.maybe();
@@ -89,11 +93,12 @@ Result<Ticket> Network::start(Rank me, Operation operation) {
     fibers_.moved();
     Member& member = members_[static_cast<std::size_t>(me)];
     operation.ticket = member.tickets++;
+    operation.sought = operation.kind == Kind::receive && operation.peer == kAnyRank && !one_node();
     member.operations.push_back(std::move(operation));
     Operation& posted = member.operations.back();
     const Ticket ticket{posted.ticket};
     if (posted.kind == Kind::send) match_send(me, posted);
-    if (posted.kind == Kind::receive) match_receive(me, posted);
+    if (posted.kind == Kind::receive && !posted.sought) match_receive(me, posted);
     return ticket;
 }
 
@@ -101,7 +106,7 @@ Result<Ticket> Network::start(Rank me, Operation operation) {
 void Network::match_send(Rank from, Operation& send) {
     for (Operation& receive : members_[static_cast<std::size_t>(send.peer)].operations) {
         if (receive.kind != Kind::receive || receive.matched || receive.tag != send.tag) continue;
-        if (receive.peer != from && receive.peer != kAnyRank) continue;
+        if ((receive.peer != from && receive.peer != kAnyRank) || receive.sought) continue;
         return deliver(from, send, receive);
     }
 }
@@ -213,6 +218,11 @@ Result<Completion> Network::test(Rank me, Ticket ticket) {
     if (found == operations.end()) {
         fibers_.fail("transport: a ticket without an operation was tested");
         return stopped();
+    }
+    if (found->sought && !found->matched) {
+        match_receive(me, *found);
+        if (found->matched) fibers_.moved();
+        return Completion{};
     }
     if (!ready(*found) || fibers_.random().chance(late_percent_)) return Completion{};
     take_result(*found);

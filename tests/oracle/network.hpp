@@ -36,6 +36,9 @@ class Network {
         std::span<std::byte> in = {};
         ReduceOp op = ReduceOp::sum;
         std::size_t collective = 0;
+        /// A receive from any rank on several nodes, which gets a message only when it is tested,
+        /// as with MpiTransport.
+        bool sought = false;
         bool matched = false;
         Rank source = -1;
         std::vector<std::byte> arrived = {};  ///< copied to `into` when the completion is reported
@@ -56,6 +59,7 @@ class Network {
         std::size_t collectives = 0;
     };
 
+    [[nodiscard]] bool one_node() const;
     Result<Ticket> start(Rank me, Operation operation);
     Result<Ticket> join(Rank me, Operation operation);
     void match_send(Rank from, Operation& send);

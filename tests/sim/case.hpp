@@ -187,7 +187,7 @@ inline FlatTerms small_options(const std::string& method, std::uint64_t seed) {
     options.cb_nodes = static_cast<int>(random.below(5));
     options.cyclic_block = random.between(100, 9000);
     options.striping_unit = random.chance(50) ? 0 : 4096;
-    options.slots = static_cast<int>(random.below(4));
+    options.slots = static_cast<int>(random.below(9));
     options.message_bytes = random.between(4096, 20000);
     options.messages_in_flight = static_cast<int>(random.between(1, 4));
     options.sub_buffer = random.chance(50) ? 0 : random.between(1, 9000);

@@ -31,6 +31,9 @@ struct Operation {
     std::size_t collective = 0;  // index of the collective among all that its rank starts, in
                                  // their order
     ReduceOp op = ReduceOp::sum;
+    /// A receive from any rank on several nodes, which gets a message only when it is tested, as
+    /// with MpiTransport.
+    bool sought = false;
     bool matched = false;
     Rank source = -1;
     std::vector<std::byte> arrived = {};  // copied to `into` when the completion is reported

@@ -229,8 +229,10 @@ Result<Ticket> Network::start(Rank me, Operation operation) {
         fail("rank " + std::to_string(me) + ": no such peer: " + operation.describe());
     }
     if (operation.kind == OpKind::receive) {
+        operation.sought = any && !nodes_.one_node();
         const Ticket ticket = post(me, std::move(operation));
-        match_receive(me, ranks_[me].operations.at(ticket.id));
+        Operation& posted = ranks_[me].operations.at(ticket.id);
+        if (!posted.sought) match_receive(me, posted);
         return ticket;
     }
     SimCounters& counters = report_.counters[me];
@@ -256,7 +258,7 @@ Result<Ticket> Network::start(Rank me, Operation operation) {
 void Network::match_send(Rank from, Operation& send) {
     for (auto& [ticket, receive] : ranks_[send.peer].operations) {
         if (receive.kind != OpKind::receive || receive.matched || receive.tag != send.tag) continue;
-        if (receive.peer != from && receive.peer != kAnyRank) continue;
+        if ((receive.peer != from && receive.peer != kAnyRank) || receive.sought) continue;
         return deliver(from, send, send.peer, receive);
     }
 }
@@ -382,6 +384,11 @@ Result<Completion> Network::test(Rank me, Ticket ticket) {
              ", which is finished or was never started");
     }
     Operation& operation = found->second;
+    if (operation.sought && !operation.matched) {
+        match_receive(me, operation);
+        if (operation.matched) idles_ = 0;
+        return Completion{};
+    }
     if (!ready(operation) || random_.chance(options_.late_percent)) return Completion{};
     take_result(operation);
     Completion completion{.done = true};

@@ -3,7 +3,8 @@
 // every transport call a seeded scheduler may pick another one, so that the same seed gives the
 // same interleaving, byte for byte.
 //
-// It is stricter than MPI: a send is done only once its receive has matched; received bytes appear
+// It is stricter than MPI: a send is done only once its receive has matched; on several nodes a
+// receive from any rank matches only when it is tested (as in MpiTransport); received bytes appear
 // in the caller's buffer only when `test` returns done; completions are reported late and out of
 // order; collectives that differ between ranks, messages longer than their receive, operations
 // never finished and deadlocks all end the run with an explanation.

@@ -14,12 +14,11 @@ namespace oratorio {
 class MessageBuffers {
   public:
     /// Returns the memory that a plan with these limits needs: for the requests and replies that a
-    /// rank sends and receives, as participant and as aggregator, and one more receive per open
-    /// round.
+    /// rank sends and receives, as participant and as aggregator, and one more receive per round
+    /// that is open or expected.
     [[nodiscard]] static Bytes bytes_needed(Bytes message_bytes, int messages_in_flight) {
-        return message_bytes * (4 * messages_in_flight + rounds_open_max);
+        return message_bytes * (4 * messages_in_flight + kSlotsMost);
     }
-    static constexpr int rounds_open_max = kSlotsMost;
 
     MessageBuffers(std::span<std::byte> memory, Bytes each) {
         const auto size = static_cast<std::size_t>(each);

@@ -35,6 +35,12 @@ struct PeerContext {
     [[nodiscard]] Tag tag(std::int64_t round, MessageKind kind) const {
         return tag_of(sequence, round, kind);
     }
+    /// Returns the most buffers that the participant side uses at once: for each message in flight
+    /// one and, in a read with packed replies, one for the reply; and for the contents of rounds.
+    [[nodiscard]] int participant_buffers_max() const {
+        const bool replies = plan.direction == Direction::read && lists.empty();
+        return plan.messages_in_flight * (1 + (replies ? 1 : 0) + (plan.asks_contents() ? 1 : 0));
+    }
 };
 
 /// The parts of a data message or request in its buffer. Both spans are empty if the message is
@@ -96,6 +102,8 @@ class AggregatorSide {
         Ticket ticket;
         std::span<std::byte> buffer;
     };
+    [[nodiscard]] static std::int64_t more_receives_max(const PeerContext& context);
+    [[nodiscard]] std::int64_t more_receives() const;
     [[nodiscard]] bool has_own(std::int64_t round) const;
     [[nodiscard]] std::int64_t senders_in(std::int64_t round) const;
     /// Adds this rank's own contents once they are known. Returns true if this call added them.
@@ -120,6 +128,7 @@ class AggregatorSide {
     PeerContext& context_;
     int index_ = -1;
     std::size_t own_;  ///< this rank's participant index
+    const std::int64_t more_receives_max_;
     std::map<std::int64_t, Expected> expected_;
     std::map<std::int64_t, OpenRound> open_;
     std::vector<Reply> replies_;

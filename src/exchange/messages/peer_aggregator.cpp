@@ -11,7 +11,27 @@ AggregatorSide::AggregatorSide(PeerContext& context)
     : context_(context),
       index_(context.plan.aggregator_index(context.rank())),
       own_(context.plan.graph.find(context.rank())),
+      more_receives_max_(more_receives_max(context)),
       zero_copy_(context.transport, context.plan, context.stats, context.lists) {}
+
+/// Returns how many receives may be posted at once besides the first one of each round. They leave
+/// buffers for this rank's participant side, and in a read one more: if none were left for a reply,
+/// this rank would serve nobody until others serve its own requests, and they may wait for its
+/// replies.
+std::int64_t AggregatorSide::more_receives_max(const PeerContext& context) {
+    const Plan& plan = context.plan;
+    const bool reads = plan.direction == Direction::read;
+    const auto buffers = static_cast<std::int64_t>(context.buffers.free());
+    return buffers - context.participant_buffers_max() - (reads ? 1 : 0) - plan.slots;
+}
+
+/// Returns the number of receives that are posted besides the first one of each round.
+std::int64_t AggregatorSide::more_receives() const {
+    std::int64_t more = 0;
+    for (const auto& [number, round] : open_)
+        more += std::max<std::int64_t>(0, round.queue.posted() - 1);
+    return more;
+}
 
 bool AggregatorSide::has_own(std::int64_t round) const {
     return context_.plan.takes_part(own_, index_, round);
@@ -64,14 +84,12 @@ void AggregatorSide::open(std::int64_t round, const RoundBuffer& buffer, Offset 
 }
 
 /// Posts a receive only if some sender will certainly send another message, so that no receive is
-/// ever left over. The last buffers stay free for the first receive of each other open round.
+/// ever left over.
 Result<void> AggregatorSide::post_receives(OpenRound& round) {
     const std::int64_t wanted =
         std::min<std::int64_t>(round.senders, context_.plan.messages_in_flight);
     while (round.queue.posted() < wanted) {
-        const bool spare =
-            context_.buffers.free() > static_cast<std::size_t>(MessageBuffers::rounds_open_max);
-        if (round.queue.posted() > 0 && !spare) break;
+        if (round.queue.posted() > 0 && more_receives() >= more_receives_max_) break;
         const auto buffer = context_.buffers.take();
         if (buffer.empty()) break;
         auto posted = round.queue.post(buffer);
