@@ -22,7 +22,7 @@ constexpr Bytes kLong = 592;
 constexpr Bytes kShort = 176;
 constexpr Bytes kTile = kRanks / 2 * (kLong + kShort);
 constexpr std::int64_t kTilesOfRound = 32;
-constexpr std::int64_t kRounds = 24;  // of all aggregators together
+constexpr std::int64_t kRounds = 24;  // the sum of the rounds of all aggregators
 constexpr std::int64_t kTiles = kRounds * kTilesOfRound;
 
 bool is_ahead(Rank rank) {

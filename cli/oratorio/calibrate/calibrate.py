@@ -19,7 +19,7 @@ from pathlib import Path
 from oratorio import small_file, whole_file
 from oratorio.calibrate.messages import CHILD, Sender
 from oratorio.errors import OratorioError
-from oratorio.launch.hosts import KILLED, TIMED_OUT
+from oratorio.launch.hosts import TIMED_OUT, run_limited
 from oratorio.launch.programs import FLAVOUR_NAMES
 from oratorio.machine.costs import names_of, values_of
 from oratorio.paths import LIBRARIES
@@ -128,12 +128,12 @@ def measure(folder: Path, quick: bool, told: Tell) -> Found:
 def run_in_ranks(sender: Sender, *words: str) -> tuple[subprocess.CompletedProcess[str], str]:
     """Runs a command of lab/calibrate in the sender's ranks, and returns the finished job and, for a message,
     what went wrong if it failed."""
-    command = ["timeout", "--kill-after=10", str(LONGEST_SECONDS), *sender.command(*words)]
-    done = subprocess.run(
-        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", check=False
-    )
-    problem = done.stderr.strip()[-300:] or f"exit code {done.returncode}"
-    if done.returncode in (TIMED_OUT, KILLED):
+    command = sender.command(*words)
+    try:
+        done = run_limited(command, LONGEST_SECONDS)
+        problem = done.stderr.strip()[-300:] or f"exit code {done.returncode}"
+    except subprocess.TimeoutExpired as late:
+        done = subprocess.CompletedProcess(command, TIMED_OUT, late.stdout, late.stderr)
         problem = f"still running after {LONGEST_SECONDS} s"
     return done, f"{sender.name}: {problem}"
 

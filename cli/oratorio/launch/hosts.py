@@ -232,20 +232,45 @@ def _text_of(file: IO[bytes]) -> str:
     return io.TextIOWrapper(file, errors="replace").read()
 
 
-def _wait(job: subprocess.Popen, meanwhile: Callable[[], None] | None) -> None:
-    """Waits for a job under timeout(1), and calls `meanwhile` from time to time. An exception, such as that
-    of a signal's handler, ends the job: timeout(1) passes SIGTERM on to it, and kills it a little later."""
+def _wait(job: subprocess.Popen, poll: Callable[[], None] | None) -> None:
+    """Waits for a job under timeout(1), and calls `poll` every POLL_SECONDS. If an exception such as that of
+    a signal's handler ends the wait, ends the job: timeout(1) passes SIGTERM on, and sends SIGKILL later."""
     try:
         while True:
             try:
-                job.wait(POLL_SECONDS if meanwhile else None)
+                job.wait(POLL_SECONDS if poll else None)
             except subprocess.TimeoutExpired:
-                meanwhile()
+                poll()
             else:
                 return
     except BaseException:
         job.terminate()
         raise
+
+
+def run_limited(
+    command: Sequence[str | Path],
+    timeout_seconds: float,
+    *,
+    cwd: Path | None = None,
+    poll: Callable[[], None] | None = None,
+) -> subprocess.CompletedProcess[str]:
+    """Runs a command to its end, and calls `poll` every POLL_SECONDS. Captures stdout and stderr separately.
+
+    Raises subprocess.TimeoutExpired if the command was ended at its time limit. timeout(1) ends it, so it
+    stops at the limit even if the calling process is gone.
+    """
+    start = time.monotonic()
+    limited = ["timeout", "--kill-after=10", str(timeout_seconds), *command]
+    # The output goes to files, because a pipe stays open as long as a rank runs that the launcher has left
+    # behind.
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        with subprocess.Popen(limited, stdin=subprocess.DEVNULL, stdout=out, stderr=err, cwd=cwd) as job:
+            _wait(job, poll)
+        said, complained = (_text_of(file) for file in (out, err))
+    if job.returncode in (TIMED_OUT, KILLED) and time.monotonic() - start >= timeout_seconds:
+        raise subprocess.TimeoutExpired(command, timeout_seconds, said, complained)
+    return subprocess.CompletedProcess(command, job.returncode, said, complained)
 
 
 def run_ranks(
@@ -257,23 +282,8 @@ def run_ranks(
     env: Mapping[str, str] | None = None,
     cwd: Path | None = None,
     timeout_seconds: float = 180,
-    meanwhile: Callable[[], None] | None = None,
+    poll: Callable[[], None] | None = None,
 ) -> subprocess.CompletedProcess[str]:
-    """Runs a program to its end, and calls `meanwhile` every POLL_SECONDS; captures stdout and stderr
-    separately.
-
-    Raises subprocess.TimeoutExpired if the job was ended at its time limit. timeout(1) ends the job, so the
-    job stops at the limit even if the calling process is gone.
-    """
+    """Runs a program on ranks, as run_limited() runs a command."""
     command = [*mpiexec_command(host, ranks, preload, env), *map(str, program)]
-    start = time.monotonic()
-    # The output goes to files, because a pipe stays open as long as a rank runs that the launcher has left
-    # behind.
-    limited = ["timeout", "--kill-after=10", str(timeout_seconds), *command]
-    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        with subprocess.Popen(limited, stdin=subprocess.DEVNULL, stdout=out, stderr=err, cwd=cwd) as job:
-            _wait(job, meanwhile)
-        said, complained = (_text_of(file) for file in (out, err))
-    if job.returncode in (TIMED_OUT, KILLED) and time.monotonic() - start >= timeout_seconds:
-        raise subprocess.TimeoutExpired(command, timeout_seconds, said, complained)
-    return subprocess.CompletedProcess(command, job.returncode, said, complained)
+    return run_limited(command, timeout_seconds, cwd=cwd, poll=poll)

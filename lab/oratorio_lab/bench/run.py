@@ -222,7 +222,7 @@ def measure(run: Run, settings: Settings, progress: Progress) -> None:
             [program, *_arguments(run, settings, folder, out)],
             env=env,
             timeout_seconds=settings.timeout_seconds,
-            meanwhile=tell_progress,
+            poll=tell_progress,
         )
         _, last_pass = _take_lines(run, out)
         _check_served(run, settings)
