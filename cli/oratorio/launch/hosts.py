@@ -13,11 +13,12 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from oratorio.errors import OratorioError
 from oratorio.launch.launch import launcher_kind
@@ -232,20 +233,32 @@ def _text_of(file: IO[bytes]) -> str:
     return io.TextIOWrapper(file, errors="replace").read()
 
 
+@contextmanager
+def limited_job(
+    command: Sequence[str | Path], timeout_seconds: float, **options: Any
+) -> Iterator[subprocess.Popen]:
+    """Starts a command under timeout(1), which ends it at its time limit even if the calling process is gone.
+    The options are those of Popen. At the end of the block, waits for the command. If an exception such as
+    that of a signal's handler ends the block, ends the command: timeout(1) passes SIGTERM on, and sends
+    SIGKILL later."""
+    limited = ["timeout", "--kill-after=10", str(timeout_seconds), *command]
+    with subprocess.Popen(limited, stdin=subprocess.DEVNULL, **options) as job:
+        try:
+            yield job
+        except BaseException:
+            job.terminate()
+            raise
+
+
 def _wait(job: subprocess.Popen, poll: Callable[[], None] | None) -> None:
-    """Waits for a job under timeout(1), and calls `poll` every POLL_SECONDS. If an exception such as that of
-    a signal's handler ends the wait, ends the job: timeout(1) passes SIGTERM on, and sends SIGKILL later."""
-    try:
-        while True:
-            try:
-                job.wait(POLL_SECONDS if poll else None)
-            except subprocess.TimeoutExpired:
-                poll()
-            else:
-                return
-    except BaseException:
-        job.terminate()
-        raise
+    """Waits for a job, and calls `poll` every POLL_SECONDS."""
+    while True:
+        try:
+            job.wait(POLL_SECONDS if poll else None)
+        except subprocess.TimeoutExpired:
+            poll()
+        else:
+            return
 
 
 def run_limited(
@@ -257,15 +270,13 @@ def run_limited(
 ) -> subprocess.CompletedProcess[str]:
     """Runs a command to its end, and calls `poll` every POLL_SECONDS. Captures stdout and stderr separately.
 
-    Raises subprocess.TimeoutExpired if the command was ended at its time limit. timeout(1) ends it, so it
-    stops at the limit even if the calling process is gone.
+    Raises subprocess.TimeoutExpired if the command was ended at its time limit.
     """
     start = time.monotonic()
-    limited = ["timeout", "--kill-after=10", str(timeout_seconds), *command]
     # The output goes to files, because a pipe stays open as long as a rank runs that the launcher has left
     # behind.
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        with subprocess.Popen(limited, stdin=subprocess.DEVNULL, stdout=out, stderr=err, cwd=cwd) as job:
+        with limited_job(command, timeout_seconds, stdout=out, stderr=err, cwd=cwd) as job:
             _wait(job, poll)
         said, complained = (_text_of(file) for file in (out, err))
     if job.returncode in (TIMED_OUT, KILLED) and time.monotonic() - start >= timeout_seconds:

@@ -20,7 +20,7 @@ from rich.table import Table
 from oratorio.command_line import Parser, add_method_and_hints, within
 from oratorio.errors import OratorioError
 from oratorio.launch import launch
-from oratorio.launch.hosts import Host, find_host, mpiexec_command, preload_library
+from oratorio.launch.hosts import Host, find_host, limited_job, mpiexec_command, preload_library
 from oratorio.paths import OUT, ROOT
 from oratorio_lab import progress, targets
 from oratorio_lab.demo import page
@@ -101,18 +101,15 @@ def compile_program(host: Host) -> Path:
 
 def _phases(command: list[str], log: Path) -> Iterable[Phase]:
     """Runs the job and yields each phase as it ends. Raises DemoError if the job fails."""
-    with log.open("w") as errors:
-        job = subprocess.Popen(
-            ["timeout", "--kill-after=10", str(TIMEOUT_SECONDS), *command],
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, text=True,
-        )  # fmt: skip
+    pipes = {"stdout": subprocess.PIPE, "text": True}
+    with log.open("w") as errors, limited_job(command, TIMEOUT_SECONDS, stderr=errors, **pipes) as job:
         for line in job.stdout:
             phase = parse_phase(line)
             if phase:
                 yield phase
-        if job.wait():
-            tail = "\n".join(log.read_text(errors="replace").splitlines()[-20:])
-            raise DemoError(f"the checkpoint program ended with code {job.returncode}:\n{tail}")
+    if job.returncode:
+        tail = "\n".join(log.read_text(errors="replace").splitlines()[-20:])
+        raise DemoError(f"the checkpoint program ended with code {job.returncode}:\n{tail}")
 
 
 def _run_once(
