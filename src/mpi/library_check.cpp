@@ -28,16 +28,19 @@ Family family() {
     return found;
 }
 
+enum class Waited { complete, pending, failed };
+
 /// Waits for a request at most `patience`, or longer if the machine is so busy that this process
-/// hardly ran in that time. Returns true when the request is complete.
-bool completes(MPI_Request& request, std::chrono::milliseconds patience) {
+/// hardly ran in that time.
+Waited wait_for(MPI_Request& request, std::chrono::milliseconds patience) {
     constexpr int kPolls = 200;
     const auto begin = std::chrono::steady_clock::now();
     for (int poll = 0;; ++poll) {
         int done = 0;
-        if (host().Test(&request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS || done != 0)
-            return done != 0;
-        if (poll >= kPolls && std::chrono::steady_clock::now() - begin > patience) return false;
+        if (host().Test(&request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) return Waited::failed;
+        if (done != 0) return Waited::complete;
+        if (poll >= kPolls && std::chrono::steady_clock::now() - begin > patience)
+            return Waited::pending;
         if (poll < kPolls) {
             std::this_thread::yield();
         } else {
@@ -46,9 +49,11 @@ bool completes(MPI_Request& request, std::chrono::milliseconds patience) {
     }
 }
 
-/// Waits for a request that is sure to complete.
-void wait_for(MPI_Request& request) {
-    while (!completes(request, 1s)) continue;
+/// Waits for a request that completes or fails. Returns true if it completed.
+bool completes(MPI_Request& request) {
+    Waited waited = Waited::pending;
+    while (waited == Waited::pending) waited = wait_for(request, 1s);
+    return waited == Waited::complete;
 }
 
 /// A roll call: each present rank sends a word to every rank, in one MPI_Ialltoallv that never
@@ -101,7 +106,7 @@ LibraryCheck name_absent(const Comm& comm, std::chrono::milliseconds patience) {
         return found;
     }
     auto* const call = new RollCall(comm);
-    completes(call->request, patience);
+    wait_for(call->request, patience);
     const std::vector<Rank> absent = call->absent();
     if (absent.empty()) {
         found = failed(
@@ -185,16 +190,22 @@ LibraryCheck check_with_open_mpi(MPI_Comm program) {
     };
     auto* const requests = new Requests;
     host().Ibarrier(comm->get(), &requests->barrier);
-    const bool gave_up = !completes(requests->barrier, 600ms);
+    const bool gave_up = wait_for(requests->barrier, 600ms) != Waited::complete;
     // A rank that gave up informs ranks that are only late, so that all of them return the error.
     requests->gave_up = gave_up ? 1 : 0;
     host().Iallreduce(MPI_IN_PLACE, &requests->gave_up, 1, MPI_INT, MPI_MAX, comm->get(),
                       &requests->outcome);
-    if (!gave_up) wait_for(requests->outcome);
-    if (gave_up || requests->gave_up != 0) return name_absent(*new Comm(std::move(*comm)), 300ms);
-    delete requests;
-    found.duplicate = std::move(*comm);
-    return found;
+    // The reduction fails if a rank has ended in a job that survives it.
+    const bool agreed = !gave_up && completes(requests->outcome);
+    if (agreed && requests->gave_up == 0) {
+        delete requests;
+        found.duplicate = std::move(*comm);
+        return found;
+    }
+    // The communicator is never freed, because the requests may still use it.
+    Comm& kept = *new Comm(std::move(*comm));
+    if (gave_up || agreed) return name_absent(kept, 300ms);
+    return failed("open: MPI failed while it checked that all ranks have loaded Oratorio", -1);
 }
 
 }  // namespace
