@@ -8,6 +8,7 @@
 #include <array>
 #include <cmath>
 #include <random>
+#include <ranges>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -194,8 +195,7 @@ TEST(Learning, accesses_that_differ_in_any_option_are_of_different_kinds) {
     std::apply([&](auto&... member) { (change(member), ...); }, members(options));
 }
 
-/// A made-up machine and a kind of access there: each constant of the cost model is off by a factor
-/// of its own, two thirds of them by a factor below two.
+/// A made-up machine and a kind of access there.
 struct Setting {
     explicit Setting(int seed) : random(static_cast<std::uint64_t>(seed)) {
         const int nodes = one_of({1, 1, 4, 16, 256});
@@ -206,11 +206,6 @@ struct Setting {
         direction = one_of({0, 1}) == 0 ? Direction::read : Direction::write;
         if (nodes == 1) options = all_allowed();
         options.local_file_system = nodes == 1;
-        std::normal_distribution<double> logarithm(0, std::log(2.0));
-        truth = options;
-#define COST(name, memory, disk, doc) truth.costs.name *= std::exp(logarithm(random));
-#include "plan/costs.def"
-#undef COST
     }
 
     int one_of(std::initializer_list<int> values) {
@@ -228,47 +223,90 @@ struct Setting {
     }
 
     std::mt19937_64 random = {};
+    std::normal_distribution<double> normal = {};
     Summaries summaries;
     Nodes topology;
     Direction direction = Direction::read;
     FlatTerms options;
-    FlatTerms truth;
 };
 
-TEST(Learning, finds_the_best_arm_on_nearly_all_machines_within_ten_accesses_at_little_cost) {
+/// Returns the constants of a machine: each of the model's, multiplied by a factor from `draw`.
+template <class Draw>
+FlatTerms with_constants_off(FlatTerms options, const Draw& draw) {
+#define COST(name, memory, disk, doc) options.costs.name *= draw();
+#include "plan/costs.def"
+#undef COST
+    return options;
+}
+
+/// On how many machines learning does well, of `machines`. An arm counts as good if it takes at
+/// most 5 % longer than the best of all arms.
+struct Score {
+    int machines = 0;
+    int good_at_first = 0;
+    int good_after_ten = 0;
+    int good_after_hundred = 0;
+    int cheap = 0;  ///< trying other arms has cost at most 5 % of the time of 100 accesses
+};
+
+/// Plays accesses on a made-up machine, and adds how well that went to `score`. Does nothing if the
+/// accesses are too short to be measured.
+void play(const Setting& setting, const FlatTerms& truth, Score& score) {
+    const auto estimated = setting.trial(setting.options, {});
+    const auto real = setting.trial(truth, {});
+    if (estimated == nullptr || real == nullptr || estimated->arms.size() < 2) return;
+    // The best arm of all is one of the arms that the true constants yield. Arms that aren't among
+    // them are no faster than any of them.
+    Machine machine{{}, 0.02};
+    const auto seconds = [](const ArmEstimate& one) { return one.seconds; };
+    const double best = std::ranges::min(real->arms | std::views::transform(seconds));
+    const double others = std::ranges::max(real->arms | std::views::transform(seconds));
+    for (const ArmEstimate& one : estimated->arms) {
+        const auto same = std::ranges::find(real->arms, one.arm, &ArmEstimate::arm);
+        machine.seconds.push_back(same != real->arms.end() ? same->seconds : others);
+    }
+    const auto is_good = [&](std::size_t arm) { return machine.seconds[arm] <= best / 0.95; };
+    ++score.machines;
+    LearnedTimes learned;
+    const auto& arms = estimated->arms;
+    score.good_at_first += is_good(0) ? 1 : 0;
+    score.good_after_ten += is_good(run_on(machine, arms, learned, 11).back()) ? 1 : 0;
+    score.good_after_hundred += is_good(run_on(machine, arms, learned, 89).back()) ? 1 : 0;
+    score.cheap += cost_of_trying(learned) <= 0.05 ? 1 : 0;
+}
+
+/// Plays on 1000 machines. `off` draws the factor by which a constant of a machine differs from the
+/// model's.
+template <class Off>
+Score play_on_machines(const Off& off) {
     constexpr int kMachines = 1000;
-    int settings = 0;
-    int found = 0;
-    int cold = 0;
-    int cheap = 0;
+    Score score;
     for (int seed = 0; seed < kMachines; ++seed) {
         Setting setting(seed);
-        const auto estimated = setting.trial(setting.options, {});
-        const auto real = setting.trial(setting.truth, {});
-        if (estimated == nullptr || real == nullptr) continue;
-        Machine machine{{}, 0.02, std::mt19937_64(static_cast<std::uint64_t>(seed))};
-        std::vector<ArmEstimate> arms;
-        for (const ArmEstimate& one : estimated->arms) {
-            const auto same = std::ranges::find(real->arms, one.arm, &ArmEstimate::arm);
-            if (same == real->arms.end()) continue;
-            arms.push_back(one);
-            machine.seconds.push_back(same->seconds);
-        }
-        if (arms.size() < 2) continue;
-        ++settings;
-        LearnedTimes learned;
-        const std::size_t tenth = run_on(machine, arms, learned, 11).back();
-        found += machine.seconds[tenth] <= machine.best() / 0.95 ? 1 : 0;
-        cold += machine.seconds[0] <= machine.best() / 0.95 ? 1 : 0;
-        run_on(machine, arms, learned, 89);
-        cheap += cost_of_trying(learned) <= 0.05 ? 1 : 0;
+        play(setting, with_constants_off(setting.options, [&] { return off(setting); }), score);
     }
-    RecordProperty("machines", settings);
-    RecordProperty("best_at_first", cold);
-    RecordProperty("best_after_ten", found);
-    RecordProperty("cheap", cheap);
-    EXPECT_GE(found, settings * 95 / 100);
-    EXPECT_GE(cheap, settings * 95 / 100);
+    testing::Test::RecordProperty("machines", score.machines);
+    testing::Test::RecordProperty("good_at_first", score.good_at_first);
+    testing::Test::RecordProperty("good_after_ten", score.good_after_ten);
+    testing::Test::RecordProperty("good_after_hundred", score.good_after_hundred);
+    testing::Test::RecordProperty("cheap", score.cheap);
+    return score;
+}
+
+TEST(Learning, finds_the_best_arm_on_nearly_all_machines_within_ten_accesses_at_little_cost) {
+    // Two thirds of the constants are off by a factor below two.
+    const Score score = play_on_machines(
+        [](Setting& setting) { return std::exp2(setting.normal(setting.random)); });
+    EXPECT_GE(score.good_after_ten, score.machines * 95 / 100);
+    EXPECT_GE(score.cheap, score.machines * 95 / 100);
+}
+
+TEST(Learning, finds_the_best_arm_on_most_machines_with_all_constants_off_by_ten) {
+    const Score score = play_on_machines([](Setting& setting) {
+        return setting.one_of({0, 1}) == 0 ? 0.1 : 10.0;
+    });
+    EXPECT_GE(score.good_after_ten, score.machines * 85 / 100);
+    EXPECT_GE(score.good_after_hundred, score.machines * 90 / 100);
 }
 
 }  // namespace
