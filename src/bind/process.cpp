@@ -19,6 +19,7 @@
 #include "hints/misspelt.hpp"
 #include "hints/site_settings.hpp"
 #include "mpi/errors_returned.hpp"
+#include "mpi/predefined_layouts.hpp"
 
 namespace oratorio::bind {
 
@@ -324,6 +325,7 @@ std::string read_costs(std::string_view file_system) {
 }
 
 Result<DecodedType> decode(MPI_Datatype type) {
+    if (const DecodedType* const known = find_predefined(type)) return *known;
     auto& known = decoder();
     if (!known) return known.error();
     return of_valid(type, [&] { return (*known)->decode(type); });

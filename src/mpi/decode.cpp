@@ -4,6 +4,7 @@
 #include "mpi/combiners.hpp"
 #include "mpi/datatype_contents.hpp"
 #include "mpi/elements.hpp"
+#include "mpi/predefined_layouts.hpp"
 #include "mpi/type_walk.hpp"
 
 namespace oratorio {
@@ -66,14 +67,7 @@ Result<DecodedType> Decoder::decode(MPI_Datatype type) {
 /// Returns the layout of a predefined datatype or of one that was decoded before; else nothing.
 Result<std::optional<DecodedType>> Decoder::known_layout(MPI_Datatype type) {
     if (is_null(type)) return null_type();
-    // Predefined types carry no attribute of Oratorio and are never freed, so the layout of the
-    // last one looked up is kept, per thread.
-    struct Last {
-        MPI_Datatype type{};
-        DecodedType decoded;
-    };
-    thread_local Last last;
-    if (type == last.type) return std::optional(last.decoded);
+    if (const DecodedType* const known = find_predefined(type)) return std::optional(*known);
     if (auto known = shapes_->of(type)) return known;
     const auto predefined = is_predefined(type);
     if (!predefined) return predefined.error();
@@ -83,7 +77,7 @@ Result<std::optional<DecodedType>> Decoder::known_layout(MPI_Datatype type) {
     auto shape = predefined_shape(type, decoded->size, decoded->extent);
     if (!shape) return shape.error();
     decoded->shape = std::move(*shape);
-    last = {type, *decoded};
+    keep_predefined(type, *decoded);
     return std::optional(std::move(*decoded));
 }
 

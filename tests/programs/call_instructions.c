@@ -26,11 +26,18 @@ static int read_and_wait(MPI_File file, MPI_Offset at, MPI_Status* status) {
     return code != MPI_SUCCESS ? code : MPI_Wait(&request, status);
 }
 
+/* Returns two datatypes of eight bytes in turn. */
+static MPI_Datatype other_type(void) {
+    static int number;
+    return number++ % 2 == 0 ? MPI_DOUBLE : MPI_INT64_T;
+}
+
 MEASURED(write_at, MPI_File_write_at(file, at, memory, bytes, MPI_BYTE, &status))
 MEASURED(read_at, MPI_File_read_at(file, at, memory, bytes, MPI_BYTE, &status))
 MEASURED(write, MPI_File_write(file, memory, bytes, MPI_BYTE, &status))
 MEASURED(read, MPI_File_read(file, memory, bytes, MPI_BYTE, &status))
 MEASURED(read_at_rows, MPI_File_read_at(file, at, memory, 1, rows, &status))
+MEASURED(write_at_types, MPI_File_write_at(file, at, memory, bytes / 8, other_type(), &status))
 MEASURED(iread_at, read_and_wait(file, at, &status))
 MEASURED(write_at_gaps, MPI_File_write_at(file, at, memory, bytes, MPI_BYTE, &status))
 MEASURED(read_at_gaps, MPI_File_read_at(file, at, memory, bytes, MPI_BYTE, &status))
@@ -66,6 +73,7 @@ int main(int argc, char** argv) {
     repeat(file, measured_write_once);
     repeat(file, measured_read_once);
     repeat(file, measured_read_at_rows_once);
+    repeat(file, measured_write_at_types_once);
     repeat(file, measured_iread_at_once);
     leave_gaps(file);
     repeat(file, measured_write_at_gaps_once);
