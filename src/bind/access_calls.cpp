@@ -42,7 +42,7 @@ std::byte* address_of(const void* buffer) {
 }
 
 /// Fills in the memory layout and the conversion of `call`, or returns why they are refused.
-Error describe_memory(const AccessForm& form, const View& view, AccessCall& call) {
+Result<void> describe_memory(const AccessForm& form, const View& view, AccessCall& call) {
     if (form.count < 0) return Error::make(ErrorKind::count, "access: the count is negative");
     if (form.datatype == MPI_DATATYPE_NULL)
         return Error::make(ErrorKind::type, "access: the datatype is MPI_DATATYPE_NULL");
@@ -68,8 +68,8 @@ AccessCall call_of(const AccessForm& form, const File& file) {
     call.at = form.at;
     call.offset = form.offset;
     call.buffer = address_of(form.buffer);
-    const Error refused = catch_to_error([&] { return describe_memory(form, file.view(), call); });
-    if (refused.kind != ErrorKind::none) call.refused = refused;
+    const auto described = catch_to_error([&] { return describe_memory(form, file.view(), call); });
+    if (!described) call.refused = described.error();
     return call;
 }
 

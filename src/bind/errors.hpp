@@ -37,11 +37,11 @@ int call_handler(const ErrorHandler& handler, MPI_File fh, int code);
 /// Reports why on stderr, and ends the job: other ranks would wait for this one forever.
 [[noreturn]] void end_job(const char* why);
 
-/// Returns what `body` returns, or its exception as an Error, because none of Oratorio's exceptions
-/// may leave the library. Used for calls of one rank, and for what a collective call does before
-/// its first message.
+/// Returns what `body` returns, an Error or a Result, or its exception as an Error, because none of
+/// Oratorio's exceptions may leave the library. Used for calls of one rank, and for what a
+/// collective call does before its first message.
 template <class Body>
-Error catch_to_error(const Body& body) {
+auto catch_to_error(const Body& body) -> decltype(body()) {
     try {
         return body();
     } catch (const std::bad_alloc&) {

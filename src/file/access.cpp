@@ -290,11 +290,12 @@ OperationPtr File::start(AccessCall call) {
 }
 
 /// Makes a small independent access that is one contiguous range in memory and in the file, and
-/// returns its outcome. Such accesses are the most frequent ones, and their time is not much longer
-/// than that of the storage call. Returns nothing for every other access and for every wrong call:
+/// sets its outcome. Such accesses are the most frequent ones, and their time is not much longer
+/// than that of the storage call. Returns false for every other access and for every wrong call:
 /// the caller then begins the access in the general way, which also finds what is wrong. Memory
 /// that the system can't reach (EFAULT) counts as another access, because it may be a device's.
-std::optional<Outcome> File::access_one_range(const AccessCall& call) {
+/// REQUIRES: `outcome` is default-constructed.
+bool File::access_one_range(const AccessCall& call, Outcome& outcome) {
     State& state = *state_;
     const View& view = state.place.view;
     const Layout& memory = call.memory;
@@ -303,30 +304,33 @@ std::optional<Outcome> File::access_one_range(const AccessCall& call) {
     if (call.collective || call.at == Positioning::shared || call.conversion ||
         call.refused.kind != ErrorKind::none || mode.sequential ||
         !(writes ? mode.writable() : mode.readable()) || !state.may_move_now())
-        return std::nullopt;
+        return false;
     const Bytes bytes = memory.size();
     if (bytes == 0 || bytes > kSmallAccess || !memory.is_one_run() || !view.file.is_one_run() ||
         view.file.shape->size() == 0 || bytes % view.etype_size != 0)
-        return std::nullopt;
+        return false;
     const bool here = call.at == Positioning::individual;
     const auto from = view.data_position(here ? state.place.position : call.offset, bytes);
-    if (!from) return std::nullopt;
+    if (!from) return false;
     const iovec piece{call.buffer + memory.origin, static_cast<std::size_t>(bytes)};
     const Transferred done =
         state.move_now(call.direction, view.file.origin + *from, std::span(&piece, 1));
-    if (done.error.system_errno == EFAULT) return std::nullopt;
+    if (done.error.system_errno == EFAULT) return false;
     state.stats.count_access(done.bytes, writes);
-    if (done.error.kind != ErrorKind::none)
-        return Outcome{done.bytes, done.error.on(state.transport.topology().rank)};
-    if (here) state.place.position += bytes / view.etype_size;
-    return Outcome{done.bytes, {}};
+    outcome.bytes = done.bytes;
+    if (done.error.kind != ErrorKind::none) {
+        outcome.error = done.error.on(state.transport.topology().rank);
+    } else if (here) {
+        state.place.position += bytes / view.etype_size;
+    }
+    return true;
 }
 
 Outcome File::access(AccessCall call) {
     Stats& stats = state_->stats;
     const Timing timing(&stats, &Stats::access_time);
-    if (auto done = access_one_range(call)) return *std::move(done);
     Outcome outcome;
+    if (access_one_range(call, outcome)) return outcome;
     Begun begun = begin(call, true, outcome);
     if (begun.moved) {
         stats.count_access(outcome.bytes, call.direction == Direction::write);

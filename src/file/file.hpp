@@ -255,7 +255,7 @@ class File {
     Result<void> close_together();
     Result<Offset> target_of(Offset offset, Whence whence, Offset current);
     struct Begun;
-    [[nodiscard]] std::optional<Outcome> access_one_range(const AccessCall& call);
+    [[nodiscard]] bool access_one_range(const AccessCall& call, Outcome& outcome);
     [[nodiscard]] PlacedAccess describe(AccessCall& call) const;
     [[nodiscard]] bool is_plain(const AccessCall& call, const Begun& begun) const;
     Result<Offset> claim(const AccessCall& call, Begun& begun);

@@ -32,12 +32,23 @@ bool begins_in_order(const ShapePtr& filetype) {
     return true;
 }
 
+/// Returns View::last_position of a tiling. REQUIRES: the extent is positive.
+Bytes last_position_of(const Layout& tiling) {
+    const Bytes tile = tiling.shape->size();
+    if (tile == 0) return INT64_MAX;
+    Bytes room = 0;  // for the beginnings of tiles
+    if (__builtin_sub_overflow(kOffsetLimit - tiling.shape->span().end, tiling.origin, &room) ||
+        room < 0)
+        return -1;
+    const std::int64_t tiles = std::min(room / tiling.extent + 1, kOffsetLimit / tile);
+    return tiles * tile - 1;
+}
+
 }  // namespace
 
 View View::bytes() {
-    View view;
-    view.file = Layout{Shape::run(1), 1, 0, Layout::unbounded};
-    return view;
+    const Layout tiling{Shape::run(1), 1, 0, Layout::unbounded};
+    return {.file = tiling, .last_position = last_position_of(tiling)};
 }
 
 // The filetype's lower bound has no effect: a typemap repeated n times puts copy k at k * extent
@@ -65,7 +76,8 @@ Result<View> View::make(Offset displacement, Bytes etype_size, ShapePtr filetype
         }
     }
     const Layout tiling{std::move(filetype), filetype_extent, displacement, Layout::unbounded};
-    return View{displacement, etype_size, tiling, std::move(representation)};
+    return View{displacement, etype_size, tiling, std::move(representation),
+                last_position_of(tiling)};
 }
 
 std::optional<Bytes> View::data_position(Offset index, Bytes bytes) const {
@@ -73,13 +85,7 @@ std::optional<Bytes> View::data_position(Offset index, Bytes bytes) const {
     Bytes last = 0;
     if (index < 0 || __builtin_mul_overflow(index, etype_size, &first)) return {};
     if (__builtin_add_overflow(first, std::max<Bytes>(bytes, 1) - 1, &last)) return {};
-    if (file.shape->size() == 0) return first;
-    Offset end = 0;  // end of the tile that holds the last byte
-    if (__builtin_mul_overflow(last / file.shape->size(), file.extent, &end)) return {};
-    if (__builtin_add_overflow(end, file.origin, &end)) return {};
-    if (__builtin_add_overflow(end, file.shape->span().end, &end)) return {};
-    const Bytes tile = file.shape->size();
-    if (end > kOffsetLimit || last / tile >= kOffsetLimit / tile) return {};
+    if (last > last_position) return {};
     return first;
 }
 

@@ -16,6 +16,9 @@ struct View {
     Bytes etype_size = 1;
     Layout file;  ///< the filetype tiled from the displacement, unbounded
     std::string representation = "native";
+    /// The last position in the view's data whose tile ends by kOffsetLimit, in bytes; -1 if there
+    /// is none, and the largest number if the filetype has no data.
+    Bytes last_position = INT64_MAX;
 
     /// Returns the default view: bytes from offset 0.
     [[nodiscard]] static View bytes();

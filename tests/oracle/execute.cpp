@@ -385,7 +385,7 @@ void Machine::poll(Rank rank) {
 
 Verdict execute(const Program& program, Stacks& stacks) {
     Rules rules(program);
-    (void)View::bytes();  // allocates memory that the process keeps, before allocations can fail
+    (void)Shape::empty();  // allocates memory that the process keeps, before allocations can fail
     const Scarce scarce(program.setting.memory);
     Verdict verdict = Machine(program, rules, stacks).run();
     if (verdict.ok() && reserve().used() > 0)
