@@ -103,7 +103,7 @@ std::uint64_t hash_of(const PlanOptions& options) {
 /// sync; so no method whose ranks write their own pieces replaces one with aggregators.
 bool may_replace(const Method& method, const Method& chosen, const PlanInputs& s) {
     const bool weaker = s.is_direct() && !s.reads() && chosen.aggregated() && !method.aggregated();
-    return &method != &chosen && !weaker && may_choose(method, s);
+    return &method != &chosen && !weaker && may_try(method, s);
 }
 
 }  // namespace
@@ -134,7 +134,8 @@ std::vector<ArmEstimate> arms_of(const PlanInputs& inputs, const Method& chosen)
     const Method* by_messages = nullptr;
     double least = INFINITY;
     for (const ArmEstimate& one : arms) {
-        if (one.waiting < 2 || one.seconds >= least) continue;
+        if (one.waiting < 2 || one.seconds >= least || !may_choose(*one.arm.method, inputs))
+            continue;
         by_messages = one.arm.method;
         least = one.seconds;
     }

@@ -9,6 +9,7 @@
 #include <ranges>
 
 #include "base/amounts.hpp"
+#include "plan/methods.hpp"
 
 namespace oratorio {
 
@@ -22,9 +23,6 @@ constexpr double kBudget = 0.05;
 constexpr double kFewest = 15;
 /// An arm may turn out to be up to this many times faster than estimated.
 constexpr double kUncertainty = 2;
-/// The first time of an arm may be up to this many times as long as its later ones. So an arm with
-/// a single time is tried once more if that time divided by this factor would be the best.
-constexpr double kFirstTime = 1.3;
 /// The storage has changed if accesses become slower or faster by this factor.
 constexpr double kChanged = 1.5;
 /// Number of latest times that must all show the change.
@@ -38,6 +36,13 @@ double lower_median(std::span<const double> values) {
     const std::span used(sorted.data(), values.size());
     std::ranges::sort(used);
     return used[(used.size() - 1) / 2];
+}
+
+/// Returns how many times as long the first time of an arm may be as its later ones. The first
+/// access with an arm pays for memory that later ones reuse, most of all for memory that the ranks
+/// of a node share.
+double first_time_of(const Arm& arm) {
+    return arm.method->on_node() || arm.method->layers_part().windows ? 2 : 1.5;
 }
 
 /// An arm that applies, with what is known about it.
@@ -94,7 +99,8 @@ double slowness(std::span<const TimedArm> timed) {
 
 /// Returns the index of an arm that could be faster than `best` and is affordable, or `best`. If
 /// accesses took longer than estimated, an arm without times is expected to exceed its estimate by
-/// less, because the wrong constants may not affect it.
+/// less, because the wrong constants may not affect it. An arm with a single time is tried once
+/// more if its later times could be the best.
 std::size_t worth_trying(std::span<const TimedArm> known, std::size_t best, const KindTimes& kind) {
     const double best_time = known[best].times->median();
     const double slow = slowness(known);
@@ -104,10 +110,10 @@ std::size_t worth_trying(std::span<const TimedArm> known, std::size_t best, cons
         const TimedArm& one = known[i];
         if (i == best || one.count() > 1) continue;
         const bool first = one.count() == 0;
-        const double expected =
-            first ? one.of->seconds * std::sqrt(slow) : one.times->seconds.front();
-        const double at_best = first ? one.of->seconds * std::min(1.0, slow) / kUncertainty
-                                     : one.times->seconds.front() / kFirstTime;
+        const double later = 1 / first_time_of(one.of->arm);
+        const double known_time = first ? one.of->seconds : one.times->seconds.front();
+        const double expected = known_time * std::sqrt(first ? slow : later);
+        const double at_best = known_time * (first ? std::min(1.0, slow) / kUncertainty : later);
         const double excess = std::max(0.0, expected - best_time);
         const bool affordable =
             kind.spent.excess + excess <=

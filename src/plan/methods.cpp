@@ -115,7 +115,8 @@ constexpr std::array kMethods{
            .summary = "two_layer_shared with two sub-buffers",
            .exchange = ExchangeKind::peer,
            .layers = LayersKind::two_shared,
-           .schedule = {.slots = 2}},
+           .schedule = {.slots = 2},
+           .auto_ranks = kLayersPayFrom},
     Method{.name = "data_shipping",
            .summary = "each file block is bound to an agent, which makes its storage calls",
            .storage = StorageKind::shipped,
@@ -133,6 +134,9 @@ constexpr std::array kMethods{
            .storage = StorageKind::contiguous},
 };
 
+/// The reason why `auto` leaves out a method until its time is measured.
+constexpr std::string_view kUntilTried = "left out until tried: fewer than 512 ranks";
+
 /// Returns the reason why `auto` leaves out a method that applies, or "" if `auto` may choose the
 /// method. Data sieving writes also move bytes that no rank asked for, so only hints enable them.
 std::string_view left_out(const Method& method, const PlanInputs& s) {
@@ -147,9 +151,12 @@ std::string_view left_out(const Method& method, const PlanInputs& s) {
     if (shared && storage.buffered && !exchange.aggregated && s.ranks_with_data > 1 &&
         sieving != Toggle::enable)
         return "left out: ranks would move the same bytes several times";
-    if (s.ranks < method.auto_ranks) return "left out: fewer than 512 ranks";
-    if (exchange.aggregated)
-        return collective == Toggle::disable ? "left out by hint romio_cb_*=disable" : "";
+    if (exchange.aggregated) {
+        if (collective == Toggle::disable) return "left out by hint romio_cb_*=disable";
+        if (s.ranks >= method.auto_ranks) return "";
+        const bool tried = s.ranks > s.nodes && method.has_windows(s);
+        return tried ? kUntilTried : "left out: fewer than 512 ranks";
+    }
     if (collective == Toggle::enable && s.collective && can_exchange(s))
         return "left out by hint romio_cb_*=enable";
     // docs/internals/decisions/stores.md explains the rules for mappings.
@@ -323,11 +330,18 @@ bool asks_for_targets(const PlanOptions& options) {
 bool may_have_layers(const PlanOptions& options, const Nodes& nodes) {
     const Method* const asked = options.method;
     return nodes.size >= kLayersPayFrom ||
-           (asked != nullptr && asked->layers_part().local_aggregators);
+           (asked != nullptr && asked->layers_part().local_aggregators) ||
+           (asked == nullptr && nodes.nodes() > 1 && nodes.size > nodes.nodes());
 }
 
 bool may_choose(const Method& method, const PlanInputs& inputs) {
     return method.refuses(inputs).empty() && left_out(method, inputs).empty();
+}
+
+bool may_try(const Method& method, const PlanInputs& inputs) {
+    if (!method.refuses(inputs).empty()) return false;
+    const std::string_view reason = left_out(method, inputs);
+    return reason.empty() || reason == kUntilTried;
 }
 
 Choice choose_method(const PlanInputs& inputs) {

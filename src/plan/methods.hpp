@@ -40,7 +40,8 @@ struct Method {
     Schedule schedule = {};
     StorageKind storage = StorageKind::buffered;
     ReadAheadKind read_ahead = ReadAheadKind::none;
-    /// `auto` may choose the method for jobs of at least this many ranks; 0 = never.
+    /// `auto` may choose the method by its estimate for jobs of at least this many ranks; 0 =
+    /// never.
     int auto_ranks = 0;
     /// The variant of the method in which agents combine the requests of all ranks. It has the same
     /// name, and replaces this row in every access to which it applies. Null: there is none.
@@ -83,8 +84,9 @@ inline constexpr int kSharedSlots = 8;
 /// The number of slots of all aggregators of a node where any rank may load a round. It exceeds
 /// kSharedSlots, because with more open rounds a rank works longer before it waits.
 inline constexpr int kSharedLoadSlots = 16;
-/// `auto` considers two layers for jobs of at least this many ranks. With fewer, an aggregator gets
-/// too few messages for a second copy of the data to pay (Kang et al. 2019, figure 3).
+/// The cost model may choose two layers for jobs of at least this many ranks. With fewer, an
+/// aggregator gets too few messages for a second copy of the data to pay (Kang et al. 2019, figure
+/// 3), unless measured times say that it does.
 inline constexpr int kLayersPayFrom = 512;
 /// Bytes that list I/O moves at a time through a bounce buffer, if memory pieces are small.
 inline constexpr Bytes kStagingBytes = 512 << 10;
@@ -117,12 +119,18 @@ inline constexpr Bytes kMapWindowAlignment = 2 << 20;  // the largest folios of 
 /// Returns true if a method name or a hint requests one aggregator per storage target.
 [[nodiscard]] bool asks_for_targets(const PlanOptions& options);
 
-/// Returns true if the method of a collective access may need local aggregators and their memory.
-/// If the requested method doesn't apply, the method is chosen as without a request.
+/// Returns true if the method of a collective access may need local aggregators and their memory,
+/// also to try it. If the requested method doesn't apply, the method is chosen as without a
+/// request, but no other method is tried.
 [[nodiscard]] bool may_have_layers(const PlanOptions& options, const Nodes& nodes);
 
 /// Returns true if the method applies and `auto` may choose it.
 [[nodiscard]] bool may_choose(const Method& method, const PlanInputs& inputs);
+
+/// Returns true if the method applies and `auto` may try it, to choose it by measured times. Those
+/// are the methods that it may choose, and with fewer than kLayersPayFrom ranks two layers through
+/// windows.
+[[nodiscard]] bool may_try(const Method& method, const PlanInputs& inputs);
 
 struct Choice {
     const Method* method = nullptr;

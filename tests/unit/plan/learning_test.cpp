@@ -9,6 +9,7 @@
 #include <cmath>
 #include <random>
 #include <ranges>
+#include <set>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -19,15 +20,20 @@
 namespace oratorio::test::learning_test {
 namespace {
 
-/// A machine on which arm i takes seconds[i], up to some noise.
+/// A machine on which arm i takes seconds[i], up to some noise. The first access with an arm takes
+/// up to `first_time` times as long, because it pays for memory that later ones reuse.
 struct Machine {
     std::vector<double> seconds;
     double noise = 0;
+    double first_time = 1;
     std::mt19937_64 random = {};
+    std::set<std::size_t> used = {};
 
     double time_of(std::size_t arm) {
         std::lognormal_distribution<double> factor(0, noise);
-        return seconds[arm] * factor(random);
+        const double time = seconds[arm] * factor(random);
+        if (!used.insert(arm).second) return time;
+        return time * std::uniform_real_distribution<double>(1, first_time)(random);
     }
     [[nodiscard]] double best() const { return *std::ranges::min_element(seconds); }
 };
@@ -137,6 +143,39 @@ TEST(Learning, direct_writes_never_try_a_method_that_reports_errors_later) {
             });
         EXPECT_EQ(has_pieces, !direct);
     }
+}
+
+/// Returns true if learning may try two layers through windows in a write of 16 ranks. The pieces
+/// of `dense` ranks take turns in a part of the file that no other rank writes.
+bool tries_windows(int nodes, bool shares_memory, int dense = 4) {
+    FlatTerms options;
+    LearnedTimes learned;
+    options.learned = &learned;
+    const Nodes topology = nodes_of(16, nodes);
+    Summaries summaries;
+    for (int first = 0; first < topology.size; first += dense) {
+        for (const AccessSummary& one : interleaved(dense, 500, 4000, 0, first * Bytes{500 * 4000}))
+            summaries.push_back(one);
+    }
+    const NodeSharing sharing{.shared_memory = shares_memory, .cross_memory = false};
+    const auto trial = make_plan_for(0, Direction::write, Agreed<AllSummaries>::vouch(summaries),
+                                     Agreed<const Nodes&>::vouch(topology), *terms_of(options),
+                                     Agreed<NodeSharing>::vouch(sharing))
+                           .trial;
+    const Method* const layered = find_method("two_layer_shared");
+    const auto found =
+        std::ranges::find(trial->arms, layered, [](const auto& one) { return one.arm.method; });
+    const bool tries = found != trial->arms.end();
+    EXPECT_NE(found, trial->arms.begin()) << "the model alone chooses it";
+    EXPECT_TRUE(!tries || may_have_layers(PlanOptions{}, topology));
+    return tries;
+}
+
+TEST(Learning, tries_two_layers_where_several_ranks_of_a_node_share_memory) {
+    EXPECT_TRUE(tries_windows(4, true));
+    EXPECT_FALSE(tries_windows(4, false));
+    EXPECT_FALSE(tries_windows(4, true, 16));  // little of a window would have data of its node
+    EXPECT_FALSE(tries_windows(16, true));
 }
 
 /// Returns references to all options but `method` (no access with a method's name is measured).
@@ -251,13 +290,13 @@ struct Score {
 
 /// Plays accesses on a made-up machine, and adds how well that went to `score`. Does nothing if the
 /// accesses are too short to be measured.
-void play(const Setting& setting, const FlatTerms& truth, Score& score) {
+void play(const Setting& setting, const FlatTerms& truth, double first_time, Score& score) {
     const auto estimated = setting.trial(setting.options, {});
     const auto real = setting.trial(truth, {});
     if (estimated == nullptr || real == nullptr || estimated->arms.size() < 2) return;
     // The best arm of all is one of the arms that the true constants yield. Arms that aren't among
     // them are no faster than any of them.
-    Machine machine{{}, 0.02};
+    Machine machine{.seconds = {}, .noise = 0.02, .first_time = first_time};
     const auto seconds = [](const ArmEstimate& one) { return one.seconds; };
     const double best = std::ranges::min(real->arms | std::views::transform(seconds));
     const double others = std::ranges::max(real->arms | std::views::transform(seconds));
@@ -278,12 +317,13 @@ void play(const Setting& setting, const FlatTerms& truth, Score& score) {
 /// Plays on 1000 machines. `off` draws the factor by which a constant of a machine differs from the
 /// model's.
 template <class Off>
-Score play_on_machines(const Off& off) {
+Score play_on_machines(const Off& off, double first_time = 1) {
     constexpr int kMachines = 1000;
     Score score;
     for (int seed = 0; seed < kMachines; ++seed) {
         Setting setting(seed);
-        play(setting, with_constants_off(setting.options, [&] { return off(setting); }), score);
+        const auto draw = [&] { return off(setting); };
+        play(setting, with_constants_off(setting.options, draw), first_time, score);
     }
     testing::Test::RecordProperty("machines", score.machines);
     testing::Test::RecordProperty("good_at_first", score.good_at_first);
@@ -293,12 +333,20 @@ Score play_on_machines(const Off& off) {
     return score;
 }
 
+/// Draws a factor; two thirds of them are below two, up or down.
+double off_by_two(Setting& setting) {
+    return std::exp2(setting.normal(setting.random));
+}
+
 TEST(Learning, finds_the_best_arm_on_nearly_all_machines_within_ten_accesses_at_little_cost) {
-    // Two thirds of the constants are off by a factor below two.
-    const Score score = play_on_machines(
-        [](Setting& setting) { return std::exp2(setting.normal(setting.random)); });
+    const Score score = play_on_machines(off_by_two);
     EXPECT_GE(score.good_after_ten, score.machines * 95 / 100);
     EXPECT_GE(score.cheap, score.machines * 95 / 100);
+}
+
+TEST(Learning, finds_the_best_arm_though_the_first_time_of_an_arm_is_longer) {
+    const Score score = play_on_machines(off_by_two, 1.5);
+    EXPECT_GE(score.good_after_ten, score.machines * 95 / 100);
 }
 
 TEST(Learning, finds_the_best_arm_on_most_machines_with_all_constants_off_by_ten) {

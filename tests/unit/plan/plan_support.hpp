@@ -19,13 +19,15 @@ inline Nodes nodes_of(int ranks, int nodes = 1) {
 }
 
 /// Returns summaries of accesses in which rank r has the r-th of every `ranks` pieces of `piece`
-/// bytes, `count` times. `gap` bytes follow the pieces of all ranks each time.
-inline Summaries interleaved(int ranks, Bytes piece, std::int64_t count, Bytes gap = 0) {
+/// bytes, `count` times from `origin` on. `gap` bytes follow the pieces of all ranks each time.
+inline Summaries interleaved(int ranks, Bytes piece, std::int64_t count, Bytes gap = 0,
+                             Offset origin = 0) {
     Summaries summaries;
     for (int rank = 0; rank < ranks; ++rank) {
         Access access;
         access.direction = Direction::write;
-        access.file = {Shape::run(piece), piece * ranks + gap, rank * piece, Layout::unbounded};
+        access.file = {Shape::run(piece), piece * ranks + gap, origin + rank * piece,
+                       Layout::unbounded};
         access.memory = {Shape::run(piece * count), piece * count, 0, 1};
         summaries.push_back(summarise(access, true));
     }
