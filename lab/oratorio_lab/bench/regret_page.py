@@ -10,6 +10,7 @@ from pathlib import Path
 from rich.table import Table
 
 from oratorio import __version__
+from oratorio.quantity import counted
 from oratorio.report import html_page
 from oratorio.report.html_page import text
 from oratorio_lab.bench.regret import ACCESSES_BEFORE, CONTENDERS, GOAL, RIGHT, Cell, Outcome, Speed
@@ -77,8 +78,9 @@ def sentence(cells: Sequence[Cell]) -> str:
         return "Nothing was measured."
     cold, learned = (_reach([getattr(cell.right, name) for cell in cells]) for name in ("cold", "learned"))
     return (
-        f"auto reached at least {GOAL_TEXT} of the speed of the best method in {cold} of {len(cells)} cells "
-        f"by the cost model alone, and in {learned} after {ACCESSES_BEFORE} accesses."
+        f"auto reached at least {GOAL_TEXT} of the speed of the best method in {cold} of "
+        f"{counted(len(cells), 'cell')} by the cost model alone, and in {learned} after {ACCESSES_BEFORE} "
+        "accesses."
     )
 
 
@@ -87,7 +89,10 @@ def details(cells: Sequence[Cell]) -> str:
     constants."""
     learned = [cell.right.learned for cell in cells]
     as_host = sum(speed.of_host is not None and speed.of_host >= GOAL for speed in learned)
-    told = [f"Then it also reached {GOAL_TEXT} of the speed of the host's best hints in {as_host} cells."]
+    told = [
+        f"Then it also reached {GOAL_TEXT} of the speed of the host's best hints in "
+        f"{counted(as_host, 'cell')}."
+    ]
     known = [cell for cell in cells if cell.right.learned.of_best is not None]
     if known:
         slowest = min(known, key=lambda cell: cell.right.learned.of_best)
@@ -97,7 +102,7 @@ def details(cells: Sequence[Cell]) -> str:
         kept = sum(_reach([cell.outcomes[name].learned for name in wrong]) == len(wrong) for cell in cells)
         told.append(
             f"With the constants of the cost model wrong by a factor of ten ({', '.join(wrong)}), it reached "
-            f"{GOAL_TEXT} of the speed of the best method each time in {kept} cells."
+            f"{GOAL_TEXT} of the speed of the best method each time in {counted(kept, 'cell')}."
         )
     return " ".join(told)
 
