@@ -35,7 +35,6 @@ struct Machine {
         if (!used.insert(arm).second) return time;
         return time * std::uniform_real_distribution<double>(1, first_time)(random);
     }
-    [[nodiscard]] double best() const { return *std::ranges::min_element(seconds); }
 };
 
 /// Returns one arm per estimate, each of a different method. `waiting` holds the value of
