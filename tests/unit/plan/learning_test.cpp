@@ -295,7 +295,8 @@ void play(const Setting& setting, const FlatTerms& truth, double first_time, Sco
     if (estimated == nullptr || real == nullptr || estimated->arms.size() < 2) return;
     // The best arm of all is one of the arms that the true constants yield. Arms that aren't among
     // them are no faster than any of them.
-    Machine machine{.seconds = {}, .noise = 0.02, .first_time = first_time};
+    Machine machine{
+        .seconds = {}, .noise = 0.02, .first_time = first_time, .random = setting.random};
     const auto seconds = [](const ArmEstimate& one) { return one.seconds; };
     const double best = std::ranges::min(real->arms | std::views::transform(seconds));
     const double others = std::ranges::max(real->arms | std::views::transform(seconds));
