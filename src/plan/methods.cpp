@@ -134,12 +134,13 @@ constexpr std::array kMethods{
            .storage = StorageKind::contiguous},
 };
 
-/// The reason why `auto` leaves out a method until its time is measured.
-constexpr std::string_view kUntilTried = "left out until tried: fewer than 512 ranks";
+/// What `auto` wants of a method: to choose it by its estimate, or to try it and measure its time.
+enum class Purpose : std::uint8_t { choose, measure };
 
-/// Returns the reason why `auto` leaves out a method that applies, or "" if `auto` may choose the
-/// method. Data sieving writes also move bytes that no rank asked for, so only hints enable them.
-std::string_view left_out(const Method& method, const PlanInputs& s) {
+/// Returns the reason why `auto` leaves out a method that applies, or "" if it may use the method
+/// for that purpose. Data sieving writes also move bytes that no rank asked for, so only hints
+/// enable them.
+std::string_view left_out(const Method& method, const PlanInputs& s, Purpose purpose) {
     if (method.auto_ranks == 0) return "by name only";
     const ExchangePart& exchange = method.exchange_part();
     const StoragePart& storage = method.storage_part();
@@ -154,8 +155,8 @@ std::string_view left_out(const Method& method, const PlanInputs& s) {
     if (exchange.aggregated) {
         if (collective == Toggle::disable) return "left out by hint romio_cb_*=disable";
         if (s.ranks >= method.auto_ranks) return "";
-        const bool tried = s.ranks > s.nodes && method.has_windows(s);
-        return tried ? kUntilTried : "left out: fewer than 512 ranks";
+        if (s.ranks == s.nodes || !method.has_windows(s)) return "left out: fewer than 512 ranks";
+        return purpose == Purpose::measure ? "" : "left out until tried: fewer than 512 ranks";
     }
     if (collective == Toggle::enable && s.collective && can_exchange(s))
         return "left out by hint romio_cb_*=enable";
@@ -335,13 +336,11 @@ bool may_have_layers(const PlanOptions& options, const Nodes& nodes) {
 }
 
 bool may_choose(const Method& method, const PlanInputs& inputs) {
-    return method.refuses(inputs).empty() && left_out(method, inputs).empty();
+    return method.refuses(inputs).empty() && left_out(method, inputs, Purpose::choose).empty();
 }
 
 bool may_try(const Method& method, const PlanInputs& inputs) {
-    if (!method.refuses(inputs).empty()) return false;
-    const std::string_view reason = left_out(method, inputs);
-    return reason.empty() || reason == kUntilTried;
+    return method.refuses(inputs).empty() && left_out(method, inputs, Purpose::measure).empty();
 }
 
 Choice choose_method(const PlanInputs& inputs) {
@@ -353,7 +352,8 @@ Choice choose_method(const PlanInputs& inputs) {
         // Methods that don't apply are not estimated, to save time: independent accesses are
         // planned one by one.
         const double seconds = refusal.empty() ? method.seconds(inputs) : 0;
-        const std::string_view reason = refusal.empty() ? left_out(method, inputs) : refusal;
+        const std::string_view reason =
+            refusal.empty() ? left_out(method, inputs, Purpose::choose) : refusal;
         choice.candidates.push_back({method.name, refusal.empty(), seconds, reason});
         if (!refusal.empty()) continue;
         if (&row == inputs.options->method) {
