@@ -17,6 +17,7 @@ namespace {
 
 constexpr Bytes kPiece = 4096;
 constexpr Bytes kPieces = 64;
+constexpr int kRanksOfNode = 4;
 
 /// Reads the clock of all simulated ranks, which run in one thread at a time. Each reading advances
 /// the clock by 0.1 s.
@@ -102,6 +103,91 @@ TEST(LearningFile, all_ranks_learn_the_same_from_each_access) {
         EXPECT_EQ(tables.size(), 1U) << "seed " << seed;
     }
     EXPECT_GT(most, 2U);
+}
+
+/// A store whose writes fail while `*failing` is true.
+class FailingStore final : public MemoryStore {
+  public:
+    FailingStore(MemoryDisk& disk, const bool* failing) : MemoryStore(disk), failing_(failing) {}
+    Submitted submit(const IoRequest& request) override {
+        if (!*failing_ || request.direction != Direction::write)
+            return MemoryStore::submit(request);
+        if (refused_) return Submitted::full;
+        refused_ = IoCompletion{request.token, 0, ENOSPC};
+        return Submitted::done;
+    }
+    std::size_t reap(std::span<IoCompletion> out, bool wait) override {
+        if (!refused_ || out.empty()) return MemoryStore::reap(out, wait);
+        out[0] = *refused_;
+        refused_.reset();
+        return 1;
+    }
+
+  private:
+    const bool* failing_;
+    std::optional<IoCompletion> refused_;
+};
+
+/// Returns the name of the method that the next write of a known kind uses; "" if none is known.
+std::string next_method(const LearnedTimes& learned) {
+    for (const KindTimes& kind : learned.kinds())
+        if (kind.kind.direction == Direction::write && kind.next.method != nullptr)
+            return std::string(kind.next.method->name);
+    return "";
+}
+
+/// Writes pieces `times` times and reads them back. The pieces of a node's ranks interleave. The
+/// storage fails in every other write. Returns the methods of those writes.
+std::set<std::string> write_with_failures(File& file, const Workspace& workspace, bool& failing,
+                                          int times) {
+    constexpr Bytes kSmallPiece = 64;  // so small that methods with messages are worth trying
+    const Topology& topology = file.transport().topology();
+    const Rank of_node = topology.rank % kRanksOfNode;
+    const Offset begin = (topology.rank - of_node) * kPiece * kPieces + of_node * kSmallPiece;
+    const auto view =
+        View::make(begin, 1, Shape::run(kSmallPiece), kSmallPiece * kRanksOfNode, true, "native");
+    EXPECT_EQ(kind_of(file.set_view(view, {})), ErrorKind::none);
+    std::set<std::string> failed;
+    for (int i = 0; i < times; ++i) {
+        failing = i % 2 == 1;
+        if (failing) failed.insert(next_method(workspace.learned));
+        std::vector<std::byte> mine(kPiece * kPieces, std::byte(i * 16 + topology.rank));
+        std::vector<std::byte> back(mine.size());
+        const auto outcome = file.access(call_on(mine, Direction::write));
+        EXPECT_EQ(outcome.error.kind, failing ? ErrorKind::no_space : ErrorKind::none);
+        EXPECT_EQ(file.access(call_on(back, Direction::read)).error.kind, ErrorKind::none);
+        EXPECT_TRUE(failing || back == mine) << "access " << i;
+    }
+    return failed;
+}
+
+TEST(LearningFile, a_failing_disk_is_reported_by_each_method_that_is_tried_between_nodes) {
+    std::set<std::string> failed;
+    for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+        MemoryDisk disk;
+        std::array<bool, 2 * kRanksOfNode> failing{};
+        std::set<std::string> tables;
+        run_ranks({.ranks = 2 * kRanksOfNode, .seed = seed, .ranks_per_node = kRanksOfNode},
+                  [&](Transport& transport) {
+                      const auto workspace = workspace_of(transport);
+                      bool& mine = failing[static_cast<std::size_t>(transport.topology().rank)];
+                      OpenCall call = learning_call("data");
+                      call.clock = look_at_wild_clock;
+                      call.open_store = [&](const std::string&, const OpenMode&) {
+                          return Result<std::unique_ptr<Store>>(
+                              std::make_unique<FailingStore>(disk, &mine));
+                      };
+                      auto file = File::open(workspace, call);
+                      ASSERT_EQ(kind_of(file), ErrorKind::none);
+                      failed.merge(write_with_failures(**file, *workspace, mine, 40));
+                      mine = false;
+                      EXPECT_EQ(kind_of((*file)->close()), ErrorKind::none);
+                      tables.insert(to_text(workspace->learned));
+                  });
+        EXPECT_EQ(tables.size(), 1U) << "seed " << seed;
+    }
+    EXPECT_TRUE(failed.contains("two_layer_shared"));
+    EXPECT_TRUE(failed.contains("two_layer_shared_overlapped"));
 }
 
 /// Counts the messages and collectives that a rank starts.
