@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Opens, closes and deletes files.
 #include <cstdlib>
+#include <ctime>
 #include <thread>
 
 #include "bind/entry.hpp"
@@ -94,6 +95,13 @@ Error describe(const OpenArguments& arguments, OpenCall& call) {
     return {};
 }
 
+/// Returns the CPU time of the calling thread in nanoseconds.
+std::int64_t cpu_time_of_thread() {
+    timespec time{};
+    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+}
+
 /// Makes the call for File::open. An error of the arguments becomes part of the call, so that
 /// File::open reports it to the other ranks.
 OpenCall call_of(const OpenArguments& arguments) {
@@ -107,6 +115,7 @@ OpenCall call_of(const OpenArguments& arguments) {
     if (process().settings.explain_json) call.record = record;
     call.read_costs = read_costs;
     call.clock = Recorder::now;
+    call.cpu_clock = cpu_time_of_thread;
     call.learned_file = &process().learned_file;
     call.devices = &process().devices;
     call.locks = &process().locks;

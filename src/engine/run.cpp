@@ -210,6 +210,7 @@ bool Run::file_extended() {
 
 void Run::start_work() {
     enter(Phase::working);
+    if (shares_cores()) work_time_.start(context_.file.tuning);
     if (collective_ && !ends_late())
         completion_ = make_access_completion(context_, plan(), number());
     without_data_.reset();
@@ -318,11 +319,32 @@ bool Run::ending_done() {
     return true;
 }
 
+/// Returns true if the access is measured, and the ranks of this node share its cores while all of
+/// them do the same kind of work. A rank then often enters late because the others are working, and
+/// the time since the last rank's entry doesn't show their work.
+bool Run::shares_cores() const {
+    return plan().trial != nullptr && !plan().sends_messages() &&
+           context_.file.transport.topology().crowded();
+}
+
+/// Returns the nanoseconds that the cores of this node need for the access if each rank with data
+/// needs as much CPU time as this rank; 0 if the ranks don't share cores.
+std::uint64_t Run::work_of_node() const {
+    if (!shares_cores()) return 0;
+    const Topology& topology = context_.file.transport.topology();
+    const AccessKind& kind = plan().trial->kind;
+    const double of_node = topology.ranks_of(topology.node(rank_));
+    const double working = of_node * kind.ranks_with_data / kind.ranks;
+    const double each = static_cast<double>(work_time_.spent(context_.file.tuning));
+    return static_cast<std::uint64_t>(each * working / topology.cores_of_node());
+}
+
 /// Returns this rank's times of the access, or nothing if the access isn't measured. The plan
 /// decides that, so all ranks return times or none does.
 std::optional<AccessTimes> Run::times() const {
     if (plan().trial == nullptr) return std::nullopt;
-    return AccessTimes{entered_, context_.file.tuning.since_meeting()};
+    return AccessTimes{entered_,
+                       std::max(context_.file.tuning.since_meeting(), entered_ + work_of_node())};
 }
 
 /// Updates the file's state after an access. If aggregators reported the outcome, sets `left_first`

@@ -95,6 +95,8 @@ class Run {
     bool turn_passed();
     bool ending_done();
     [[nodiscard]] std::optional<AccessTimes> times() const;
+    [[nodiscard]] bool shares_cores() const;
+    [[nodiscard]] std::uint64_t work_of_node() const;
     void leave();
     [[nodiscard]] Bytes bytes_moved() const;
     void unlock();
@@ -112,6 +114,7 @@ class Run {
     Rank rank_;
     RunMemory memory_;
     std::uint64_t entered_ = 0;  ///< nanoseconds from Tuning::meet() to the start of the access
+    WorkTime work_time_;         ///< started if shares_cores()
     Planning planning_;
     PreExtend pre_extend_;
     bool maps_ = true;  ///< false: the file can't be extended for mappings; equal on all ranks

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <thread>
 
 #include "comm/agreed.hpp"
 #include "plan/learning.hpp"
@@ -22,9 +23,11 @@ class Tuning {
     /// `learned`, which outlives the object, is equal on all ranks.
     explicit Tuning(LearnedTimes& learned) : learned_(learned) {}
 
-    /// Collective. Measures accesses from now on. REQUIRES: called between two accesses.
-    void start(Clock clock) {
+    /// Collective. Measures accesses from now on. `cpu_clock` returns the CPU time of the calling
+    /// thread; it may be null. REQUIRES: called between two accesses.
+    void start(Clock clock, Clock cpu_clock) {
         clock_ = clock;
+        cpu_clock_ = cpu_clock;
         meet();
     }
     [[nodiscard]] bool measures() const { return clock_ != nullptr; }
@@ -40,6 +43,8 @@ class Tuning {
     [[nodiscard]] std::uint64_t since_meeting() const {
         return static_cast<std::uint64_t>(std::max<std::int64_t>(0, now() - met_));
     }
+    /// Returns the CPU time of the calling thread in nanoseconds, 0 if there is no such clock.
+    [[nodiscard]] std::int64_t cpu_time() const { return cpu_clock_ != nullptr ? cpu_clock_() : 0; }
     /// Records the time of an access with the arm that the trial picked. REQUIRES: all ranks record
     /// the same.
     void record(const Trial& trial, std::uint64_t nanoseconds);
@@ -49,7 +54,26 @@ class Tuning {
 
     LearnedTimes& learned_;
     Clock clock_ = nullptr;
+    Clock cpu_clock_ = nullptr;
     std::int64_t met_ = 0;
+};
+
+/// The CPU time that a rank spends on the work of an access.
+class WorkTime {
+  public:
+    void start(const Tuning& tuning) {
+        began_ = tuning.cpu_time();
+        thread_ = std::this_thread::get_id();
+    }
+    /// Returns nanoseconds since start(); 0 if another thread called start(), or none did.
+    [[nodiscard]] std::int64_t spent(const Tuning& tuning) const {
+        if (thread_ != std::this_thread::get_id()) return 0;
+        return std::max<std::int64_t>(0, tuning.cpu_time() - began_);
+    }
+
+  private:
+    std::int64_t began_ = 0;
+    std::thread::id thread_;
 };
 
 }  // namespace oratorio

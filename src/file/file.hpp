@@ -118,6 +118,7 @@ struct OpenCall {
     /// The clock that times collective accesses so that `auto` learns; null: it doesn't learn.
     /// Either all ranks pass a clock or none does.
     Tuning::Clock clock = nullptr;
+    Tuning::Clock cpu_clock = nullptr;  ///< the CPU time of the calling thread; may be null
     /// Keeps learned times for later jobs; null: they aren't kept. Used on rank 0 only.
     LearnedFile* learned_file = nullptr;
     /// What the process knows about locks between nodes; null: file-system locks are trusted.

@@ -437,7 +437,7 @@ Result<std::unique_ptr<File>> File::open(std::shared_ptr<Workspace> workspace,
     if (auto opened = state->open_stores(call); !opened) return opened.error();
     state->stats.timed = file.found->account;
     if (call.clock != nullptr && state->hints->learn != LearnChoice::off)
-        state->tuning.start(call.clock);
+        state->tuning.start(call.clock, call.cpu_clock);
     if (state->hints->learn == LearnChoice::keep && state->tuning.measures())
         state->learned_file = call.learned_file;
     if (file.found->traced) state->trace.start(call.trace, ranks.topology().size);

@@ -14,7 +14,7 @@ namespace oratorio {
 
 namespace {
 
-constexpr std::string_view kVersion = "oratorio-learned 1";
+constexpr std::string_view kVersion = "oratorio-learned 2";
 constexpr std::array<std::string_view, static_cast<std::size_t>(DomainsChoice::count)> kDomainNames{
     "auto", "even", "block", "cyclic", "stripes"};
 

@@ -2,7 +2,7 @@
 // The table of learned times as text: what rank 0 sends to the others at open and keeps for later
 // jobs. It has these lines of words:
 //
-//     oratorio-learned 1
+//     oratorio-learned 2
 //     access DIRECTION RANKS RANKS_WITH_DATA NODES QUARTERS PIECE MEMORY_PIECE DENSITY
 //         OVERLAP FACTS FILE_SYSTEM OPTIONS ACCESSES TOTAL EXCESS   (one line)
 //     arm METHOD AGGREGATORS SLOTS DOMAINS ESTIMATE WAITING IN_USE SECONDS...

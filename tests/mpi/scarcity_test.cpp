@@ -146,7 +146,7 @@ void give_learned_times(const TemporaryFolder& state) {
                   machine.end());
     std::filesystem::create_directory(state.file("oratorio"));
     state.make("oratorio/learned-" + (machine.empty() ? "node" : machine) + ".txt",
-               "oratorio-learned 1\n");
+               "oratorio-learned 2\n");
     ::setenv("XDG_STATE_HOME", state.path().c_str(), 1);
 }
 

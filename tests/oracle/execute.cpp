@@ -238,6 +238,7 @@ void Machine::open(Rank rank, const Step& step) {
     call.mode = {.read_write = true, .create = true};
     call.inline_agents = true;
     call.clock = look_at_clock;
+    call.cpu_clock = look_at_clock;
     call.locks = &cluster_.locks_of(rank);
     call.covers_job = std::ssize(program_.handles[static_cast<std::size_t>(step.handle)].members) ==
                       program_.ranks;

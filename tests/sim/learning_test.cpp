@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cerrno>
+#include <cmath>
 #include <numeric>
 #include <set>
 
@@ -239,6 +240,38 @@ TEST(LearningFile, the_end_of_an_access_carries_its_time_so_there_is_no_further_
     EXPECT_EQ(started_with(look_at_clock), without);
 }
 
+std::int64_t look_at_fast_clock() {
+    static std::int64_t now = 0;
+    return now += 1'000'000;
+}
+
+/// Returns the shortest time that was recorded while four ranks on one core used a file, in
+/// seconds. Each look at the CPU clock advances it by 0.1 s, each look at the other clock by 1 ms.
+double shortest_time(Tuning::Clock cpu_clock) {
+    const Folder folder;
+    double shortest = INFINITY;
+    run_ranks({.ranks = 4}, [&](Transport& transport) {
+        const auto workspace = workspace_of(transport);
+        OpenCall call = learning_call(folder.file("data"));
+        call.clock = look_at_fast_clock;
+        call.cpu_clock = cpu_clock;
+        auto file = File::open(workspace, call);
+        ASSERT_EQ(kind_of(file), ErrorKind::none);
+        use(**file, 10);
+        EXPECT_EQ(kind_of((*file)->close()), ErrorKind::none);
+        for (const KindTimes& kind : workspace->learned.kinds())
+            for (const ArmTimes& arm : kind.arms)
+                for (const double seconds : arm.seconds) shortest = std::min(shortest, seconds);
+    });
+    return shortest;
+}
+
+TEST(LearningFile, a_rank_that_enters_late_does_not_hide_the_work_of_ranks_on_the_same_core) {
+    EXPECT_LT(shortest_time(nullptr), 0.1);
+    // Four ranks with 0.1 s of work each take a core at least 0.4 s.
+    EXPECT_GE(shortest_time(look_at_clock), 0.4);
+}
+
 TEST(LearningFile, the_hint_off_measures_nothing) {
     const Folder folder;
     run_ranks({.ranks = 2}, [&](Transport& transport) {
@@ -316,8 +349,8 @@ TEST(LearningFile, a_job_of_few_milliseconds_keeps_nothing) {
 
 TEST(LearningFile, a_malformed_file_is_replaced_and_does_no_harm) {
     for (const std::string& content :
-         {std::string("nonsense"), std::string("oratorio-learned 2\n"),
-          std::string("oratorio-learned 1\naccess write 1 2\n"), std::string(2 << 20, 'x')}) {
+         {std::string("nonsense"), std::string("oratorio-learned 1\n"),
+          std::string("oratorio-learned 2\naccess write 1 2\n"), std::string(2 << 20, 'x')}) {
         const Folder folder;
         const std::string kept = folder.make("learned.txt", content);
         run_job(folder, kept, 2);

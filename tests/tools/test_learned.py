@@ -10,7 +10,7 @@ import pytest
 from oratorio.command_line import call
 from oratorio.learned import times
 
-TEXT = """oratorio-learned 1
+TEXT = """oratorio-learned 2
 access write 4 4 1 96 10 24 0 2 3 16914836 123 12 0.5 0.01
 arm shared_buffer 0 0 auto 0.008 1 0 0.015 0.0142 0.0143
 arm list_io 0 0 auto 0.009 0 1 0.0111 0.011
@@ -58,7 +58,7 @@ def test_export_prints_hints_of_the_method_with_most_time(
     assert [line for line in lines if not line.startswith("#")] == ["oratorio_method list_io"]
 
 
-@pytest.mark.parametrize("text", ["", "oratorio-learned 2\n", "oratorio-learned 1\narm x\n", "\xff\n"])
+@pytest.mark.parametrize("text", ["", "oratorio-learned 1\n", "oratorio-learned 2\narm x\n", "\xff\n"])
 def test_a_malformed_file_is_one_clear_error(
     folder: Path, capsys: pytest.CaptureFixture[str], text: str
 ) -> None:

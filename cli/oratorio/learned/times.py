@@ -14,7 +14,7 @@ from pathlib import Path
 from oratorio.errors import OratorioError
 from oratorio.quantity import amount, counted
 
-VERSION = "oratorio-learned 1"
+VERSION = "oratorio-learned 2"
 NO_HOLES, DIRECT = 1, 4  # bits of Kind.facts
 FILE_SYSTEMS = {
     0x01021994: "tmpfs", 0xEF53: "ext4", 0x58465342: "XFS", 0x9123683E: "Btrfs", 0x6969: "NFS",
