@@ -219,7 +219,8 @@ std::optional<Offset> File::place_at_once(const AccessCall& call, const Begun& b
             state_->transport.topology().size == 1 && state_->queues.collective.empty();
         if (!alone || access.bytes() > kSmallAccess) return std::nullopt;
     }
-    return is_plain(call, begun) ? place_of_one_piece(access) : std::nullopt;
+    return is_plain(call, begun) ? place_of_one_piece(access.file, access.from, access.bytes())
+                                 : std::nullopt;
 }
 
 void File::move_at_once(const AccessCall& call, Offset offset, Begun& begun) {
@@ -306,23 +307,28 @@ bool File::access_one_range(const AccessCall& call, Outcome& outcome) {
         !(writes ? mode.writable() : mode.readable()) || !state.may_move_now())
         return false;
     const Bytes bytes = memory.size();
-    if (bytes == 0 || bytes > kSmallAccess || !memory.is_one_run() || !view.file.is_one_run() ||
+    if (bytes == 0 || bytes > kSmallAccess || !memory.is_one_run() ||
         view.file.shape->size() == 0 || bytes % view.etype_size != 0)
         return false;
     const bool here = call.at == Positioning::individual;
     const auto from = view.data_position(here ? state.place.position : call.offset, bytes);
-    if (!from) return false;
+    const auto offset = from ? place_of_one_piece(view.file, *from, bytes) : std::nullopt;
+    if (!offset) return false;
     const iovec piece{call.buffer + memory.origin, static_cast<std::size_t>(bytes)};
-    const Transferred done =
-        state.move_now(call.direction, view.file.origin + *from, std::span(&piece, 1));
-    if (done.error.system_errno == EFAULT) return false;
-    state.stats.count_access(done.bytes, writes);
-    outcome.bytes = done.bytes;
-    if (done.error.kind != ErrorKind::none) {
-        outcome.error = done.error.on(state.transport.topology().rank);
-    } else if (here) {
-        state.place.position += bytes / view.etype_size;
+    outcome.bytes = bytes;
+    if (!state.move_piece(call.direction, *offset, piece)) {
+        const Transferred done = state.move_now(call.direction, *offset, std::span(&piece, 1));
+        outcome.bytes = done.bytes;
+        if (done.error.kind != ErrorKind::none)
+            outcome.error = done.error.on(state.transport.topology().rank);
     }
+    if (outcome.error.system_errno == EFAULT) {
+        outcome = {};
+        return false;
+    }
+    state.stats.count_access(outcome.bytes, writes);
+    if (here && outcome.error.kind == ErrorKind::none)
+        state.place.position += bytes / view.etype_size;
     return true;
 }
 

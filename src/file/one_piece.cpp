@@ -28,16 +28,22 @@ MemoryPieces::MemoryPieces(const Access& access) {
     }
 }
 
-std::optional<Offset> place_of_one_piece(const Access& access) {
-    if (access.has_one_file_piece()) return access.file.origin + access.from;
+std::optional<Offset> place_of_one_piece(const Layout& file, Bytes from, Bytes bytes) {
+    if (file.is_one_run()) return file.origin + from;
+    const Shape& shape = *file.shape;
+    if (shape.kind() == Shape::Kind::run) {  // each tile is a piece
+        const Bytes tile = from / shape.size();
+        const Bytes begin = from - tile * shape.size();
+        if (begin + bytes > shape.size()) return std::nullopt;
+        return file.origin + tile * file.extent + begin;
+    }
     // The search isn't worth its time if the pieces of the view are shorter, on average, than half
     // the access.
-    const Shape& shape = *access.file.shape;
-    if (access.bytes() > 2 * (shape.size() / shape.pieces())) return std::nullopt;
-    Cursor cursor(access.file);
-    cursor.seek_size(access.from);
-    const StridedRun run = cursor.next(access.bytes());
-    if (run.count != 1 || run.length != access.bytes()) return std::nullopt;
+    if (bytes > 2 * (shape.size() / shape.pieces())) return std::nullopt;
+    Cursor cursor(file);
+    cursor.seek_size(from);
+    const StridedRun run = cursor.next(bytes);
+    if (run.count != 1 || run.length != bytes) return std::nullopt;
     return run.offset;
 }
 

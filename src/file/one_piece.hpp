@@ -32,10 +32,10 @@ class MemoryPieces {
     std::size_t count_ = 0;
 };
 
-/// Returns the offset in the file of an access that is one contiguous piece of the file. Returns
-/// nothing for other accesses, and may do so if finding the piece would take too long. REQUIRES:
-/// the access has data.
-[[nodiscard]] std::optional<Offset> place_of_one_piece(const Access& access);
+/// Returns the offset in the file of `bytes` data bytes of a view, beginning at data position
+/// `from`, if they are one contiguous piece of the file. Otherwise returns nothing, and may do so
+/// if finding the piece would take too long. REQUIRES: bytes > 0.
+[[nodiscard]] std::optional<Offset> place_of_one_piece(const Layout& file, Bytes from, Bytes bytes);
 
 /// Reads or writes one contiguous range of the file. A write leaves no holes, so it needs at most a
 /// shared lock on the range (LockPolicy::share()).

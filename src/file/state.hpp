@@ -114,6 +114,18 @@ struct File::State {
     Transferred move_now(Direction direction, Offset offset, std::span<const iovec> memory) {
         return move_range(*store, stats, locks.policy(), direction, offset, memory);
     }
+    /// Tries to do the same with one piece of memory by a single system call, which takes less time
+    /// than move_now(). Returns true if the whole piece was moved, false if move_now() must be
+    /// called for the piece.
+    [[nodiscard]] bool move_piece(Direction direction, Offset offset, const iovec& piece) {
+        const bool reads = direction == Direction::read;
+        if (!reads && locks.policy().shares(false)) return false;
+        const Timing timing(&stats, &Stats::storage_time);
+        if (!store->move_piece(direction, offset, piece)) return false;
+        ++stats.storage_calls;
+        (reads ? stats.bytes_loaded : stats.bytes_stored) += piece.iov_len;
+        return true;
+    }
 };
 
 /// Returns the aggregators of a large access in which all ranks take part, in rank order.

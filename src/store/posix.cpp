@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The store over pread, pwrite and their vectored forms: a request is complete when submit returns.
+#include <unistd.h>
+
 #include <cerrno>
 #include <utility>
 
@@ -12,6 +14,16 @@ namespace {
 class PosixStore final : public DescriptorStore {
   public:
     using DescriptorStore::DescriptorStore;
+
+    bool move_piece(Direction direction, Offset offset, const iovec& piece) override {
+        const bool reads = direction == Direction::read;
+        if (limits().direct(direction).file > 0 || piece.iov_len >= BounceBuffer::kLeast ||
+            (reads && limits().size_may_be_old))
+            return false;
+        const auto moved = reads ? ::pread(descriptor(), piece.iov_base, piece.iov_len, offset)
+                                 : ::pwrite(descriptor(), piece.iov_base, piece.iov_len, offset);
+        return moved == static_cast<ssize_t>(piece.iov_len);
+    }
 
     Submitted submit(const IoRequest& request) override {
         if (waiting_) return Submitted::full;

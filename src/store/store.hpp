@@ -147,6 +147,14 @@ class Store {
     [[nodiscard]] const DiskMap* disk_map() const { return facts().disk_map; }
     [[nodiscard]] Prefetch* prefetch() const { return facts().prefetch; }
 
+    /// Reads or writes one piece by a single system call, if that needs no care: the store is open,
+    /// the call returns when the bytes have moved, and nothing but the page cache is involved.
+    /// Returns true if the whole piece was moved. Otherwise the caller must make a request for the
+    /// piece, which also finds the error.
+    [[nodiscard]] virtual bool move_piece(Direction /*direction*/, Offset /*offset*/,
+                                          const iovec& /*piece*/) {
+        return false;
+    }
     /// Starts a request. After `done`, its completion can be reaped at once, even if the request
     /// failed.
     virtual Submitted submit(const IoRequest& request) = 0;

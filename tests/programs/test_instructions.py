@@ -25,15 +25,15 @@ CALLS = 200  # of each kind, as in the program
 # Call -> the most instructions that Oratorio may take. Compilers and C libraries differ by a few percent.
 # docs/internals/testing.md has the counts themselves, next to the host's.
 BOUNDS = {
-    "write_at": 1660,
-    "read_at": 1630,
-    "write": 1650,
-    "read": 1640,
+    "write_at": 1330,
+    "read_at": 1300,
+    "write": 1320,
+    "read": 1310,
     "read_at_rows": 3540,
-    "write_at_types": 1670,
+    "write_at_types": 1340,
     "iread_at": 7060,
-    "write_at_gaps": 3690,
-    "read_at_gaps": 3680,
+    "write_at_gaps": 1320,
+    "read_at_gaps": 1300,
 }
 
 
