@@ -16,7 +16,8 @@ Result<std::vector<std::unique_ptr<Store>>> open_scratch(const std::string& fold
     hints.plan.direct_read = hints.plan.direct_write = direct;
     std::vector<std::unique_ptr<Store>> stores;
     for (int i = 0; i < count; ++i) {
-        Opening opening = i == 0 ? open_first(call, path, hints, 1) : open_here(call, path, hints);
+        Opening opening = i == 0 ? open_first(call, path, hints, Clients::several, 1)
+                                 : open_here(call, path, hints, Clients::several);
         if (opening.store == nullptr) {
             if (i > 0) (void)remove_file(path);
             return opening.error;

@@ -73,6 +73,7 @@ struct FileFacts {
     bool present = false;  ///< rank 0 has locked kPresence, and other ranks should (see `shown`)
     bool sole = true;
     bool lockable = true;
+    Clients clients = Clients::several;
     LockOffer locks;
 };
 
@@ -115,6 +116,7 @@ FileFacts first_facts(Transport& ranks, const Opening& opening, const std::strin
         return facts;
     }
     facts = facts_of(*opening.store, path, call, warnings);
+    facts.clients = clients_of(call.covers_job, ranks.topology());
     facts.seen = {facts.seen.error, opening.readable, opening.store->kind(), opening.number};
     // A descriptor that isn't open for reading can't hold a shared lock. A handle with such a
     // descriptor behaves as if other handles had the file open.
@@ -131,7 +133,7 @@ FileFacts first_facts(Transport& ranks, const Opening& opening, const std::strin
 /// Opens the file, and shows other handles that it is open.
 Opening open_present(const OpenCall& call, const std::string& path, const Hints& hints,
                      const FileFacts& facts) {
-    Opening opening = open_here(call, path, hints);
+    Opening opening = open_here(call, path, hints, facts.clients);
     if (facts.present && opening.store != nullptr && opening.readable)
         (void)opening.store->lock(kPresence, true, false);
     return opening;
@@ -143,7 +145,8 @@ Opening open_present(const OpenCall& call, const std::string& path, const Hints&
 Result<Opening> open_beside(Transport& ranks, const OpenCall& call, const std::string& path,
                             const Hints& hints, const FileFacts& facts) {
     const Topology& topology = ranks.topology();
-    if (are_beside(topology, 0, topology.rank)) return open_here(call, path, hints, facts.seen);
+    if (are_beside(topology, 0, topology.rank))
+        return open_here(call, path, hints, facts.clients, facts.seen);
     Sighting seen;
     Opening opening;
     const bool leads = first_beside(topology, topology.rank) == topology.rank;
@@ -154,7 +157,7 @@ Result<Opening> open_beside(Transport& ranks, const OpenCall& call, const std::s
     auto told = node_broadcast(ranks, std::as_writable_bytes(std::span(&seen, 1)));
     if (!told) return told.error();
     if (leads || seen.error.kind != ErrorKind::none) return opening;
-    return open_here(call, path, hints, seen);
+    return open_here(call, path, hints, facts.clients, seen);
 }
 
 std::string no_uring_on(std::uint64_t ranks) {
@@ -183,7 +186,7 @@ enum Question {
     remarked,
     silent,
     untraced,
-    uncached,
+    asks_server,
     has_others,  ///< the rank's process has other writable handles on the file, see LockSight
     has_filler,
     looked,
@@ -209,7 +212,7 @@ Answers answers_of(const Opening& opening, const OpenCall& call, const LockSight
     answers[fell_back] = opening.fell_back ? 1 : 0;
     answers[unmappable] = limits.mappable ? 0 : 1;
     answers[remarked] = limits.remark.empty() ? 0 : 1;
-    answers[uncached] = opening.is_uncached ? 1 : 0;
+    answers[asks_server] = opening.asks_server ? 1 : 0;
     answers[incoherent] = is_incoherent(opening.store->kind().file_system) ? 1 : 0;
     return answers;
 }
@@ -237,16 +240,16 @@ LockAnswers locks_found(const FileFacts& facts, const Answers& ranks, const File
 }
 
 /// Returns the kind of store that the ranks have opened; posix if some rank had to fall back to it.
-StoreChoice store_in_use(const Answers& ranks, const Hints& hints) {
+StoreChoice store_in_use(const Answers& ranks, const Hints& hints, Clients clients) {
     if (ranks[fell_back] > 0) return StoreChoice::posix;
     if (hints.store != StoreChoice::automatic) return hints.store;
-    return ranks[uncached] > 0 ? StoreChoice::uncached : store_for(hints.plan);
+    return ranks[asks_server] > 0 ? store_of(clients) : store_for(hints.plan);
 }
 
 FileFindings findings_of(const Answers& ranks, const FileFacts& of_first, const Hints& hints,
                          const Nodes& nodes) {
     FileFindings all;
-    all.store = store_in_use(ranks, hints);
+    all.store = store_in_use(ranks, hints, of_first.clients);
     all.holes_readable = ranks[unreadable] == 0;
     all.mappable = ranks[unmappable] == 0;
     all.account = ranks[silent] == 0;
@@ -282,7 +285,7 @@ std::vector<std::string> remarks_on(const Answers& ranks, const Hints& hints, lo
                 ? "some rank can't use io_uring or direct I/O for this file, and makes ordinary "
                   "system calls instead"
                 : remark);
-    if (store_in_use(ranks, hints) != StoreChoice::uncached && is_incoherent(file_system)) {
+    if (ranks[asks_server] == 0 && is_incoherent(file_system)) {
         remarks.emplace_back(
             "hint oratorio_store: this file system's clients have their own caches; other nodes "
             "may read old bytes, and their writes may be lost");
@@ -302,7 +305,8 @@ Result<void> File::State::open_stores(const OpenCall& call) {
     Opening opening;
     FileFacts found;
     if (first) {
-        opening = open_first(call, path, *hints, topology.nodes());
+        const Clients clients = clients_of(call.covers_job, topology);
+        opening = open_first(call, path, *hints, clients, topology.nodes());
         found = first_facts(transport, opening, path, call, warnings);
         if (found.seen.error.kind == ErrorKind::none)
             found.locks = locks.offer(call, opening, found.file_system, hints->locks);
@@ -350,7 +354,7 @@ Result<std::unique_ptr<Store>> open_late(const OpenedFile& file, const Hints& hi
     call.mode = file.mode;
     call.open_store = file.open_store;
     call.mode.create = false;
-    Opening late = open_here(call, file.location.path, hints);
+    Opening late = open_here(call, file.location.path, hints, Clients::several);
     if (late.store == nullptr) return late.error;
     const FileNumber& first = file.found->number;
     const FileNumber& mine = late.store->number();

@@ -11,10 +11,10 @@ namespace {
 /// file system: on a server of the file system the page cache is coherent, on its clients perhaps
 /// not.
 StoreChoice store_here(const OpenCall& call, const std::string& path, const Hints& hints,
-                       std::optional<long> file_system) {
+                       Clients clients, std::optional<long> file_system) {
     if (hints.store != StoreChoice::automatic || call.open_store) return hints.store;
     const long type = file_system ? *file_system : file_system_type(path);
-    return is_incoherent(type) ? StoreChoice::uncached : store_for(hints.plan);
+    return is_incoherent(type) ? store_of(clients) : store_for(hints.plan);
 }
 
 Result<std::unique_ptr<Store>> open_chosen(StoreChoice choice, const std::string& path,
@@ -22,17 +22,19 @@ Result<std::unique_ptr<Store>> open_chosen(StoreChoice choice, const std::string
     if (choice == StoreChoice::uring) return open_uring(path, mode, hints.uring_depth);
     if (choice == StoreChoice::thread) return open_threaded(path, mode, hints.uring_depth);
     if (choice == StoreChoice::uncached) return open_uncached(path, mode);
+    if (choice == StoreChoice::cached_reads) return open_cached_reads(path, mode);
     return open_posix(path, mode);
 }
 
 /// Opens the file in exactly this mode. `file_system` is its f_type, if that is known.
 Opening open_as(const OpenCall& call, const std::string& path, const OpenMode& mode,
-                const Hints& hints, std::optional<long> file_system) {
+                const Hints& hints, Clients clients, std::optional<long> file_system) {
     Opening opening;
     const bool ours = !call.open_store;
     if (mode.known) file_system = mode.known->file_system;
-    const StoreChoice choice = store_here(call, path, hints, file_system);
-    opening.is_uncached = ours && choice == StoreChoice::uncached;
+    const StoreChoice choice = store_here(call, path, hints, clients, file_system);
+    opening.asks_server =
+        ours && (choice == StoreChoice::uncached || choice == StoreChoice::cached_reads);
     auto opened = ours ? open_chosen(choice, path, mode, hints) : call.open_store(path, mode);
     if (!opened && ours && choice == StoreChoice::uring &&
         opened.error().kind == ErrorKind::unsupported_operation) {
@@ -51,13 +53,13 @@ Opening open_as(const OpenCall& call, const std::string& path, const OpenMode& m
 /// Opens the file. A write-only file is opened for reading as well where that is allowed, so that
 /// holes between pieces can be filled.
 Opening open_readable(const OpenCall& call, const std::string& path, OpenMode mode,
-                      const Hints& hints, std::optional<long> file_system = {}) {
+                      const Hints& hints, Clients clients, std::optional<long> file_system = {}) {
     Opening opening;
-    if (mode.read) opening = open_as(call, path, mode, hints, file_system);
+    if (mode.read) opening = open_as(call, path, mode, hints, clients, file_system);
     if (mode.read && !(call.mode.write_only && opening.error.kind == ErrorKind::access))
         return opening;
     mode.read = false;
-    opening = open_as(call, path, mode, hints, file_system);
+    opening = open_as(call, path, mode, hints, clients, file_system);
     opening.readable = false;
     return opening;
 }
@@ -114,6 +116,14 @@ StoreChoice store_for(const PlanOptions& options) {
     return options.direct_read || options.direct_write ? StoreChoice::uring : StoreChoice::posix;
 }
 
+StoreChoice store_of(Clients clients) {
+    return clients == Clients::one ? StoreChoice::cached_reads : StoreChoice::uncached;
+}
+
+Clients clients_of(bool covers_job, const Nodes& nodes) {
+    return covers_job && nodes.nodes() == 1 ? Clients::one : Clients::several;
+}
+
 Sighting sighting_of(const Opening& opening) {
     Sighting sighting{opening.error, opening.readable, {}, opening.number};
     if (opening.store != nullptr) sighting.kind = opening.store->kind();
@@ -121,17 +131,17 @@ Sighting sighting_of(const Opening& opening) {
 }
 
 Opening open_here(const OpenCall& call, const std::string& path, const Hints& hints,
-                  const std::optional<Sighting>& seen) {
+                  Clients clients, const std::optional<Sighting>& seen) {
     OpenMode mode = mode_of(call, hints);
     if (seen) mode.known = seen->kind;
     if (seen && !seen->readable) mode.read = false;
-    Opening opening = open_readable(call, path, mode, hints);
+    Opening opening = open_readable(call, path, mode, hints, clients);
     // A client may remember for a while that the file doesn't exist. An open with O_CREAT asks the
     // server.
-    const bool kept_so = opening.is_uncached && opening.error.kind == ErrorKind::no_such_file;
+    const bool kept_so = opening.asks_server && opening.error.kind == ErrorKind::no_such_file;
     if (call.mode.create && kept_so) {
         mode.create = true;
-        opening = open_readable(call, path, mode, hints);
+        opening = open_readable(call, path, mode, hints, clients);
     }
     if (seen) opening.number = seen->number;
     opening.leads = !seen;
@@ -142,12 +152,13 @@ Result<std::unique_ptr<Store>> open_again(const OpenCall& call, const std::strin
                                           const Hints& hints) {
     OpenCall there = call;
     there.mode.create = false;
-    Opening opening = open_here(there, path, hints);
+    Opening opening = open_here(there, path, hints, Clients::several);
     if (opening.store == nullptr) return opening.error;
     return std::move(opening.store);
 }
 
-Opening open_first(const OpenCall& call, const std::string& path, const Hints& hints, int nodes) {
+Opening open_first(const OpenCall& call, const std::string& path, const Hints& hints,
+                   Clients clients, int nodes) {
     NewFile made;
     OpenMode mode = mode_of(call, hints);
     std::optional<long> file_system;
@@ -157,7 +168,7 @@ Opening open_first(const OpenCall& call, const std::string& path, const Hints& h
         made = make_new(path, *file_system, hints, nodes);
     }
     mode.exclusive = mode.create && call.mode.exclusive && !made.file.made;
-    Opening opening = open_readable(call, path, mode, hints, file_system);
+    Opening opening = open_readable(call, path, mode, hints, clients, file_system);
     opening.unstriped = made.file.refused;
     opening.layout = std::move(made.layout);
     return opening;

@@ -23,7 +23,7 @@ struct Opening {
     Error error;
     bool readable = true;
     bool fell_back = false;  ///< the kernel refuses uring, which was chosen, so the store is posix
-    bool is_uncached = false;
+    bool asks_server = false;  ///< the store is one for file systems with incoherent client caches
     FileNumber number;   ///< number of the file on this node, perhaps as another rank found it
     bool leads = false;  ///< this rank isn't rank 0, and asked the system about the file itself,
                          ///< instead of learning from another rank of its node
@@ -45,10 +45,20 @@ struct Sighting {
 /// Returns the store that `auto` chooses with these hints where the page cache is coherent.
 [[nodiscard]] StoreChoice store_for(const PlanOptions& options);
 
+/// Which clients of a network file system may use a file while it is open.
+enum class Clients {
+    one,     ///< all processes of the job are on this node
+    several  ///< processes of the job may have the file open on other nodes
+};
+/// Returns the clients that may use a file. `covers_job`: the file has all processes of the job.
+[[nodiscard]] Clients clients_of(bool covers_job, const Nodes& nodes);
+/// Returns the store that `auto` chooses on a file system with incoherent client caches.
+[[nodiscard]] StoreChoice store_of(Clients clients);
+
 /// Opens a file that exists. `seen` is what another rank of this node has found out, so that this
 /// rank needn't ask the system for it.
 [[nodiscard]] Opening open_here(const OpenCall& call, const std::string& path, const Hints& hints,
-                                const std::optional<Sighting>& seen = {});
+                                Clients clients, const std::optional<Sighting>& seen = {});
 /// Opens another store of a file that is open, for this rank alone.
 [[nodiscard]] Result<std::unique_ptr<Store>> open_again(const OpenCall& call,
                                                         const std::string& path,
@@ -57,6 +67,6 @@ struct Sighting {
 /// if hints ask for one, before any other rank opens the file. `nodes` is the number of nodes with
 /// ranks of the file.
 [[nodiscard]] Opening open_first(const OpenCall& call, const std::string& path, const Hints& hints,
-                                 int nodes);
+                                 Clients clients, int nodes);
 
 }  // namespace oratorio

@@ -26,7 +26,7 @@ using HintMap = std::map<std::string, std::string>;  ///< key -> text of the val
 // The choices: enums with values in the order of their names in hints.def.
 
 /// How bytes get to and from the file.
-enum class StoreChoice { automatic, posix, uring, thread, uncached, count };
+enum class StoreChoice { automatic, posix, uring, thread, uncached, cached_reads, count };
 /// Locks that keep handles and nodes from overwriting each other's data: the file system's or the
 /// job's.
 enum class LockChoice { automatic, file, job, count };

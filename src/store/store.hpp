@@ -264,6 +264,11 @@ Result<std::unique_ptr<Store>> open_threaded(const std::string& path, const Open
 /// is correct on all file systems, but slow on local ones.
 Result<std::unique_ptr<Store>> open_uncached(const std::string& path, const OpenMode& mode);
 
+/// Opens a store like uncached for a file that only this client uses from an open or sync to the
+/// next sync. Writes are the same as with uncached, but small reads may come from the page cache,
+/// which is dropped at open and at sync.
+Result<std::unique_ptr<Store>> open_cached_reads(const std::string& path, const OpenMode& mode);
+
 /// Returns the identity of the file that `path` currently names, following links.
 Result<FileNumber> number_of(const std::string& path);
 /// Unlinks `path`.

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The store for file systems with incoherent client caches. Two clients of NFS that share a page
-// each write back the whole page and so undo each other's writes, and each reads from its own
-// cache. This store bypasses that cache: exactly the written bytes are sent, and are on the server
-// when submit returns or when their series ends, and each read asks the server
-// (docs/internals/decisions/network-file-systems.md).
+// The stores for file systems with incoherent client caches
+// (docs/internals/decisions/network-file-systems.md). Two clients of NFS that share a page each
+// write back the whole page and so undo each other's writes, and each reads from its own cache.
+// With both stores exactly the written bytes are sent, and are on the server when submit returns or
+// when their series ends. The store `uncached` bypasses the cache, so each read asks the server.
+// The store `cached_reads` is for a file that only one client uses until the next sync: it reads
+// small pieces from the page cache. Linux drops the pages that a direct write changes.
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <sys/random.h>
@@ -26,6 +28,9 @@ namespace {
 /// The maximum size of a request. Scattered memory is gathered into one buffer, because each piece
 /// would otherwise be a message to the server.
 constexpr Bytes kGatheredMax = 4 << 20;
+/// The store cached_reads reads larger pieces by direct I/O: then one request has more bytes, and
+/// none are copied. Linux reads at most this far ahead by default.
+constexpr std::size_t kCachedMost = 128 << 10;
 /// The byte that readable stores lock, beyond all data and apart from this library's other locks.
 /// An NFS client that holds a lock on a file sends the bytes that were written, not the pages that
 /// contain them.
@@ -51,14 +56,23 @@ OpenMode plain(OpenMode mode) {
     return mode;
 }
 
+/// How a store uses the page cache of its client.
+enum class Caching {
+    none,  ///< pages are used only where the system refuses direct I/O, and dropped before each
+           ///< read
+    small_reads  ///< reads of small pieces only; pages are dropped at open and sync only
+};
+
 class UncachedStore final : public DescriptorStore {
   public:
-    UncachedStore(OpenedDescriptor file, const OpenMode& mode, bool direct)
+    UncachedStore(OpenedDescriptor file, const OpenMode& mode, Caching caching, bool direct)
         : DescriptorStore(std::move(file), plain(mode), {.bytes_max = kGatheredMax}),
           sends_at_once_(kind().file_system == NFS_SUPER_MAGIC),
-          locked_(byte_to_lock(mode, kind())) {
+          locked_(byte_to_lock(mode, kind())),
+          caching_(caching) {
         leave_page_cache();
         if (!direct) use_cache();
+        if (caching == Caching::small_reads) forget_pages();
     }
 
     Submitted submit(const IoRequest& request) override {
@@ -99,7 +113,9 @@ class UncachedStore final : public DescriptorStore {
         const bool needless = !mode().write && (refused == EINVAL || refused == EROFS);
         if (!flushed && !needless) return flushed.error();
         const auto told = DescriptorStore::size();
-        if (!told || *told == 0 || !direct_ || sends_at_once_ || has_byte(*told - 1)) return told;
+        const bool one_client = caching_ == Caching::small_reads;
+        if (!told || *told == 0 || one_client || !direct_ || sends_at_once_ || has_byte(*told - 1))
+            return told;
         return size_by_reading(*told);
     }
 
@@ -110,12 +126,12 @@ class UncachedStore final : public DescriptorStore {
 
     Result<void> sync() override {
         auto flushed = DescriptorStore::sync();
-        drop_pages();
+        caching_ == Caching::small_reads ? forget_pages() : drop_pages();
         return flushed;
     }
 
     Result<void> close() override {
-        drop_pages();
+        if (caching_ == Caching::none) drop_pages();
         return DescriptorStore::close();
     }
 
@@ -133,11 +149,15 @@ class UncachedStore final : public DescriptorStore {
         OpenMode again = mode();
         again.create = false;
         again.known = kind();
-        return open_uncached("/proc/self/fd/" + std::to_string(descriptor()), again);
+        const std::string path = "/proc/self/fd/" + std::to_string(descriptor());
+        return caching_ == Caching::none ? open_uncached(path, again)
+                                         : open_cached_reads(path, again);
     }
 
   private:
     Answer whole(const IoRequest& request, iovec memory) {
+        if (caching_ == Caching::small_reads)
+            set_direct(request.direction == Direction::write || memory.iov_len > kCachedMost);
         const Answer moved = request.direction == Direction::write ? write(memory, request.offset)
                                                                    : read(memory, request.offset);
         if (moved.error_number != EINVAL || !direct_) return moved;
@@ -208,7 +228,7 @@ class UncachedStore final : public DescriptorStore {
     /// or is short, asks the server for the size and reads the rest. If reading the rest fails, the
     /// result must not look like the end of the file.
     Answer read(iovec memory, Offset offset) {
-        if (!direct_) forget_pages();
+        if (!direct_ && caching_ == Caching::none) forget_pages();
         const Answer first =
             answer_of(::pread(descriptor(), memory.iov_base, memory.iov_len, offset));
         const auto moved = first.failed() ? 0 : static_cast<std::size_t>(first.result);
@@ -229,13 +249,24 @@ class UncachedStore final : public DescriptorStore {
     /// unaligned bytes. From then on, each write or series of writes is flushed, and each read
     /// first drops the cached pages.
     void use_cache() {
-        direct_ = false;
-        (void)::fcntl(descriptor(), F_SETFL, ::fcntl(descriptor(), F_GETFL) & ~O_DIRECT);
+        takes_direct_ = false;
+        set_direct(false);
+        if (caching_ == Caching::small_reads) return;
         set_remark(
             "this file system's clients have their own caches, and it refuses direct I/O of "
             "unaligned bytes; each write is flushed, and pages are read again each time");
         // On a mount without locks, taking the lock fails, and flushing must suffice.
         (void)lock(locked_, true, false);
+    }
+
+    /// Switches between direct I/O and the page cache, if the system takes direct I/O.
+    void set_direct(bool direct) {
+        direct = direct && takes_direct_;
+        if (direct == direct_) return;
+        const int flags = ::fcntl(descriptor(), F_GETFL);
+        const int wanted = direct ? flags | O_DIRECT : flags & ~O_DIRECT;
+        const bool done = ::fcntl(descriptor(), F_SETFL, wanted) == 0;
+        direct_ = direct && done;
     }
 
     /// Discards cached pages. An NFS client does so when it takes a lock; other clients follow the
@@ -254,17 +285,18 @@ class UncachedStore final : public DescriptorStore {
     /// cache of their own besides the page cache.
     const bool sends_at_once_;
     const Extent locked_;  ///< the byte that is locked while the store uses the page cache
-    bool direct_ = true;
-    bool in_series_ = false;  ///< between begin_series() and end_series()
-    bool unflushed_ = false;  ///< the series has writes that are to be flushed at its end
+    const Caching caching_;
+    bool direct_ = true;        ///< the descriptor has the flag O_DIRECT
+    bool takes_direct_ = true;  ///< the system has not refused direct I/O
+    bool in_series_ = false;    ///< between begin_series() and end_series()
+    bool unflushed_ = false;    ///< the series has writes that are to be flushed at its end
     std::unique_ptr<std::byte[]> gathered_;
     IoCompletion completion_;  // completion of the one request that may be outstanding
     bool waiting_ = false;
 };
 
-}  // namespace
-
-Result<std::unique_ptr<Store>> open_uncached(const std::string& path, const OpenMode& mode) {
+Result<std::unique_ptr<Store>> open_with(Caching caching, const std::string& path,
+                                         const OpenMode& mode) {
     auto file = open_descriptor(path, mode, O_DIRECT);
     const bool direct = file.ok();
     if (!direct && file.error().system_errno == EINVAL) {
@@ -275,7 +307,18 @@ Result<std::unique_ptr<Store>> open_uncached(const std::string& path, const Open
         file = open_descriptor(path, again);
     }
     if (!file) return file.error();
-    return std::unique_ptr<Store>(std::make_unique<UncachedStore>(std::move(*file), mode, direct));
+    return std::unique_ptr<Store>(
+        std::make_unique<UncachedStore>(std::move(*file), mode, caching, direct));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Store>> open_uncached(const std::string& path, const OpenMode& mode) {
+    return open_with(Caching::none, path, mode);
+}
+
+Result<std::unique_ptr<Store>> open_cached_reads(const std::string& path, const OpenMode& mode) {
+    return open_with(Caching::small_reads, path, mode);
 }
 
 }  // namespace oratorio

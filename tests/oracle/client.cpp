@@ -200,6 +200,8 @@ int Client::find(Connection& by, Offset base, bool content, Page*& page) {
         // A client does not request bytes past the file's end as it knows it, even if the file
         // has grown on the server.
         if (content && base < size_) {
+            // A daemon answers its own node's reads with the writes that it keeps.
+            send_unsent(by, unsent_.size());
             if (const int number = fetch(by, base, bytes); number != 0) return number;
         }
         found = pages_.emplace(base, Page{std::move(bytes), {}}).first;

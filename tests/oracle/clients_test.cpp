@@ -126,6 +126,46 @@ TEST(Clients, AreRightByTheUncachedStore) {
     }
 }
 
+/// Both nodes have cached the page that both write. Writes are on the server at once, and each node
+/// reads the other's bytes after a sync.
+TEST(Clients, AreRightAfterASyncByTheStoreOfCachedReads) {
+    for (const auto kind : {ClientKind::nfs, ClientKind::nfs_by_pages, ClientKind::nfs_refusing,
+                            ClientKind::fuse, ClientKind::smb, ClientKind::moose}) {
+        SCOPED_TRACE(static_cast<int>(kind));
+        Nodes nodes(kind);
+        nodes.run(open_cached_reads, [&](Store& one, Store& two) {
+            EXPECT_EQ(read(one, 4), 1);
+            EXPECT_EQ(read(two, 0), 1);
+            write(one, 0, 7);
+            write(two, 4, 8);
+            EXPECT_EQ(nodes.on_server(0), std::byte{7});
+            EXPECT_EQ(nodes.on_server(4), std::byte{8});
+            EXPECT_EQ(read(one, 0), 7);
+            EXPECT_TRUE(one.sync().ok());
+            EXPECT_EQ(read(one, 4), 8);
+            EXPECT_TRUE(two.sync().ok());
+            EXPECT_EQ(read(two, 0), 7);
+            write(one, 0, 5);
+            EXPECT_EQ(read(two, 0), 7) << "from the cache";
+            EXPECT_TRUE(two.sync().ok());
+            EXPECT_EQ(read(two, 0), 5);
+            write(two, 9000, 9);
+            EXPECT_EQ(read(one, 9000), 9);
+            EXPECT_EQ(*one.size(), 9004);
+        });
+    }
+}
+
+TEST(Clients, WithTheStoreOfCachedReadsAWriteThatTheServerRefusesFails) {
+    for (const auto kind : {ClientKind::nfs, ClientKind::fuse}) {
+        Nodes nodes(kind);
+        nodes.run(open_cached_reads, [&](Store& one, Store&) {
+            nodes.fault = {.nth = 1, .system_errno = ENOSPC, .writes = true, .reads = false};
+            EXPECT_EQ(write(one, 0, 7).error.kind, ErrorKind::no_space);
+        });
+    }
+}
+
 /// A program that reads without this library, on a node that cached a page before another node
 /// wrote there, sees the bytes once the node's handle is synced or closed. GlusterFS keeps such
 /// pages even if the file is opened again.

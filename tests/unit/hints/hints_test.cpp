@@ -79,11 +79,9 @@ TEST(HintTable, DefaultsAreThoseOfTheMembers) {
 
 TEST(HintTable, ChoicesMeanWhatTheirNamesSay) {
     const std::vector<std::pair<std::string, StoreChoice>> stores{
-        {"auto", StoreChoice::automatic},
-        {"posix", StoreChoice::posix},
-        {"uring", StoreChoice::uring},
-        {"thread", StoreChoice::thread},
-        {"uncached", StoreChoice::uncached}};
+        {"auto", StoreChoice::automatic},    {"posix", StoreChoice::posix},
+        {"uring", StoreChoice::uring},       {"thread", StoreChoice::thread},
+        {"uncached", StoreChoice::uncached}, {"cached_reads", StoreChoice::cached_reads}};
     EXPECT_EQ(stores.size(), static_cast<std::size_t>(StoreChoice::count));
     for (const auto& [name, store] : stores)
         EXPECT_EQ(parse({{"oratorio_store", name}}).store, store) << name;
@@ -193,7 +191,7 @@ TEST(Hints, NumbersOutOfRangeAreClampedAndTheWarningTellsTheValueUsed) {
               "host); it is ignored");
     EXPECT_EQ(warning_of({{"oratorio_store", "tape"}}),
               "hint oratorio_store: 'tape' is not understood (allowed: auto, posix, uring, thread, "
-              "uncached); auto is used");
+              "uncached, cached_reads); auto is used");
     EXPECT_EQ(warning_of({{"oratorio_store", "posx"}}),
               "hint oratorio_store: 'posx' is not understood (did you mean posix?); auto is used");
     EXPECT_EQ(warning_of({{"file_perm", "9"}}),

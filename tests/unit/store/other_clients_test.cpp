@@ -85,7 +85,7 @@ TEST_F(OtherClients, AReadBehindTheSizeThatAClientOfCephKnowsGetsTheBytes) {
     // EINVAL, and twice as no valid errno.
     for (const Offset at : {28, 8, 15, 26, 5000, 100'000}) {
         SCOPED_TRACE(at);
-        for (const auto open : {open_posix, open_uncached}) {
+        for (const auto open : {open_posix, open_uncached, open_cached_reads}) {
             grow(4, 'a');
             client_.known_size = 4;
             auto store = open(path(), kReadWrite);
@@ -263,7 +263,7 @@ TEST_F(OtherClients, AnAccessThatALockOfAnotherHandleDeniesOnSmbWaitsForIt) {
     client_.type = kSmb;
     grow(1000, 'a');
     for (const Direction direction : {Direction::write, Direction::read}) {
-        for (const auto open : {open_posix, open_uncached}) {
+        for (const auto open : {open_posix, open_uncached, open_cached_reads}) {
             client_.waits = client_.refused = 0;
             auto holder = opened();
             auto store = open(path(), kReadWrite);
@@ -276,7 +276,7 @@ TEST_F(OtherClients, AnAccessThatALockOfAnotherHandleDeniesOnSmbWaitsForIt) {
 TEST_F(OtherClients, AReadOfAHandleThatOnlyReadsWaitsForTheLockThatDeniesItOnSmb) {
     client_.type = kSmb;
     grow(1000, 'a');
-    for (const auto open : {open_posix, open_uncached}) {
+    for (const auto open : {open_posix, open_uncached, open_cached_reads}) {
         client_.waits = client_.refused = 0;
         auto holder = opened();
         auto store = open(path(), kReadOnly);

@@ -55,7 +55,7 @@ TEST(Prefetch, StoresWithAPageCacheHaveOneAndTheUncachedStoreHasNone) {
     const test::TemporaryFolder folder;
     const std::string path = folder.file("data");
     const OpenMode mode{.read = true, .write = true, .create = true};
-    for (auto* const open : {open_posix, open_uncached}) {
+    for (auto* const open : {open_posix, open_uncached, open_cached_reads}) {
         auto store = open(path, mode);
         ASSERT_TRUE(store);
         EXPECT_EQ((*store)->prefetch() != nullptr, open == open_posix);

@@ -58,6 +58,7 @@ class AnyStore : public testing::TestWithParam<StoreCase> {
     }
 
     [[nodiscard]] std::string kind() const { return GetParam().kind; }
+    [[nodiscard]] bool maps() const { return kind() != "uncached" && kind() != "cached_reads"; }
     [[nodiscard]] std::string path() const { return folder_.file("data"); }
     Result<std::unique_ptr<Store>> open(OpenMode mode) {
         mode.direct_read = mode.direct_write = GetParam().direct;
@@ -65,6 +66,7 @@ class AnyStore : public testing::TestWithParam<StoreCase> {
         if (kind() == "uring") return open_uring(path(), mode, 4);
         if (kind() == "threaded") return open_threaded(path(), mode, 4);
         if (kind() == "uncached") return open_uncached(path(), mode);
+        if (kind() == "cached_reads") return open_cached_reads(path(), mode);
         const bool asynchronous = kind() == "memory_queued";
         return std::unique_ptr<Store>(std::make_unique<MemoryStore>(
             disk_, test::MemoryStoreOptions{.mode = mode, .asynchronous = asynchronous}));
@@ -330,7 +332,7 @@ TEST_P(AnyStore, ragged_transfers_keep_every_byte) {
 }
 
 TEST_P(AnyStore, a_mapped_write_is_read_and_a_write_is_seen_in_a_mapping) {
-    if (kind() == "uncached") GTEST_SKIP() << "this store cannot map pages";
+    if (!maps()) GTEST_SKIP() << "this store cannot map pages";
     ASSERT_TRUE(store_->limits().mappable);
     const auto bytes = random_bytes(10'000, 15);
     {
@@ -352,7 +354,7 @@ TEST_P(AnyStore, a_mapped_write_is_read_and_a_write_is_seen_in_a_mapping) {
 }
 
 TEST_P(AnyStore, mapping_for_a_write_never_shrinks_and_past_the_end_there_is_nothing_to_read) {
-    if (kind() == "uncached") GTEST_SKIP() << "this store cannot map pages";
+    if (!maps()) GTEST_SKIP() << "this store cannot map pages";
     const auto bytes = random_bytes(50'000, 16);
     write(0, bytes);
     EXPECT_TRUE(store_->map({10, 100}, Direction::write, Populate::no).ok());
@@ -365,7 +367,7 @@ TEST_P(AnyStore, mapping_for_a_write_never_shrinks_and_past_the_end_there_is_not
 }
 
 TEST_P(AnyStore, mapping_needs_the_matching_open_mode) {
-    if (kind() == "uncached") GTEST_SKIP() << "this store cannot map pages";
+    if (!maps()) GTEST_SKIP() << "this store cannot map pages";
     write(0, random_bytes(10, 17));
     auto writer = open({.write = true});
     ASSERT_TRUE(writer.ok());
@@ -390,8 +392,8 @@ INSTANTIATE_TEST_SUITE_P(
                     StoreCase{"posix", false, true}, StoreCase{"posix", true, true},
                     StoreCase{"uring", false, true}, StoreCase{"uring", true, true},
                     StoreCase{"threaded", false, true}, StoreCase{"threaded", true, true},
-                    StoreCase{"uncached"}, StoreCase{"uncached", false, true}, StoreCase{"memory"},
-                    StoreCase{"memory_queued"}),
+                    StoreCase{"uncached"}, StoreCase{"uncached", false, true},
+                    StoreCase{"cached_reads"}, StoreCase{"memory"}, StoreCase{"memory_queued"}),
     [](const auto& one) { return name_of(one.param); });
 
 }  // namespace

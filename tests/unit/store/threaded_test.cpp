@@ -381,6 +381,7 @@ class WithTheProgram : public testing::TestWithParam<const char*> {
         if (kind == "uring") return open_uring(path, mode, 4);
         if (kind == "threaded") return open_threaded(path, mode, 4);
         if (kind == "uncached") return open_uncached(path, mode);
+        if (kind == "cached_reads") return open_cached_reads(path, mode);
         if (kind == "late") return open_lazily([=] { return open_posix(path, mode); });
         return open_posix(path, mode);
     }
@@ -440,7 +441,8 @@ TEST_P(WithTheProgram, a_lock_is_held_for_both) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Stores, WithTheProgram,
-                         testing::Values("posix", "uring", "threaded", "uncached", "late"),
+                         testing::Values("posix", "uring", "threaded", "uncached", "cached_reads",
+                                         "late"),
                          [](const auto& one) { return std::string(one.param); });
 
 }  // namespace
