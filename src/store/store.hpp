@@ -147,10 +147,10 @@ class Store {
     [[nodiscard]] const DiskMap* disk_map() const { return facts().disk_map; }
     [[nodiscard]] Prefetch* prefetch() const { return facts().prefetch; }
 
-    /// Reads or writes one piece by a single system call, if that needs no care: the store is open,
-    /// the call returns when the bytes have moved, and nothing but the page cache is involved.
-    /// Returns true if the whole piece was moved. Otherwise the caller must make a request for the
-    /// piece, which also finds the error.
+    /// Tries to read or write one piece by a single system call. Returns true if the whole piece
+    /// was moved. Otherwise a part of it may have been moved, and the caller must make a request
+    /// for the whole piece, which also finds the error. Always returns false for a store that has
+    /// to do more than make that call.
     [[nodiscard]] virtual bool move_piece(Direction /*direction*/, Offset /*offset*/,
                                           const iovec& /*piece*/) {
         return false;

@@ -63,6 +63,9 @@ enum class Caching {
     small_reads  ///< reads of small pieces only; pages are dropped at open and sync only
 };
 
+Result<std::unique_ptr<Store>> open_with(Caching caching, const std::string& path,
+                                         const OpenMode& mode);
+
 class UncachedStore final : public DescriptorStore {
   public:
     UncachedStore(OpenedDescriptor file, const OpenMode& mode, Caching caching, bool direct)
@@ -149,9 +152,7 @@ class UncachedStore final : public DescriptorStore {
         OpenMode again = mode();
         again.create = false;
         again.known = kind();
-        const std::string path = "/proc/self/fd/" + std::to_string(descriptor());
-        return caching_ == Caching::none ? open_uncached(path, again)
-                                         : open_cached_reads(path, again);
+        return open_with(caching_, "/proc/self/fd/" + std::to_string(descriptor()), again);
     }
 
   private:

@@ -156,6 +156,22 @@ TEST(Clients, AreRightAfterASyncByTheStoreOfCachedReads) {
     }
 }
 
+TEST(Clients, TheStoreOfCachedReadsAsksTheServerForLargePieces) {
+    for (const auto kind : {ClientKind::nfs, ClientKind::fuse}) {
+        SCOPED_TRACE(static_cast<int>(kind));
+        Nodes nodes(kind);
+        nodes.run(open_cached_reads, [&](Store& one, Store& two) {
+            EXPECT_EQ(read(one, 4), 1);
+            write(two, 4, 8);
+            for (const auto& [bytes, expected] : {std::pair{128 << 10, 1}, {(128 << 10) + 1, 8}}) {
+                Memory data(static_cast<std::size_t>(bytes));
+                EXPECT_EQ(transfer(one, Direction::read, 0, data).bytes, 8192);
+                EXPECT_EQ(static_cast<int>(data[4]), expected) << bytes << " bytes";
+            }
+        });
+    }
+}
+
 TEST(Clients, WithTheStoreOfCachedReadsAWriteThatTheServerRefusesFails) {
     for (const auto kind : {ClientKind::nfs, ClientKind::fuse}) {
         Nodes nodes(kind);

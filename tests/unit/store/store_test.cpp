@@ -98,6 +98,25 @@ TEST_P(AnyStore, reads_back_what_was_written) {
                                                                  // hole
 }
 
+TEST_P(AnyStore, a_piece_that_is_moved_by_a_single_call_is_moved_as_by_a_request) {
+    auto bytes = random_bytes(8192, 4);
+    write(0, bytes);
+    auto piece = random_bytes(512, 5);
+    const iovec written{piece.data(), piece.size()};
+    const bool moves = kind() == "posix" && !GetParam().direct;
+    EXPECT_EQ(store_->move_piece(Direction::write, 1000, written), moves);
+    EXPECT_EQ(read(1000, piece.size()) == piece, moves);
+    std::vector<std::byte> back(512);
+    const iovec into{back.data(), back.size()};
+    EXPECT_EQ(store_->move_piece(Direction::read, 2000, into), moves);
+    EXPECT_EQ(std::ranges::equal(back, std::span(bytes).subspan(2000, 512)), moves);
+    EXPECT_FALSE(store_->move_piece(Direction::read, 8000, into)) << "the file's end is inside";
+    EXPECT_FALSE(store_->move_piece(Direction::write, 0, {bytes.data(), bytes.size()})) << "large";
+    auto reader = open({.read = true});
+    ASSERT_TRUE(reader.ok());
+    EXPECT_FALSE((*reader)->move_piece(Direction::write, 1000, written)) << "not open for writing";
+}
+
 TEST_P(AnyStore, offsets_past_32_bits_work) {
     const auto bytes = random_bytes(5'000, 2);
     const Offset far = (Offset{1} << 40) + 7;
