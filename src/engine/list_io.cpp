@@ -3,6 +3,7 @@
 // to the user's memory or through a small bounce buffer.
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "engine/read_ahead.hpp"
@@ -34,7 +35,7 @@ class ListWork final : public Work {
           access_(access),
           reading_(plan.direction == Direction::read),
           staging_(staging),
-          transfer_(context.store, &context_.file.stats),
+          transfer_(context.store, &context_.file.stats, Flush::end_of_series),
           file_(access.file),
           memory_(access.memory),
           plan_(plan) {
@@ -67,7 +68,9 @@ class ListWork final : public Work {
         if (done()) return Step::idle;
         return reading_ ? start_batch() : write_batch();
     }
-    bool done() const override { return taken_ >= access_.bytes() && transfer_.outstanding() == 0; }
+    bool done() const override {
+        return taken_ >= access_.bytes() && transfer_.outstanding() == 0 && !series_;
+    }
     const Error& noted() const override { return noted_; }
     Bytes moved() const override { return moved_; }
 
@@ -81,6 +84,7 @@ class ListWork final : public Work {
 
     Step start_batch();
     Result<Step> write_batch();
+    void end_series();
     void start_direct(const StridedRun& run);
     void start_staged();
     void start_slice();
@@ -111,6 +115,8 @@ class ListWork final : public Work {
     Bytes moved_ = 0;
     std::vector<Piece> batch_;
     std::vector<iovec> iovecs_;
+    std::optional<WriteSeries> series_;  ///< the writes that are not flushed yet
+    Bytes moved_before_ = 0;             ///< moved_ when they began
     Error noted_;
 };
 
@@ -126,16 +132,27 @@ Result<Step> ListWork::write_batch() {
             held = std::move(*shared);
         }
     }
-    WriteSeries series(context_.store);
-    const Bytes moved_before = moved_;
+    if (!series_) {
+        series_.emplace(context_.store);
+        moved_before_ = moved_;
+    }
     start_batch();
     while (transfer_.outstanding() > 0) (void)reap();
-    if (const auto flushed = series.end(); !flushed) {
-        moved_ = moved_before;
-        note(flushed.error().at(plan_.hull.begin, plan_.hull.length()));
-    }
+    const bool locked = held.holds() && context_.store.limits().flush_before_unlock;
+    const bool last = taken_ >= access_.bytes();
+    if (locked || last || moved_ - moved_before_ >= WriteSeries::kBytesMost) end_series();
     if (const auto unlocked = held.give_back(); !unlocked) note(unlocked.error());
     return Step::progressed;
+}
+
+/// Flushes the batches since the last call. If that fails, none of them counts as written.
+void ListWork::end_series() {
+    const Timing timing(&context_.file.stats, &Stats::storage_time);
+    const auto flushed = series_->end();
+    series_.reset();
+    if (flushed) return;
+    moved_ = moved_before_;
+    note(flushed.error().at(plan_.hull.begin, plan_.hull.length()));
 }
 
 void ListWork::note(const Error& error) {

@@ -57,6 +57,7 @@ void RegionWriter::prepare(const Region& region, const RoundBuffer& buffer, bool
     buffer_ = buffer;
     locks_ = context_.file.lock_policy;
     if (!on_this_thread) locks_.io_thread = nullptr;  // a job must not wait for itself
+    in_series_ = on_this_thread;
     counted_ = Stats();
     counted_.timed = context_.file.stats.timed && on_this_thread;
 }
@@ -160,14 +161,27 @@ RegionWriter::Stored RegionWriter::write_pieces(const std::vector<Piece>& pieces
         if (!shared) return {range.begin, shared.error()};
         held = std::move(*shared);
     }
-    WriteSeries series(*store_);
+    std::optional<WriteSeries> series;
+    if (flushes(held)) series.emplace(*store_);
     Stored stored;
     for (const Piece& piece : pieces) {
         stored = move(piece);
         if (stored.error.kind != ErrorKind::none) break;
     }
-    if (const auto flushed = series.end(); !flushed)
-        stored = {range.begin, flushed.error().at(range.begin, range.length())};
+    return finish(series, held, range, stored);
+}
+
+/// Returns true if writes must be flushed by this job, before it releases `held`.
+bool RegionWriter::flushes(const RangeLock& held) const {
+    return !in_series_ || (held.holds() && store_->limits().flush_before_unlock);
+}
+
+/// Ends the series of writes to `range`, if there is one, and releases the lock. Returns `stored`,
+/// the outcome of the writes, or the first failure after them.
+RegionWriter::Stored RegionWriter::finish(std::optional<WriteSeries>& series, RangeLock& held,
+                                          Extent range, Stored stored) {
+    const auto flushed = series ? series->end() : Result<void>();
+    if (!flushed) stored = {range.begin, flushed.error().at(range.begin, range.length())};
     const auto unlocked = held.give_back();
     if (stored.error.kind != ErrorKind::none || unlocked) return stored;
     return {range.begin, unlocked.error()};
@@ -183,10 +197,10 @@ RegionWriter::Stored RegionWriter::fill_and_write(const Piece& whole) {
     counted_.hole_reads += 1;
     if (const Error error = fill(whole); error.kind != ErrorKind::none)
         return {whole.file.begin, error};
+    std::optional<WriteSeries> series;
+    if (flushes(held)) series.emplace(*store_);
     const Stored stored = move(whole);
-    const auto unlocked = held.give_back();
-    if (stored.error.kind != ErrorKind::none || unlocked) return stored;
-    return {whole.file.begin, unlocked.error()};
+    return finish(series, held, whole.file, stored);
 }
 
 /// Copies the file's bytes into the holes of the buffer.
@@ -218,7 +232,8 @@ RegionWriter::Stored RegionWriter::move(const Piece& piece) {
 Transferred RegionWriter::transfer(Direction direction, Offset offset,
                                    std::span<std::byte> memory) {
     const iovec whole{memory.data(), memory.size()};
-    return oratorio::transfer(*store_, &counted_, direction, offset, std::span(&whole, 1));
+    return oratorio::transfer(*store_, &counted_, direction, offset, std::span(&whole, 1),
+                              Flush::end_of_series);
 }
 
 }  // namespace oratorio

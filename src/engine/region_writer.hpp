@@ -10,6 +10,7 @@
 // section II-B.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -35,7 +36,8 @@ class RegionWriter final : public StoreJob {
         Error error;
     };
     /// Sets what the next job stores, and the locks that it takes. `on_this_thread` is false if
-    /// another thread will perform the job.
+    /// another thread will perform the job; then the job flushes its writes, and otherwise the
+    /// caller does, by a series of its own.
     void prepare(const Region& region, const RoundBuffer& buffer, bool on_this_thread);
     /// Stores the region's written bytes. Waits for the storage and for locks, never for another
     /// rank of this access. REQUIRES: all ranks have entered the access (engine/entry_tracker.hpp).
@@ -58,6 +60,8 @@ class RegionWriter final : public StoreJob {
     Stored write_cheaply(const Piece& whole);
     Stored write_by_pieces(const Piece& whole);
     Stored write_pieces(const std::vector<Piece>& pieces);
+    [[nodiscard]] bool flushes(const RangeLock& held) const;
+    Stored finish(std::optional<WriteSeries>& series, RangeLock& held, Extent range, Stored stored);
     Stored fill_and_write(const Piece& whole);
     Error fill(const Piece& whole);
     Stored move(const Piece& piece);
@@ -70,6 +74,7 @@ class RegionWriter final : public StoreJob {
     Region region_;
     RoundBuffer buffer_;
     LockPolicy locks_;
+    bool in_series_ = false;  ///< the caller flushes the writes
     Store* store_ = nullptr;
     Stats counted_;
     Stored stored_;

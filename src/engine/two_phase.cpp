@@ -74,6 +74,7 @@ class TwoPhaseWork final : public Work {
         Track track;  ///< trace of the phases
     };
 
+    [[nodiscard]] bool is_idle() const;
     void enter(Slot& slot, Phase phase);
     bool take_round(std::size_t index);
     [[nodiscard]] std::int64_t oldest() const;
@@ -92,6 +93,9 @@ class TwoPhaseWork final : public Work {
     void store_sharing(std::size_t index);
     [[nodiscard]] bool is_next(const Slot& slot) const;
     void end_storing(Slot& slot);
+    void begin_series(const Slot& slot);
+    [[nodiscard]] bool ends_series() const;
+    void end_series();
     bool reap_transfers(bool wait);
     void note(const Error& error, std::int64_t round);
     void register_buffers(std::span<std::byte> memory);
@@ -118,6 +122,9 @@ class TwoPhaseWork final : public Work {
     bool differs_ = false;
     Error noted_;
     StoredReport report_;
+    std::optional<WriteSeries> series_;  ///< the writes of the rounds that are not flushed yet
+    std::int64_t series_begin_ = 0;      ///< number of the first of these rounds
+    Bytes series_bytes_ = 0;             ///< bytes of those that are completely written
 };
 
 TwoPhaseWork::TwoPhaseWork(const WorkContext& context, const Plan& plan, const Access& access,
@@ -142,7 +149,8 @@ TwoPhaseWork::TwoPhaseWork(const WorkContext& context, const Plan& plan, const A
         slots_[i].track = Track(context_.file.stats, static_cast<int>(i) + 1);
     if (slots_.empty()) return;
     if (!queue_->hands_over()) register_buffers(buffers.collective);
-    transfer_ = std::make_unique<Transfer>(context_.store, &context_.file.stats);
+    transfer_ =
+        std::make_unique<Transfer>(context_.store, &context_.file.stats, Flush::end_of_series);
     begin_ahead();
     if (!plan.keeps_holes()) return;
     for (Slot& slot : slots_)
@@ -187,10 +195,13 @@ Bytes TwoPhaseWork::moved() const {
 }
 
 bool TwoPhaseWork::done() const {
-    if (!exchange_->progress().finished || !entries_.settled()) return false;
-    return queue_->done() && std::all_of(slots_.begin(), slots_.end(), [](const Slot& slot) {
-               return slot.phase == Phase::idle;
-           });
+    if (!exchange_->progress().finished || !entries_.settled() || series_) return false;
+    return queue_->done() && is_idle();
+}
+
+/// Returns true if no slot has a round.
+bool TwoPhaseWork::is_idle() const {
+    return std::ranges::all_of(slots_, [](const Slot& slot) { return slot.phase == Phase::idle; });
 }
 
 /// Returns a hint without a doorbell while storage calls are outstanding, because their completion
@@ -222,7 +233,9 @@ bool TwoPhaseWork::step_slots() {
             if (queue_->hands_over() && slots_[i].phase == Phase::idle) break;
         }
     }
-    return moved;
+    if (!ends_series()) return moved;
+    end_series();
+    return true;
 }
 
 std::int64_t TwoPhaseWork::oldest() const {
@@ -414,6 +427,7 @@ void TwoPhaseWork::end_exchange(std::size_t index, Bytes held) {
 }
 
 void TwoPhaseWork::store(std::size_t index) {
+    begin_series(slots_[index]);
     const bool shares = !plan_.atomic && context_.file.lock_policy.shares(plan_.collective);
     if (slots_[index].writer) {
         store_written(index);
@@ -453,6 +467,7 @@ void TwoPhaseWork::store_sharing(std::size_t index) {
     }
     start_transfers(index, Direction::write);
     while (slot.transfers > 0) reap_transfers(true);
+    if (series_ && context_.store.limits().flush_before_unlock) end_series();
     if (const auto unlocked = held->give_back(); !unlocked)
         note(unlocked.error(), slot.round.number);
 }
@@ -461,7 +476,36 @@ void TwoPhaseWork::end_storing(Slot& slot) {
     if (slot.complete_until < slot.touched.end && report_.shorts < StoredReport::shorts_max) {
         report_.short_rounds[report_.shorts++] = {slot.round.number, slot.complete_until};
     }
+    series_bytes_ += slot.touched.length();
     enter(slot, Phase::idle);
+}
+
+/// Begins a series of writes with the slot's round, unless an I/O thread stores the rounds: that
+/// thread flushes each of them.
+void TwoPhaseWork::begin_series(const Slot& slot) {
+    if (series_ || context_.store.limits().performs_jobs) return;
+    series_.emplace(context_.store);
+    series_begin_ = slot.round.number;
+    series_bytes_ = 0;
+}
+
+/// Returns true if the series of writes should end, because it is long or no round follows.
+bool TwoPhaseWork::ends_series() const {
+    return series_ && (series_bytes_ >= WriteSeries::kBytesMost || (queue_->done() && is_idle()));
+}
+
+/// Flushes the stored rounds. If that fails, none of the series' rounds counts as stored.
+void TwoPhaseWork::end_series() {
+    const Timing timing(&context_.file.stats, &Stats::storage_time);
+    const auto flushed = series_->end();
+    series_.reset();
+    // The rest of a round that is partly written needs a flush, too.
+    if (const auto it = std::ranges::find(slots_, Phase::storing, &Slot::phase); it != slots_.end())
+        begin_series(*it);
+    if (flushed) return;
+    report_.first_not_begun = std::min(report_.first_not_begun, series_begin_);
+    report_.shorts = 0;
+    note(flushed.error().at(plan_.hull.begin, plan_.hull.length()), series_begin_);
 }
 
 void TwoPhaseWork::note(const Error& error, std::int64_t round) {

@@ -121,7 +121,8 @@ DescriptorStore::DescriptorStore(OpenedDescriptor file, const OpenMode& mode, St
     if (mode.direct_write) own.direct_write = direct.alignment;
 }
 
-void DescriptorStore::leave_page_cache() {
+void DescriptorStore::leave_page_cache(bool flush_before_unlock) {
+    facts_.limits.flush_before_unlock = flush_before_unlock;
     facts_.limits.mappable = false;
     facts_.limits.size_may_be_old = false;
     facts_.prefetch = nullptr;

@@ -63,8 +63,9 @@ class DescriptorStore : public Store {
     /// Sets limits().remark, a message for the user, in place of an earlier message.
     void set_remark(std::string_view remark) { facts_.limits.remark = remark; }
     /// Adapts facts() to a store that keeps no data in the page cache: no mapping, no prefetch, and
-    /// no need for expect_size(), because the store asks the server after each short read.
-    void leave_page_cache();
+    /// no need for expect_size(), because the store asks the server after each short read. Sets
+    /// limits().flush_before_unlock.
+    void leave_page_cache(bool flush_before_unlock);
     /// Switches all further requests to the page cache, because the system refused a direct
     /// request.
     void give_up_direct();

@@ -52,11 +52,11 @@ class LazyStore final : public Store {
     void finish_jobs() override {
         if (store_ != nullptr) store_->finish_jobs();
     }
-    void begin_series() override {
-        if (store_ != nullptr) store_->begin_series();
+    [[nodiscard]] std::uint64_t lost_writes() const override {
+        return store_ != nullptr ? store_->lost_writes() : 0;
     }
-    Result<void> end_series() override {
-        return store_ != nullptr ? store_->end_series() : Result<void>();
+    Result<void> flush_series(std::uint64_t lost_before) override {
+        return store_ != nullptr ? store_->flush_series(lost_before) : Result<void>();
     }
 
     Result<Bytes> size() override {

@@ -35,6 +35,13 @@ class StoreJob {
     ~StoreJob() = default;
 };
 
+/// When a write must have reached the server, on a file system whose client keeps writes until it
+/// flushes them. Elsewhere, both mean the same.
+enum class Flush {
+    at_once,       ///< when the request completes
+    end_of_series  ///< when the series ends to which the caller adds the write (WriteSeries)
+};
+
 /// A request for one contiguous range of the file, scattered over memory. The caller owns the
 /// iovecs and the memory, which must stay valid until the request is reaped.
 struct IoRequest {
@@ -44,6 +51,7 @@ struct IoRequest {
     std::uint64_t token = 0;  ///< chosen by the caller; returned in the completion
     /// Performed in place of a transfer, if not null. REQUIRES: limits().performs_jobs.
     StoreJob* job = nullptr;
+    Flush flush = Flush::at_once;
 };
 
 struct IoCompletion {
@@ -78,6 +86,9 @@ struct StoreLimits {
     bool mappable = false;       ///< map() works
     /// True if other nodes might have extended the file without this machine knowing.
     bool size_may_be_old = false;
+    /// True if writes under a lock must be flushed before the lock is released, because other
+    /// machines would not see them.
+    bool flush_before_unlock = false;
     DirectAlignment direct_read = {};
     DirectAlignment direct_write = {};
     std::string remark = {};  ///< message for the user: a requested feature that is not available
@@ -163,11 +174,11 @@ class Store {
     virtual std::size_t reap(std::span<IoCompletion> out, bool wait) = 0;
     /// Waits until no job is queued or being performed. Inside a job, returns at once.
     virtual void finish_jobs() {}
-    /// Begins a series of writes. Other machines may not see its completed writes until the series
-    /// ends: a store that must flush writes then flushes all of them together.
-    virtual void begin_series() {}
-    /// Ends the series. Returns an error if any of its writes may not have reached the server.
-    virtual Result<void> end_series() { return {}; }
+    /// Returns the number of times so far that writes of a series may have been lost.
+    [[nodiscard]] virtual std::uint64_t lost_writes() const { return 0; }
+    /// Flushes all writes that asked for Flush::end_of_series. Returns an error if lost_writes() is
+    /// not `lost_before` afterwards.
+    virtual Result<void> flush_series(std::uint64_t /*lost_before*/) { return {}; }
     /// Returns the file size, as the server has it if other machines may have extended the file.
     virtual Result<Bytes> size() = 0;
     /// Truncates or extends the file. With `allocate`, makes sure that [0, bytes) has storage,
@@ -212,22 +223,29 @@ class Store {
     Bytes known_size_ = 0;  ///< size that expect_size() last received; 0: unknown
 };
 
-/// A scope that makes its thread's writes to a store one series. REQUIRES: the scope ends before a
-/// lock on the written range is released, and before another rank or the program learns of the
-/// writes.
+/// A series of writes: those requests with Flush::end_of_series that complete while this object
+/// lives. Its end flushes them all together. Several series of one store may overlap; a failed
+/// flush fails each of them, because the system reports a failure only once. REQUIRES: the series
+/// ends before another rank or the program learns of the writes, and before a lock on the written
+/// range is released if limits().flush_before_unlock.
 class WriteSeries {
   public:
-    explicit WriteSeries(Store& store) : store_(&store) { store.begin_series(); }
+    /// Ends a series after this many bytes: if its flush fails, no byte of it counts as stored.
+    static constexpr Bytes kBytesMost = 32 << 20;
+
+    explicit WriteSeries(Store& store) : store_(&store), lost_before_(store.lost_writes()) {}
     ~WriteSeries() { (void)end(); }
     WriteSeries(const WriteSeries&) = delete;
     WriteSeries& operator=(const WriteSeries&) = delete;
+    /// Returns an error if any of the writes may not have reached the server.
     Result<void> end() {
         Store* const store = std::exchange(store_, nullptr);
-        return store != nullptr ? store->end_series() : Result<void>();
+        return store != nullptr ? store->flush_series(lost_before_) : Result<void>();
     }
 
   private:
     Store* store_;
+    std::uint64_t lost_before_;
 };
 
 inline const StoreFacts& Store::facts() const {

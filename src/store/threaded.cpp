@@ -82,7 +82,9 @@ class ThreadedStore final : public Store, private IoThread::Client {
         if (request.job != nullptr) {
             request.job->perform(beside_);
         } else {
-            (void)beside_.submit(request);  // never full: beside_ has no other requests
+            IoRequest flushed = request;
+            flushed.flush = Flush::at_once;  // the caller's thread can't flush writes of beside_
+            (void)beside_.submit(flushed);   // never full: beside_ has no other requests
             while (beside_.reap(std::span(&completion, 1), true) == 0) {
             }
         }

@@ -138,7 +138,8 @@ struct Transfer::Part {
     }
 };
 
-Transfer::Transfer(Store& store, Stats* stats) : store_(store), stats_(stats) {}
+Transfer::Transfer(Store& store, Stats* stats, Flush flush)
+    : store_(store), stats_(stats), flush_(flush) {}
 
 Transfer::~Transfer() {
     waiting_.clear();
@@ -174,7 +175,8 @@ bool Transfer::move_or_start(Direction direction, Offset offset, std::span<const
     const Bytes total = length_of(memory);
     std::optional<IoCompletion> answer;
     if (waiting_.empty() && ready_.empty() && in_store_ == 0)
-        answer = move_at_once(store_, stats_, {direction, offset, memory, 0}, total);
+        answer =
+            move_at_once(store_, stats_, {direction, offset, memory, 0, nullptr, flush_}, total);
     calls_ += answer ? 1 : 0;
     if (is_whole(answer, total)) return true;
     start_from(answer, {direction, offset, token, {memory.begin(), memory.end()}});
@@ -238,9 +240,12 @@ void Transfer::pump() {
             close(std::move(unneeded));
             continue;
         }
-        const IoRequest io{request.direction, request.offset + part.begin + part.moved,
+        const IoRequest io{request.direction,
+                           request.offset + part.begin + part.moved,
                            std::span(part.memory).subspan(part.first),
-                           reinterpret_cast<std::uintptr_t>(&part), request.job};
+                           reinterpret_cast<std::uintptr_t>(&part),
+                           request.job,
+                           flush_};
         if (request.direction == Direction::read && part.moved == 0)
             store_.expect_size(request.offset + part.begin + part.length);
         if (store_.submit(io) == Submitted::full) return;
@@ -354,12 +359,13 @@ void Transfer::close(std::unique_ptr<Part> part) {
 }
 
 Transferred transfer(Store& store, Stats* stats, Direction direction, Offset offset,
-                     std::span<const iovec> memory) {
+                     std::span<const iovec> memory, Flush flush) {
     const Bytes total = length_of(memory);
-    const auto answer = move_at_once(store, stats, {direction, offset, memory, 0}, total);
+    const auto answer =
+        move_at_once(store, stats, {direction, offset, memory, 0, nullptr, flush}, total);
     Transferred done{.bytes = total};
     if (!is_whole(answer, total)) {
-        Transfer rest(store, stats);
+        Transfer rest(store, stats, flush);
         rest.start_from(answer, {direction, offset, 0, {memory.begin(), memory.end()}});
         while (!rest.poll(done, true)) {
         }

@@ -27,7 +27,8 @@ struct Transferred {
 /// own requests. Counts the store calls and their time in `stats`, if set.
 class Transfer {
   public:
-    explicit Transfer(Store& store, Stats* stats = nullptr);
+    /// `flush` is when the writes must have reached the server.
+    explicit Transfer(Store& store, Stats* stats = nullptr, Flush flush = Flush::at_once);
     ~Transfer();  ///< waits for requests in the store: the kernel may still write to memory
     Transfer(const Transfer&) = delete;
     Transfer& operator=(const Transfer&) = delete;
@@ -58,7 +59,7 @@ class Transfer {
     struct Request;
     struct Part;
     friend Transferred transfer(Store& store, Stats* stats, Direction direction, Offset offset,
-                                std::span<const iovec> memory);
+                                std::span<const iovec> memory, Flush flush);
     void start_from(const std::optional<IoCompletion>& answer, Request request);
     void pump();
     std::unique_ptr<Part> next_part();
@@ -70,6 +71,7 @@ class Transfer {
 
     Store& store_;
     Stats* stats_;
+    const Flush flush_;
     // These are lists, because an empty list allocates nothing: many transfers are one small
     // request that completes at once.
     std::list<std::shared_ptr<Request>> waiting_;  // not yet completely cut into parts
@@ -82,7 +84,7 @@ class Transfer {
 
 /// Moves one whole request from start to end. Counts calls, bytes and time in `stats`, if set.
 Transferred transfer(Store& store, Stats* stats, Direction direction, Offset offset,
-                     std::span<const iovec> memory);
+                     std::span<const iovec> memory, Flush flush = Flush::at_once);
 Transferred transfer(Store& store, Direction direction, Offset offset, std::span<std::byte> memory);
 
 }  // namespace oratorio

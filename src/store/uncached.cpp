@@ -50,6 +50,13 @@ Extent byte_to_lock(const OpenMode& mode, const FileKind& kind) {
     return {at, at + 1};
 }
 
+/// Returns true if a write fails with this number because of its own arguments or because it was
+/// interrupted, not because an earlier write was lost.
+bool is_about_this_call(int error_number) {
+    return error_number == EINVAL || error_number == EFAULT || error_number == EINTR ||
+           error_number == EAGAIN;
+}
+
 /// Clears the flags that request a second descriptor for direct I/O: this store has only one.
 OpenMode plain(OpenMode mode) {
     mode.direct_read = mode.direct_write = false;
@@ -73,13 +80,16 @@ class UncachedStore final : public DescriptorStore {
           sends_at_once_(kind().file_system == NFS_SUPER_MAGIC),
           locked_(byte_to_lock(mode, kind())),
           caching_(caching) {
-        leave_page_cache();
+        leave_page_cache(caching == Caching::none);
         if (!direct) use_cache();
         if (caching == Caching::small_reads) forget_pages();
     }
 
     Submitted submit(const IoRequest& request) override {
         if (waiting_) return Submitted::full;
+        // A write that a mandatory lock denies is repeated under a lock of its own (past_locks),
+        // which must not be released before the write is flushed.
+        in_series_ = request.flush == Flush::end_of_series && !kind().mandatory_locks;
         completion_ = completion_of(request, past_locks(request, [&] {
                                         return request.memory.size() == 1
                                                    ? whole(request, request.memory.front())
@@ -96,22 +106,19 @@ class UncachedStore final : public DescriptorStore {
         return 1;
     }
 
-    /// Delays no flush where locks are mandatory: a denied write is repeated under a lock of its
-    /// own, which must not be released before the write is flushed.
-    void begin_series() override { in_series_ = !kind().mandatory_locks; }
+    [[nodiscard]] std::uint64_t lost_writes() const override { return lost_writes_; }
 
-    Result<void> end_series() override {
-        in_series_ = false;
-        if (!std::exchange(unflushed_, false)) return {};
-        const Answer flushed = flush();
-        return flushed.failed() ? Error::of_errno("write", flushed.error_number) : Result<void>();
+    Result<void> flush_series(std::uint64_t lost_before) override {
+        if (unflushed_) (void)flush();
+        if (lost_writes_ == lost_before) return {};
+        return Error::of_errno("write", lost_errno_);
     }
 
     /// Returns the file size on the server. Flushes first, because some clients ask the server only
     /// after a flush. If the server lacks the last byte of that size, finds the size by reading.
     Result<Bytes> size() override {
         // Read-only file systems and /proc can't flush, and a handle that only reads needn't.
-        const auto flushed = DescriptorStore::sync();
+        const auto flushed = flush_file();
         const int refused = flushed ? 0 : flushed.error().system_errno;
         const bool needless = !mode().write && (refused == EINVAL || refused == EROFS);
         if (!flushed && !needless) return flushed.error();
@@ -124,11 +131,11 @@ class UncachedStore final : public DescriptorStore {
 
     Result<void> resize(Bytes bytes, bool allocate) override {
         const auto resized = DescriptorStore::resize(bytes, allocate);
-        return resized && allocate ? DescriptorStore::sync() : resized;
+        return resized && allocate ? flush_file() : resized;
     }
 
     Result<void> sync() override {
-        auto flushed = DescriptorStore::sync();
+        auto flushed = flush_file();
         caching_ == Caching::small_reads ? forget_pages() : drop_pages();
         return flushed;
     }
@@ -214,15 +221,37 @@ class UncachedStore final : public DescriptorStore {
     Answer write(iovec memory, Offset offset) {
         const Answer moved =
             answer_of(::pwrite(descriptor(), memory.iov_base, memory.iov_len, offset));
+        if (moved.failed() && !is_about_this_call(moved.error_number))
+            note_failure(moved.error_number);
         if (moved.result <= 0 || (direct_ && sends_at_once_)) return moved;
-        unflushed_ = in_series_;
+        unflushed_ = unflushed_ || in_series_;
         if (in_series_) return moved;
         const Answer flushed = flush();
         return flushed.failed() ? flushed : moved;
     }
 
-    [[nodiscard]] Answer flush() const {
-        return uninterrupted([&] { return ::fdatasync(descriptor()); });
+    /// Flushes the data of all writes so far.
+    Answer flush() {
+        const Answer flushed = uninterrupted([&] { return ::fdatasync(descriptor()); });
+        if (flushed.failed()) note_failure(flushed.error_number);
+        unflushed_ = false;
+        return flushed;
+    }
+
+    /// Flushes the data and the attributes of the file.
+    Result<void> flush_file() {
+        auto flushed = DescriptorStore::sync();
+        if (!flushed) note_failure(flushed.error().system_errno);
+        unflushed_ = false;
+        return flushed;
+    }
+
+    /// Counts a failed write or flush if there are unflushed writes of a series: a client may
+    /// report the failure of an earlier write by a later call, and reports it only once.
+    void note_failure(int error_number) {
+        if (!unflushed_) return;
+        ++lost_writes_;
+        lost_errno_ = error_number;
     }
 
     /// Reads from the server. The client may know only an old file size, so after a read that fails
@@ -234,7 +263,7 @@ class UncachedStore final : public DescriptorStore {
             answer_of(::pread(descriptor(), memory.iov_base, memory.iov_len, offset));
         const auto moved = first.failed() ? 0 : static_cast<std::size_t>(first.result);
         if (moved == memory.iov_len) return first;
-        (void)DescriptorStore::sync();  // a failure to flush is reported by the writer's own flush
+        (void)flush_file();  // a failure to flush is reported by the writer's own flush
         const auto told = DescriptorStore::size();
         if (!told) return moved > 0 ? first : Answer{-1, told.error().system_errno};
         const Offset next = offset + static_cast<Bytes>(moved);
@@ -287,10 +316,12 @@ class UncachedStore final : public DescriptorStore {
     const bool sends_at_once_;
     const Extent locked_;  ///< the byte that is locked while the store uses the page cache
     const Caching caching_;
-    bool direct_ = true;        ///< the descriptor has the flag O_DIRECT
-    bool takes_direct_ = true;  ///< the system has not refused direct I/O
-    bool in_series_ = false;    ///< between begin_series() and end_series()
-    bool unflushed_ = false;    ///< the series has writes that are to be flushed at its end
+    bool direct_ = true;             ///< the descriptor has the flag O_DIRECT
+    bool takes_direct_ = true;       ///< the system has not refused direct I/O
+    bool in_series_ = false;         ///< the current request's flush is delayed
+    bool unflushed_ = false;         ///< writes are to be flushed at the end of their series
+    std::uint64_t lost_writes_ = 0;  ///< failures that may have lost unflushed writes of a series
+    int lost_errno_ = 0;             ///< the last of them
     std::unique_ptr<std::byte[]> gathered_;
     IoCompletion completion_;  // completion of the one request that may be outstanding
     bool waiting_ = false;

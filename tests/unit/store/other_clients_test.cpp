@@ -103,23 +103,28 @@ TEST_F(OtherClients, AReadBehindTheSizeThatAClientOfCephKnowsGetsTheBytes) {
     }
 }
 
-/// Writes four pieces of four bytes, one after the other.
-void write_pieces(Store& store) {
+/// Writes four bytes. Returns how many were written.
+Bytes write_piece(Store& store, Offset at, Flush flush) {
     std::vector<std::byte> bytes(4);
-    for (Offset at = 0; at < 40; at += 10)
-        EXPECT_EQ(transfer(store, Direction::write, at, bytes).bytes, 4);
+    const iovec memory{bytes.data(), bytes.size()};
+    return transfer(store, nullptr, Direction::write, at, std::span(&memory, 1), flush).bytes;
+}
+
+/// Writes four pieces of four bytes, one after the other.
+void write_pieces(Store& store, Flush flush) {
+    for (Offset at = 0; at < 40; at += 10) EXPECT_EQ(write_piece(store, at, flush), 4);
 }
 
 TEST_F(OtherClients, ASeriesOfWritesIsFlushedOnce) {
     client_.type = kFuse;
     auto store = open_uncached(path(), kReadWrite);
     ASSERT_TRUE(store.ok());
-    write_pieces(**store);
+    write_pieces(**store, Flush::at_once);
     EXPECT_EQ(client_.flushes, 4) << "each write by itself";
     client_.flushes = 0;
     {
         WriteSeries series(**store);
-        write_pieces(**store);
+        write_pieces(**store, Flush::end_of_series);
         EXPECT_EQ(client_.flushes, 0);
         EXPECT_TRUE(series.end().ok());
     }
@@ -134,10 +139,30 @@ TEST_F(OtherClients, ASeriesWhoseFlushFailsSaysSo) {
     ASSERT_TRUE(store.ok());
     client_.flush_errno = ENOSPC;
     WriteSeries series(**store);
-    write_pieces(**store);
+    write_pieces(**store, Flush::end_of_series);
     const auto ended = series.end();
     ASSERT_FALSE(ended.ok());
     EXPECT_EQ(ended.error().kind, ErrorKind::no_space);
+}
+
+/// The system reports the failure of a flush once, to whichever call flushes first.
+TEST_F(OtherClients, ASeriesFailsIfAnotherFlushHasLostItsWrites) {
+    client_.type = kFuse;
+    for (const auto open : {open_uncached, open_cached_reads}) {
+        auto store = open(path(), kReadWrite);
+        ASSERT_TRUE(store.ok());
+        WriteSeries first(**store);
+        WriteSeries second(**store);
+        write_pieces(**store, Flush::end_of_series);
+        client_.flush_errno = ENOSPC;
+        EXPECT_EQ(write_piece(**store, 100, Flush::at_once), 0);
+        client_.flush_errno = 0;
+        EXPECT_FALSE(first.end().ok());
+        EXPECT_FALSE(second.end().ok());
+        WriteSeries later(**store);
+        write_pieces(**store, Flush::end_of_series);
+        EXPECT_TRUE(later.end().ok()) << "no write of this series was lost";
+    }
 }
 
 TEST_F(OtherClients, EachWriteOfASeriesIsFlushedWhereLocksAreMandatory) {
@@ -145,7 +170,7 @@ TEST_F(OtherClients, EachWriteOfASeriesIsFlushedWhereLocksAreMandatory) {
     auto store = open_uncached(path(), kReadWrite);
     ASSERT_TRUE(store.ok());
     WriteSeries series(**store);
-    write_pieces(**store);
+    write_pieces(**store, Flush::end_of_series);
     EXPECT_EQ(client_.flushes, 4);
 }
 
@@ -245,9 +270,11 @@ TEST_F(OtherClients, BytesThatSayAHandleIsThereAreSharedOnSmb) {
 /// succeed.
 void move_beside_a_lock(Client& here, Store& holder, Store& store, Direction direction) {
     ASSERT_TRUE(holder.lock({0, 1000}, true, true).ok());
+    // Opening the stores and the holder's lock() have waited for locks, too.
+    const int waits_before = here.waits;
+    here.refused = 0;
     std::thread ends([&] {
-        // The holder's own lock() has already waited once.
-        while (here.waits < 2) std::this_thread::yield();
+        while (here.waits == waits_before) std::this_thread::yield();
         EXPECT_TRUE(holder.lock({0, 1000}, false, true).ok());
     });
     std::vector<std::byte> bytes(100);
@@ -264,7 +291,6 @@ TEST_F(OtherClients, AnAccessThatALockOfAnotherHandleDeniesOnSmbWaitsForIt) {
     grow(1000, 'a');
     for (const Direction direction : {Direction::write, Direction::read}) {
         for (const auto open : {open_posix, open_uncached, open_cached_reads}) {
-            client_.waits = client_.refused = 0;
             auto holder = opened();
             auto store = open(path(), kReadWrite);
             ASSERT_TRUE(store.ok());
@@ -277,7 +303,6 @@ TEST_F(OtherClients, AReadOfAHandleThatOnlyReadsWaitsForTheLockThatDeniesItOnSmb
     client_.type = kSmb;
     grow(1000, 'a');
     for (const auto open : {open_posix, open_uncached, open_cached_reads}) {
-        client_.waits = client_.refused = 0;
         auto holder = opened();
         auto store = open(path(), kReadOnly);
         ASSERT_TRUE(store.ok());
