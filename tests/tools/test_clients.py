@@ -17,6 +17,7 @@ import pytest
 from oratorio.command_line import Parser
 from oratorio.errors import OratorioError
 from oratorio.launch.hosts import Host
+from oratorio.paths import ROOT
 from oratorio_lab import targets
 from oratorio_lab.clients import agent, checks, command, kinds, rig
 
@@ -129,6 +130,47 @@ def test_a_check_that_does_not_exist_is_refused(capsys):
     with pytest.raises(SystemExit):
         parser.parse_args(["nfs", "--only", "lock"])
     assert "'kill-lock'" in capsys.readouterr().err
+
+
+def test_a_command_of_its_own_runs_on_each_kind_and_gives_its_exit_code(monkeypatch, capsys):
+    ran = []
+
+    class FakeClients:
+        def __init__(self, kind, folder):
+            self.kind, self.folder = kind, folder
+
+        def launcher(self, host):
+            return ["mpiexec", "-n", "4", "a b"]
+
+        def run(self, command, seconds, watch):
+            ran.append((self.kind.name, command, seconds))
+            (self.folder / "output").write_text("so f")
+            watch(self.folder)
+            (self.folder / "output").write_text("so far\n")
+            watch(self.folder)
+            return rig.Ended(3 if self.kind.name == "nfs" else 0, "", self.folder)
+
+    monkeypatch.setattr(command, "find_host", lambda mpi: host_of(mpi, "mpich"))
+    monkeypatch.setattr(command, "Clients", FakeClients)
+    assert command.run_command(["gluster", "nfs", "moose"], "echo so far", "mpich5", 7) == 3
+    assert [one[0] for one in ran] == ["gluster", "nfs", "moose"]
+    lines = ran[0][1].splitlines()
+    told = subprocess.run(
+        ["sh", "-c", lines[0] + "; pwd; echo $LAUNCH"], capture_output=True, text=True, check=True
+    )
+    assert told.stdout.splitlines() == [str(ROOT), "mpiexec -n 4 'a b'"]
+    assert lines[1:] == ["echo so far"]
+    assert ran[0][2] == 7
+    assert capsys.readouterr().out == 3 * "so far\n"
+
+
+def test_a_command_of_its_own_replaces_the_checks():
+    parser = Parser(prog="oratorio clients")
+    command.add_options(parser)
+    for more in (["--write"], ["--only", "locks"]):
+        options = parser.parse_args(["nfs", "--run", "true", *more])
+        with pytest.raises(OratorioError, match="replaces the checks"):
+            options.does(options)
 
 
 def test_the_names_of_the_checks_are_those_that_run(monkeypatch):

@@ -21,6 +21,7 @@ OWN = {
     "bench": "cold delay direct disk figures full layout link malloc modes new overwrite param predict "
     "profile rate records smoke sync workloads",
     "calibrate": "show topology",
+    "clients": "run",
     "compare": "before budget output-files",
     "conformance": "broken long mpicc quick rule section slow suite with-oratorio",
     "demo": "cells steps",

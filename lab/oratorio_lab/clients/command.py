@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`oratorio clients`: sets up the named kinds of clients, runs the checks on them, and with --write updates
-the table in docs/user/network-file-systems.md."""
+"""`oratorio clients`: sets up the named kinds of clients, runs the checks or a given command on them, and
+with --write updates the table in docs/user/network-file-systems.md."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ import argparse
 import datetime
 import os
 import platform
+import shlex
 import shutil
+import sys
+import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,6 +29,7 @@ from oratorio.paths import OUT, ROOT
 from oratorio_lab.clients.checks import (
     KILL,
     KILL_MODES,
+    TIMED_OUT,
     Check,
     Verdict,
     checks_of,
@@ -34,7 +38,7 @@ from oratorio_lab.clients.checks import (
     script_of,
 )
 from oratorio_lab.clients.kinds import KINDS, Kind, find_kind
-from oratorio_lab.clients.rig import RANKS, Clients
+from oratorio_lab.clients.rig import RANKS, Clients, shell
 
 PAGE = ROOT / "docs/user/network-file-systems.md"
 BEGIN, END = "<!-- begin: oratorio clients --write -->\n", "<!-- end -->\n"
@@ -160,6 +164,37 @@ def run(names: Sequence[str], choice: Choice, with_write: bool) -> bool:
     return is_right
 
 
+class _Output:
+    """Prints what the command has written to its output so far."""
+
+    def __init__(self) -> None:
+        self.printed_ = 0
+
+    def __call__(self, rig: Path) -> None:
+        if (output := rig / "output").exists():
+            with output.open(errors="replace") as file:
+                file.seek(self.printed_)
+                print(file.read(), end="", flush=True)
+                self.printed_ = file.tell()
+
+
+def run_command(names: Sequence[str], command: str, mpi: str, seconds: int) -> int:
+    """Runs a shell command on the first client of each named kind, in the checkout. Its variable $CLIENT is
+    the folder that the clients share, and $LAUNCH the words that start ranks with Oratorio on both clients.
+    Returns the first exit code that is not 0, or 0. Raises OratorioError."""
+    host, first_failure = find_host(mpi), 0
+    for name in names:
+        with tempfile.TemporaryDirectory(prefix="oratorio-clients-") as folder:
+            clients = Clients(find_kind(name), Path(folder))
+            launch = shlex.quote(shell(clients.launcher(host)))
+            lines = f"cd {shlex.quote(str(ROOT))} && export LAUNCH={launch}\n{command}"
+            ended = clients.run(lines, seconds, watch=_Output())
+        if ended.code == TIMED_OUT:
+            print(f"still running after {seconds} s (--timeout)", file=sys.stderr)
+        first_failure = first_failure or ended.code
+    return first_failure
+
+
 def add_options(parser: Parser) -> None:
     """Adds the options of `clients`."""
     parser.add_argument(
@@ -182,6 +217,15 @@ def add_options(parser: Parser) -> None:
     parser.add_argument(
         "--write", action="store_true", help="Write the results into docs/user/network-file-systems.md."
     )
+    parser.add_argument(
+        "--run", metavar="COMMAND",
+        help="Run this shell command on the first client in place of the checks. $CLIENT is the folder that "
+        "the clients share, and $LAUNCH starts 4 ranks with Oratorio, 2 on each client.",
+    )  # fmt: skip
+    parser.add_argument(
+        "--timeout", type=within(1), default=600, metavar="SECONDS",
+        help="Time limit of the command of --run, with the setup; %(default)s if not given.",
+    )  # fmt: skip
     parser.set_defaults(does=_clients)
 
 
@@ -190,4 +234,8 @@ def _clients(options: argparse.Namespace) -> int:
         show()
         return 0
     names = [kind.name for kind in KINDS] if options.kinds == ["all"] else options.kinds
+    if options.run:
+        if options.only or options.write:
+            raise OratorioError("--run replaces the checks: leave out --only and --write")
+        return run_command(names, options.run, options.mpi, options.timeout)
     return 0 if run(names, Choice(options.mpi, options.seeds, options.only), options.write) else 1
