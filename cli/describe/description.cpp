@@ -162,8 +162,12 @@ Json hint_table_rows() {
 
 Json cost_rows() {
     Json rows = Json::array();
-#define COST(name, memory, disk, doc) \
-    rows.push_back({{"name", #name}, {"memory", memory}, {"disk", disk}, {"description", doc}});
+#define COST(name, memory, disk, server, doc) \
+    rows.push_back({{"name", #name},          \
+                    {"memory", memory},       \
+                    {"disk", disk},           \
+                    {"server", server},       \
+                    {"description", doc}});
 #include "plan/costs.def"
 #undef COST
     return rows;

@@ -9,6 +9,7 @@
 #include <iterator>
 #include <string>
 
+#include "file/opening.hpp"
 #include "file/path.hpp"
 #include "plan/costs.hpp"
 #include "session.hpp"
@@ -37,10 +38,12 @@ int tell_place(const std::string& folder) {
     return 0;
 }
 
-int tell_costs(const std::string& file_system) {
+int tell_costs(const std::string& folder) {
     const std::string given{std::istreambuf_iterator<char>(std::cin), {}};
+    const long type = file_system_type(folder);
+    const Costs built_in = built_in_costs(storage_of(type, is_incoherent(type)));
     std::vector<std::string> warnings;
-    std::fputs(to_text(parse_costs(given, built_in_costs(file_system), warnings)).c_str(), stdout);
+    std::fputs(to_text(parse_costs(given, built_in, warnings)).c_str(), stdout);
     for (const std::string& warning : warnings) std::fprintf(stderr, "%s\n", warning.c_str());
     return 0;
 }
@@ -53,7 +56,7 @@ int run_command(const std::vector<std::string>& words) {
     if (mode == "place" && words.size() == 2) return tell_place(words[1]);
     const bool quick = words.size() == 3 && words[2] == "--quick";
     if (mode == "measure" && (words.size() == 2 || quick)) return measure(words[1], quick);
-    std::fputs("usage: measure FOLDER [--quick] | place FOLDER | costs FILE_SYSTEM\n", stderr);
+    std::fputs("usage: measure FOLDER [--quick] | place FOLDER | costs FOLDER\n", stderr);
     return 2;
 }
 

@@ -23,8 +23,11 @@ namespace oratorio {
 
 class RegionWriter final : public StoreJob {
   public:
-    /// Size of `scratch`, the buffer for the file's bytes while holes are filled.
-    static constexpr Bytes scratch_bytes = 64 << 10;
+    /// Returns the size of `scratch`, the buffer for the file's bytes while holes are filled. It is
+    /// small enough to stay in a core's cache, or large where each call may ask a server.
+    [[nodiscard]] static Bytes scratch_bytes(const FileKind& kind) {
+        return kind.one_machine ? 64 << 10 : 1 << 20;
+    }
 
     /// `plan` and `scratch` outlive the object. Several writers may share `scratch` if one thread
     /// performs all their jobs. For an atomic access, the writer takes no locks, because the run

@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "engine/late_agreement.hpp"
+#include "engine/region_writer.hpp"
 #include "plan/methods.hpp"
 
 namespace oratorio {
@@ -24,7 +25,7 @@ Run::Run(const RunContext& context, Access access, bool collective)
       access_(std::move(access)),
       collective_(collective),
       rank_(context.file.transport.topology().rank),
-      memory_(context_.file.buffers),
+      memory_(context_.file.buffers, RegionWriter::scratch_bytes(context_.file.store.kind())),
       planning_(context_, access_, collective),
       track_(context_.file.stats) {
     error_ = access_.refused;

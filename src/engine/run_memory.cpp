@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "engine/region_writer.hpp"
 #include "exchange/messages/message_buffers.hpp"
 #include "exchange/two_layer/group_data.hpp"
 #include "plan/methods.hpp"
@@ -38,14 +37,13 @@ bool RunMemory::take_for_collective(Direction direction, const PlanOptions& opti
                                                         std::max(1, options.messages_in_flight)));
     const Bytes collective = options.collective_buffer(slots_most(options));
     grow(shared_.collective, std::max(collective, kCollectiveBytesMin));
-    if (direction == Direction::write) grow(shared_.scratch, RegionWriter::scratch_bytes);
+    if (direction == Direction::write) grow(shared_.scratch, scratch_bytes_);
     return !shared_.messages.span().empty() && shared_.has_all(direction);
 }
 
 bool RunMemory::take_for_alone(const Plan& plan) {
     alone_.collective = pool_.take(plan.buffer_bytes());
-    if (plan.direction == Direction::write)
-        alone_.scratch = pool_.take(RegionWriter::scratch_bytes);
+    if (plan.direction == Direction::write) alone_.scratch = pool_.take(scratch_bytes_);
     return alone_.has_all(plan.direction);
 }
 

@@ -20,7 +20,8 @@ class RunMemory {
         [[nodiscard]] bool has_all(Direction direction) const;
     };
 
-    explicit RunMemory(BufferPool& pool) : pool_(pool) {}
+    /// `scratch_bytes` is the size of the buffer for filling holes.
+    RunMemory(BufferPool& pool, Bytes scratch_bytes) : pool_(pool), scratch_bytes_(scratch_bytes) {}
 
     /// Takes over buffers that were kept with a plan.
     void adopt(Leases kept) { shared_ = std::move(kept); }
@@ -48,7 +49,7 @@ class RunMemory {
     /// Returns the collective buffer, at least plan.buffer_bytes() of the access's plan, or the
     /// bounce buffer.
     [[nodiscard]] std::span<std::byte> collective() const { return used().collective.span(); }
-    /// Returns the buffer for filling holes, RegionWriter::scratch_bytes; empty in reads.
+    /// Returns the buffer for filling holes; empty in reads.
     [[nodiscard]] std::span<std::byte> scratch() const { return used().scratch.span(); }
 
   private:
@@ -58,6 +59,7 @@ class RunMemory {
     }
 
     BufferPool& pool_;
+    Bytes scratch_bytes_;
     Leases shared_;
     Leases alone_;
 };

@@ -54,7 +54,7 @@ Result<std::unique_ptr<Work>> make_work(const WorkSite& site);
 
 struct WorkBuffers {
     std::span<std::byte> collective;  ///< the collective buffer: plan.buffer_bytes()
-    std::span<std::byte> scratch;     ///< the buffer for filling holes: RegionWriter::scratch_bytes
+    std::span<std::byte> scratch;     ///< the buffer for filling holes
     std::span<std::byte> messages;
     std::span<std::byte> group;        ///< a local aggregator's memory for its group's data
     const NodeMemory* node = nullptr;  ///< memory that holds `collective`, for methods on a node

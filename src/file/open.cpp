@@ -88,15 +88,16 @@ void look_for_others(Store& store, FileFacts& facts) {
 }
 
 /// Collects the facts of a file that rank 0 has open.
-FileFacts facts_of(Store& store, const std::string& path, const OpenCall& call,
+FileFacts facts_of(const Opening& opening, const std::string& path, const OpenCall& call,
                    std::vector<std::string>& warnings) {
     FileFacts facts;
+    Store& store = *opening.store;
     facts.number = store.number();
     facts.file_system = store.kind().file_system;
     if (facts.file_system == 0) facts.file_system = file_system_type(path);
     if (!call.open_store) facts.striping = striping_of(path, facts.file_system);
+    facts.costs = built_in_costs(storage_of(facts.file_system, opening.asks_server));
     const std::string_view name = file_system_name(facts.file_system);
-    facts.costs = built_in_costs(name);
     if (call.read_costs) facts.costs = parse_costs(call.read_costs(name), facts.costs, warnings);
     if (const auto size = store.size(); size) {
         facts.size = *size;
@@ -115,7 +116,7 @@ FileFacts first_facts(Transport& ranks, const Opening& opening, const std::strin
         facts.seen.error = opening.error.on(0);
         return facts;
     }
-    facts = facts_of(*opening.store, path, call, warnings);
+    facts = facts_of(opening, path, call, warnings);
     facts.clients = clients_of(call.covers_job, ranks.topology());
     facts.seen = {facts.seen.error, opening.readable, opening.store->kind(), opening.number};
     // A descriptor that isn't open for reading can't hold a shared lock. A handle with such a

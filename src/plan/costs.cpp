@@ -12,7 +12,7 @@ namespace oratorio {
 namespace {
 
 bool set(Costs& costs, std::string_view name, double value) {
-#define COST(known, memory, disk, doc)              \
+#define COST(known, memory, disk, server, doc)      \
     if (name == #known) {                           \
         if (value == 0 && memory > 0) return false; \
         costs.known = value;                        \
@@ -25,10 +25,11 @@ bool set(Costs& costs, std::string_view name, double value) {
 
 }  // namespace
 
-Costs built_in_costs(std::string_view file_system) {
+Costs built_in_costs(Storage storage) {
     Costs costs;
-    if (file_system == "TMPFS") return costs;
-#define COST(name, memory, disk, doc) costs.name = disk;
+    if (storage == Storage::memory) return costs;
+    const bool asks_server = storage == Storage::server;
+#define COST(name, memory, disk, server, doc) costs.name = asks_server ? double(server) : disk;
 #include "plan/costs.def"
 #undef COST
     return costs;
@@ -70,7 +71,7 @@ std::string to_text(const Costs& costs) {
         name.resize(kName + kNumber - number.size(), ' ');
         text.append(name).append(number).append("  # ").append(doc).append("\n");
     };
-#define COST(name, memory, disk, doc) add(#name, costs.name, doc);
+#define COST(name, memory, disk, server, doc) add(#name, costs.name, doc);
 #include "plan/costs.def"
 #undef COST
     return text;

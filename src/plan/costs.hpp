@@ -11,14 +11,17 @@ namespace oratorio {
 
 /// The constants, in nanoseconds (costs.def).
 struct Costs {
-#define COST(name, memory, disk, doc) double name = memory;
+#define COST(name, memory, disk, server, doc) double name = memory;
 #include "plan/costs.def"
 #undef COST
     bool operator==(const Costs&) const = default;
 };
 
-/// Returns the constants of a file system that was not calibrated, by its file_system_name().
-[[nodiscard]] Costs built_in_costs(std::string_view file_system);
+/// Where the calls on a file go: to a file system in memory, to another file system with a page
+/// cache, or each to a server.
+enum class Storage { memory, disk, server };
+/// Returns the constants of a file system that was not calibrated.
+[[nodiscard]] Costs built_in_costs(Storage storage);
 /// Returns the constants for nodes that share one machine, where data between nodes doesn't use a
 /// network.
 [[nodiscard]] Costs on_one_machine(Costs costs);

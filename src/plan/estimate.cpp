@@ -354,12 +354,13 @@ double estimate_shared(const Method& method, const PlanInputs& s) {
     constexpr double kAccesses = 16;
     const double waiting = s.is_direct() ? 1 : s.reads() ? 1.1 : 1.2;
     const int node_slots = s.reads() && !s.is_direct() ? kSharedLoadSlots : kSharedSlots;
-    const auto slots = static_cast<double>(node_slots * kSharedSlotBytes);
+    const Bytes slot_bytes = shared_slot_bytes(costs(s));
+    const auto slots = static_cast<double>(node_slots * slot_bytes);
     const double times = 1 + static_cast<double>(s.hull.length()) / slots;
     const double woken = (s.reads() ? 1 : 2) * times * s.ranks_with_data * costs(s).wake;
     const double work = copied(s) + hashed(s) + woken;
     const double parts = method.domains_part(*s.options).sliced ? static_cast<double>(s.parts) : 1;
-    const double slot = s.keeps_holes() ? kSharedSlotBytes / 2 : kSharedSlotBytes;
+    const auto slot = static_cast<double>(s.keeps_holes() ? slot_bytes / 2 : slot_bytes);
     const double moved = together(s, work, hull_moved(s, slot, 1, parts));
     return (collective(s) + moved * waiting +
             (s.sharing.shared_ready ? 0 : costs(s).node_memory / kAccesses));

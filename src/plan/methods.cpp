@@ -179,7 +179,8 @@ double round_bytes(const Method& method, const PlanInputs& s) {
     const StoragePart& storage = method.storage_part();
     if (!method.aggregated()) return static_cast<double>(storage.window(s.direction, *s.options));
     const double buffer = traffic_of(method, s).slot_bytes;
-    return method.on_node() ? std::min(buffer, double{kSharedSlotBytes}) : buffer;
+    const auto most = static_cast<double>(shared_slot_bytes(s.facts->costs));
+    return method.on_node() ? std::min(buffer, most) : buffer;
 }
 
 /// Refuses a method that goes through the whole hull if the data is too sparse, so that the time of

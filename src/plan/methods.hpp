@@ -74,6 +74,14 @@ struct Method {
 /// The size of a slot of a shared collective buffer, unless hints say otherwise. It fits a core's
 /// own cache.
 inline constexpr Bytes kSharedSlotBytes = 512 << 10;
+/// The size of such a slot where a storage call asks a server, and costs more than its bytes in a
+/// small slot.
+inline constexpr Bytes kServerSlotBytes = 4 << 20;
+/// Returns the one of the two sizes that suits the file system.
+[[nodiscard]] constexpr Bytes shared_slot_bytes(const Costs& costs) {
+    constexpr double kDearCall = 64 << 10;  // a call costs as much as that many bytes
+    return costs.write_call > kDearCall * costs.write_byte ? kServerSlotBytes : kSharedSlotBytes;
+}
 /// The number of aggregators on a node that shares buffers, unless hints say otherwise. With many,
 /// ranks seldom wait for each other, and all slots together still fit the cache that the cores
 /// share.

@@ -108,12 +108,13 @@ Bytes slot_bytes_most(const PlanInputs& s, const Plan& plan, int slots) {
     if (plan.method->schedule.slot_is_block)
         return (plan.domains.block() + kPage - 1) / kPage * kPage;
     if (!plan.method->on_node()) return s.slot_most;
-    if (!plan.any_rank_loads()) return plan.keeps_holes() ? kSharedSlotBytes / 2 : kSharedSlotBytes;
+    const Bytes most = shared_slot_bytes(s.facts->costs);
+    if (!plan.any_rank_loads()) return plan.keeps_holes() ? most / 2 : most;
     // A sub-buffer that is filled several times is in a cache from the second time on.
     constexpr Bytes kTimes = 4;
     constexpr Bytes kLeast = 64 << 10;
     const Bytes filled = kTimes * slots * std::ssize(plan.aggregators);
-    return std::clamp(s.hull.length() / filled, kLeast, kSharedSlotBytes);
+    return std::clamp(s.hull.length() / filled, kLeast, most);
 }
 
 /// Sets slots, slot size and rounds. Write masks take a part of the same memory.

@@ -9,7 +9,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     using namespace oratorio::test;
     const std::string text(data, data + size);
     std::vector<std::string> warnings;
-    const Costs costs = parse_costs(text, built_in_costs("TMPFS"), warnings);
+    const Costs costs = parse_costs(text, built_in_costs(Storage::memory), warnings);
     claim(parse_costs(text, costs, warnings) == costs, "costs are the same when read again");
     std::vector<std::string> complaints;
     static_cast<void>(parse_costs(to_text(costs), costs, complaints));

@@ -18,7 +18,7 @@ SCHEDULE = {"slots", "io_thread", "aggregators_max", "all_aggregate", "slot_is_b
 KEYS = {
     "methods": {"name", "description", "automatic", "parts", "schedule"},
     "hints": {"key", "role", "description"},
-    "costs": {"name", "memory", "disk", "description"},
+    "costs": {"name", "memory", "disk", "server", "description"},
     "counters": {"name", "unit", "description"},
     "activities": {"name", "category", "description"},
     "variables": {"name"},

@@ -98,10 +98,10 @@ def place_of(folder: Path) -> Place:
     return Place(*_ask("place", folder).stdout.rstrip("\n").split("\t"))
 
 
-def read_costs(file_system: str, text: str) -> tuple[dict[str, Constant], list[str]]:
-    """Returns the constants that the library would use on the file system with `text` as its file of costs,
-    and the library's warnings about that text."""
-    done = _ask("costs", file_system, text=text)
+def read_costs(folder: Path, text: str) -> tuple[dict[str, Constant], list[str]]:
+    """Returns the constants that the library would use in the folder with `text` as the file of costs, and
+    the library's warnings about that text."""
+    done = _ask("costs", folder, text=text)
     lines = filter(None, map(LINE.fullmatch, done.stdout.splitlines()))
     constants = {line["name"]: Constant(float(line["value"]), line["meaning"]) for line in lines}
     return constants, done.stderr.splitlines()

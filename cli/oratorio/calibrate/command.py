@@ -76,9 +76,9 @@ def show(folder: Path) -> None:
     if not folder.is_dir():
         raise calibrate.CalibrateError(f"{folder} is not a folder")
     place = calibrate.place_of(folder)
-    built_in, _ = calibrate.read_costs(place.file_system, "")
+    built_in, _ = calibrate.read_costs(folder, "")
     text, source = in_force(os.environ, place.names)
-    constants, warnings = calibrate.read_costs(place.file_system, text)
+    constants, warnings = calibrate.read_costs(folder, text)
     print(*table(built_in, {name: c.value for name, c in constants.items()}, "in force"), sep="\n")
     origin = source or "built in: `oratorio calibrate` has not been run for this file system"
     print(f"{place.machine}, {place.file_system}: {origin}")
@@ -110,7 +110,7 @@ def measure(folder: Path, sender: Sender | None, quick: bool) -> None:
         )
     calibrate.make_folder(costs)
     place = calibrate.place_of(folder)
-    built_in, _ = calibrate.read_costs(place.file_system, "")
+    built_in, _ = calibrate.read_costs(folder, "")
     tell("measuring; this takes about 10 s, or minutes if the storage is slow ...")
     found = calibrate.measure_all(folder, sender, quick, lines(tell))
     file = costs / place.names[0]

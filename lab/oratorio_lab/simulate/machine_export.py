@@ -94,7 +94,7 @@ def write(file: Path, folder: Path) -> str:
     """
     place = calibrate.place_of(folder)
     text, source = in_force(os.environ, place.names)
-    constants, _ = calibrate.read_costs(place.file_system, text)
+    constants, _ = calibrate.read_costs(folder, text)
     all_costs = {name: one.value for name, one in constants.items()}
     name = f"{place.machine}, {place.file_system}"
     source = source or "the built-in constants"

@@ -23,7 +23,7 @@ Costs parsed(const std::string& text) {
 Costs all_different() {
     Costs costs;
     double value = 1001;
-#define COST(name, memory, disk, doc) costs.name = value++;
+#define COST(name, memory, disk, server, doc) costs.name = value++;
 #include "plan/costs.def"
 #undef COST
     return costs;
@@ -45,7 +45,7 @@ TEST(Costs, NodesOfOneMachineUseTheBesideConstants) {
 
 TEST(Costs, TextDescribesEachConstant) {
     const std::string text = to_text({});
-#define COST(name, memory, disk, doc) \
+#define COST(name, memory, disk, server, doc) \
     EXPECT_NE(text.find("# " doc "\n"), std::string::npos) << #name;
 #include "plan/costs.def"
 #undef COST
@@ -70,14 +70,22 @@ TEST(Costs, MissingConstantsKeepTheirDefaults) {
 }
 
 TEST(Costs, FileSystemsHaveTheirOwnDefaults) {
-    EXPECT_EQ(built_in_costs("TMPFS"), Costs{});
-    const Costs disk = built_in_costs("UFS");
+    EXPECT_EQ(built_in_costs(Storage::memory), Costs{});
+    const Costs disk = built_in_costs(Storage::disk);
     EXPECT_LT(disk.map_read_page, Costs{}.map_read_page);  // the page cache of a disk's file system
                                                            // has large pages
     std::vector<std::string> warnings;
     Costs expected = disk;
     expected.wake = 12.5;
     EXPECT_EQ(parse_costs("wake 12.5", disk, warnings), expected);
+}
+
+TEST(Costs, ACallThatAsksAServerIsExpensive) {
+    const Costs disk = built_in_costs(Storage::disk);
+    const Costs server = built_in_costs(Storage::server);
+    EXPECT_GT(server.read_call, 50 * disk.read_call);
+    EXPECT_GT(server.write_call, 50 * disk.write_call);
+    EXPECT_EQ(server.copy_byte, disk.copy_byte);
 }
 
 TEST(Costs, IgnoresCommentsBlanksAndLineEnds) {

@@ -54,7 +54,7 @@ TEST(Estimate, NoTwoMethodsCostTheSame) {
 /// counts it.
 Costs only(double Costs::*one) {
     Costs costs;
-#define COST(name, memory, disk, doc) costs.name = 0;
+#define COST(name, memory, disk, server, doc) costs.name = 0;
 #include "plan/costs.def"
 #undef COST
     costs.*one = 1;

@@ -271,7 +271,7 @@ struct Setting {
 /// Returns the constants of a machine: each of the model's, multiplied by a factor from `draw`.
 template <class Draw>
 FlatTerms with_constants_off(FlatTerms options, const Draw& draw) {
-#define COST(name, memory, disk, doc) options.costs.name *= draw();
+#define COST(name, memory, disk, server, doc) options.costs.name *= draw();
 #include "plan/costs.def"
 #undef COST
     return options;

@@ -15,7 +15,7 @@ using Constant = double Costs::*;
 /// Returns costs in which only these constants are above zero, one nanosecond each.
 Costs only(std::initializer_list<Constant> constants) {
     Costs costs;
-#define COST(name, memory, disk, doc) costs.name = 0;
+#define COST(name, memory, disk, server, doc) costs.name = 0;
 #include "plan/costs.def"
 #undef COST
     for (const Constant one : constants) costs.*one = 1;

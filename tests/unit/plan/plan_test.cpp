@@ -321,7 +321,7 @@ TEST(Plan, NeverUsesWhatANodeRefuses) {
 
 TEST(Plan, SmallPiecesPastThePageCacheAreGatheredFirst) {
     FlatTerms options = all_allowed();
-    options.costs = built_in_costs("UFS");
+    options.costs = built_in_costs(Storage::disk);
     const auto method_for = [&](Bytes piece, std::int64_t count, Direction direction) {
         return std::string(
             plan_of(interleaved(4, piece, count), options, 0, direction).method->name);
