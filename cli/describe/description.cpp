@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "file/path.hpp"
 #include "hints/hint_table.hpp"
 #include "hints/misspelt.hpp"
 #include "hints/site_settings.hpp"
@@ -218,7 +219,13 @@ Json site_variable_rows() {
 
 Json file_system_rows() {
     Json rows = Json::array();
-    for (const std::string_view name : file_system_names()) rows.push_back({{"name", name}});
+    for (const long type : named_file_systems()) {
+        const Storage storage = storage_of(type, is_incoherent(type));
+        const std::string_view word = storage == Storage::memory ? "memory"
+                                      : storage == Storage::disk ? "disk"
+                                                                 : "server";
+        rows.push_back({{"name", file_system_name(type)}, {"storage", word}});
+    }
     return rows;
 }
 

@@ -9,7 +9,6 @@
 #include <iterator>
 #include <string>
 
-#include "file/opening.hpp"
 #include "file/path.hpp"
 #include "plan/costs.hpp"
 #include "session.hpp"

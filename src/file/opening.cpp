@@ -120,11 +120,6 @@ StoreChoice store_of(Clients clients) {
     return clients == Clients::one ? StoreChoice::cached_reads : StoreChoice::uncached;
 }
 
-Storage storage_of(long file_system, bool asks_server) {
-    if (asks_server) return Storage::server;
-    return file_system_name(file_system) == "TMPFS" ? Storage::memory : Storage::disk;
-}
-
 Clients clients_of(bool covers_job, const Nodes& nodes) {
     return covers_job && nodes.nodes() == 1 ? Clients::one : Clients::several;
 }

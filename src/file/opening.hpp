@@ -55,10 +55,6 @@ enum class Clients {
 /// Returns the store that `auto` chooses on a file system with incoherent client caches.
 [[nodiscard]] StoreChoice store_of(Clients clients);
 
-/// Returns where the calls on a file of this file system go. `asks_server`: the store is one for
-/// file systems with incoherent client caches.
-[[nodiscard]] Storage storage_of(long file_system, bool asks_server);
-
 /// Opens a file that exists. `seen` is what another rank of this node has found out, so that this
 /// rank needn't ask the system for it.
 [[nodiscard]] Opening open_here(const OpenCall& call, const std::string& path, const Hints& hints,

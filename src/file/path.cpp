@@ -57,4 +57,9 @@ long file_system_type(const std::string& path) {
     return statfs(folder.c_str(), &facts) == 0 ? static_cast<long>(facts.f_type) : 0;
 }
 
+Storage storage_of(long file_system, bool asks_server) {
+    if (asks_server) return Storage::server;
+    return file_system_name(file_system) == "TMPFS" ? Storage::memory : Storage::disk;
+}
+
 }  // namespace oratorio

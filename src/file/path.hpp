@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Paths: their fixed form, ROMIO's file system prefixes, and the type of the file system that a
-// path is on.
+// Paths: their fixed form, ROMIO's file system prefixes, and the file system that a path is on.
 #pragma once
 
 #include <string>
 #include <string_view>
 
 #include "base/descriptor.hpp"
+#include "plan/costs.hpp"
 #include "store/file_system_types.hpp"
 
 namespace oratorio {
@@ -34,5 +34,9 @@ enum class Prefixes { kept, in_small_letters, in_any_letters };
 /// Returns the system's f_type of the file, or of its folder if there is no such file; 0 if the
 /// system doesn't say.
 [[nodiscard]] long file_system_type(const std::string& path);
+
+/// Returns where the calls on a file of this file system go. `asks_server`: the file's store is one
+/// for file systems with incoherent client caches.
+[[nodiscard]] Storage storage_of(long file_system, bool asks_server);
 
 }  // namespace oratorio

@@ -52,10 +52,10 @@ std::string_view file_system_name(long type) {
     return known == kTypes.end() ? "UFS" : known->name;
 }
 
-std::vector<std::string_view> file_system_names() {
-    std::vector<std::string_view> names{file_system_name(0)};
-    for (const KnownType& known : kTypes) names.push_back(known.name);
-    return names;
+std::vector<long> named_file_systems() {
+    std::vector<long> types{0};
+    for (const KnownType& known : kTypes) types.push_back(known.type);
+    return types;
 }
 
 bool is_local(long type) {

@@ -10,8 +10,8 @@ namespace oratorio {
 
 /// Returns "NFS", "LUSTRE", "GPFS", ...; "UFS" for all others.
 [[nodiscard]] std::string_view file_system_name(long type);
-/// Returns all names that file_system_name() may return.
-[[nodiscard]] std::vector<std::string_view> file_system_names();
+/// Returns an f_type for each name that file_system_name() may return.
+[[nodiscard]] std::vector<long> named_file_systems();
 /// Returns true for a local file system: its page cache on this node is the only one.
 [[nodiscard]] bool is_local(long type);
 /// Returns true for a file system whose client caches are incoherent or of unknown coherence: a

@@ -23,7 +23,7 @@ KEYS = {
     "activities": {"name", "category", "description"},
     "variables": {"name"},
     "site_variables": {"name", "from", "used", "ours", "effect"},
-    "file_systems": {"name"},
+    "file_systems": {"name", "storage"},
 }
 OF_ROLES = {
     "acts": {"kind", "default"},

@@ -131,9 +131,9 @@ def arms_of(layout: Layout, exhaustive: bool) -> list[Arm]:
     return arms
 
 
-def _constants(file_system: str) -> dict[str, float]:
-    """Returns the constants of the cost model in force on a file system, without those that are zero."""
-    column = "memory" if file_system == "TMPFS" else "disk"
+def _constants(file_system: str, column: str) -> dict[str, float]:
+    """Returns the constants of the cost model in force on a file system, without those that are zero.
+    `column` names the built-in ones."""
     own = values_of(in_force(os.environ, names_of(os.uname().nodename, file_system))[0])
     known = {row["name"]: own.get(row["name"], row[column]) for row in description.rows("costs")}
     return {name: value for name, value in known.items() if value}
@@ -153,9 +153,10 @@ def write_wrong_costs(folder: Path) -> dict[str, Path]:
     for index, (title, by) in enumerate(factors.items()):
         written[title] = folder / f"costs-{index}"
         written[title].mkdir()
-        for file_system in description.names("file_systems"):
-            lines = [f"{name} {value * by[name]:.6g}\n" for name, value in _constants(file_system).items()]
-            (written[title] / f"{file_system}.costs").write_text("".join(lines))
+        for row in description.rows("file_systems"):
+            constants = _constants(row["name"], row["storage"])
+            lines = [f"{name} {value * by[name]:.6g}\n" for name, value in constants.items()]
+            (written[title] / f"{row['name']}.costs").write_text("".join(lines))
     return written
 
 
@@ -229,6 +230,9 @@ class Cell:
     milliseconds: Mapping[str, float]  # times of `best`, `best_host`, and `auto` cold and learned
     # median absolute deviation of the noisiest of these arms, as a share of its median
     noise: float | None
+    # speed of the table's fastest arm, measured twice in the second step, relative to `best`: what a choice
+    # without a mistake reaches with this noise
+    again: float | None
     outcomes: Mapping[str, Outcome]  # name of the constants -> outcome
     table: Mapping[str, float]  # times of all arms in the first step
 
@@ -326,23 +330,36 @@ def _finalists(direction: str, times: Mapping[str, float], arms: Sequence[Arm], 
     return _Final(_fastest(times, ours, count), _fastest(times, hosts, count))
 
 
-def _final_job(case: Case, plan: Plan, finals: Sequence[_Final], costs: Path | None = None) -> Job:
-    """Returns the run of `auto` and the finalists of all directions. Ten passes of `auto` do not count: those
-    ahead, and the unmeasured one that each arm makes."""
-    named = {arm.name: arm for final in finals for arm in final.arms}
+def _again(arm: Arm) -> Arm:
+    """Returns the same arm under another name, so that it can be measured twice in one run."""
+    return replace(arm, name=f"{arm.name}{'-' if '@' in arm.name else '@'}again")
+
+
+def _final_job(
+    case: Case, plan: Plan, finals: Sequence[_Final], costs: Path | None = None, again: Sequence[Arm] = ()
+) -> Job:
+    """Returns the run of `auto`, the finalists of all directions and the arms of `again`. Ten passes of
+    `auto` do not count: those ahead, and the unmeasured one that each arm makes."""
+    arms = [*(arm for final in finals for arm in final.arms), COLD, LEARNED, *again]
     ahead = {LEARNED.name: ACCESSES_BEFORE - 1}
-    return _job(case, plan, [*named.values(), COLD, LEARNED], plan.settings.repeats, costs, ahead)
+    return _job(
+        case, plan, list({arm.name: arm for arm in arms}.values()), plan.settings.repeats, costs, ahead
+    )
+
+
+def _share(times: Mapping[str, float], of: Arm, arms: Sequence[Arm]) -> float | None:
+    """Returns the speed of an arm relative to the fastest of `arms`."""
+    known = [times[arm.name] for arm in arms if arm.name in times]
+    return min(known) / times[of.name] if known and of.name in times else None
 
 
 def _speed(times: Mapping[str, float], auto: Arm, final: _Final) -> Speed:
-    def share(arms: Sequence[Arm]) -> float | None:
-        known = [times[arm.name] for arm in arms if arm.name in times]
-        return min(known) / times[auto.name] if known and auto.name in times else None
-
-    return Speed(share(final.best), share(final.host))
+    return Speed(_share(times, auto, final.best), _share(times, auto, final.host))
 
 
-def _cell(case: Case, direction: str, final: _Final, jobs: Mapping[str, Job], table: Mapping) -> Cell:
+def _cell(
+    case: Case, direction: str, final: _Final, again: Arm | None, jobs: Mapping[str, Job], table: Mapping
+) -> Cell:
     times = {name: _times([job], direction) for name, job in jobs.items()}
     shown = {"best": final.best, "best_host": final.host, "cold": [COLD], "learned": [LEARNED]}
     first = {name: arms[0] for name, arms in shown.items() if arms}
@@ -358,6 +375,7 @@ def _cell(case: Case, direction: str, final: _Final, jobs: Mapping[str, Job], ta
             name: 1e3 * times[RIGHT][arm.name] for name, arm in first.items() if arm.name in times[RIGHT]
         },
         noise=_noise([passes[arm.name] for arm in first.values() if arm.name in passes]),
+        again=_share(times[RIGHT], again, final.best) if again else None,
         outcomes={
             name: Outcome(_speed(found, COLD, final), _speed(found, LEARNED, final))
             for name, found in times.items()
@@ -376,12 +394,12 @@ def measure_case(case: Case, plan: Plan) -> tuple[list[Cell], list[Job]]:
     of_table = {direction: _times(table, direction) for direction in directions}
     finals = [_finalists(direction, of_table[direction], arms, CONTENDERS) for direction in directions]
 
-    right = _final_job(case, plan, finals)
+    again = [_again(final.best[0]) if final.best else None for final in finals]
+    right = _final_job(case, plan, finals, again=[arm for arm in again if arm])
     plan.measure([right])
-    again = [_times([right], direction) for direction in directions]
     finals = [
-        _finalists(direction, times, final.arms, 1)
-        for direction, times, final in zip(directions, again, finals, strict=True)
+        _finalists(direction, _times([right], direction), final.arms, 1)
+        for direction, final in zip(directions, finals, strict=True)
     ]
 
     wrong = {name: _final_job(case, plan, finals, costs) for name, costs in plan.costs.items()}
@@ -389,7 +407,7 @@ def measure_case(case: Case, plan: Plan) -> tuple[list[Cell], list[Job]]:
     jobs = {RIGHT: right, **wrong}
     text_of = {arm.name: arm.text for arm in arms}
     cells = [
-        _cell(case, direction, final, jobs, {text_of[n]: s for n, s in of_table[direction].items()})
-        for direction, final in zip(directions, finals, strict=True)
+        _cell(case, direction, final, twin, jobs, {text_of[n]: s for n, s in of_table[direction].items()})
+        for direction, final, twin in zip(directions, finals, again, strict=True)
     ]
     return cells, [*table, *jobs.values()]
