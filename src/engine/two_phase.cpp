@@ -93,7 +93,7 @@ class TwoPhaseWork final : public Work {
     void store_sharing(std::size_t index);
     [[nodiscard]] bool is_next(const Slot& slot) const;
     void end_storing(Slot& slot);
-    void begin_series(const Slot& slot);
+    void add_to_series(const Slot& slot);
     [[nodiscard]] bool ends_series() const;
     void end_series();
     bool reap_transfers(bool wait);
@@ -427,7 +427,7 @@ void TwoPhaseWork::end_exchange(std::size_t index, Bytes held) {
 }
 
 void TwoPhaseWork::store(std::size_t index) {
-    begin_series(slots_[index]);
+    add_to_series(slots_[index]);
     const bool shares = !plan_.atomic && context_.file.lock_policy.shares(plan_.collective);
     if (slots_[index].writer) {
         store_written(index);
@@ -473,20 +473,26 @@ void TwoPhaseWork::store_sharing(std::size_t index) {
 }
 
 void TwoPhaseWork::end_storing(Slot& slot) {
-    if (slot.complete_until < slot.touched.end && report_.shorts < StoredReport::shorts_max) {
+    // From first_not_begun on, no round counts as stored, not even in part.
+    const bool is_short =
+        slot.complete_until < slot.touched.end && slot.round.number < report_.first_not_begun;
+    if (is_short && report_.shorts < StoredReport::shorts_max) {
         report_.short_rounds[report_.shorts++] = {slot.round.number, slot.complete_until};
     }
     series_bytes_ += slot.touched.length();
     enter(slot, Phase::idle);
 }
 
-/// Begins a series of writes with the slot's round, unless an I/O thread stores the rounds: that
-/// thread flushes each of them.
-void TwoPhaseWork::begin_series(const Slot& slot) {
-    if (series_ || context_.store.limits().performs_jobs) return;
-    series_.emplace(context_.store);
-    series_begin_ = slot.round.number;
-    series_bytes_ = 0;
+/// Adds the slot's round to the series of writes, which begins now if there is none. If an I/O
+/// thread stores the rounds, there is no series: that thread flushes each round.
+void TwoPhaseWork::add_to_series(const Slot& slot) {
+    if (context_.store.limits().performs_jobs) return;
+    if (!series_) {
+        series_.emplace(context_.store);
+        series_begin_ = slot.round.number;
+        series_bytes_ = 0;
+    }
+    series_begin_ = std::min(series_begin_, slot.round.number);
 }
 
 /// Returns true if the series of writes should end, because it is long or no round follows.
@@ -499,13 +505,15 @@ void TwoPhaseWork::end_series() {
     const Timing timing(&context_.file.stats, &Stats::storage_time);
     const auto flushed = series_->end();
     series_.reset();
-    // The rest of a round that is partly written needs a flush, too.
-    if (const auto it = std::ranges::find(slots_, Phase::storing, &Slot::phase); it != slots_.end())
-        begin_series(*it);
-    if (flushed) return;
-    report_.first_not_begun = std::min(report_.first_not_begun, series_begin_);
-    report_.shorts = 0;
-    note(flushed.error().at(plan_.hull.begin, plan_.hull.length()), series_begin_);
+    if (!flushed) {
+        report_.first_not_begun = std::min(report_.first_not_begun, series_begin_);
+        report_.shorts = 0;
+        note(flushed.error().at(plan_.hull.begin, plan_.hull.length()), series_begin_);
+    }
+    // The rest of each round that is partly written needs a flush, too.
+    for (const Slot& slot : slots_) {
+        if (slot.phase == Phase::storing && slot.transfers > 0) add_to_series(slot);
+    }
 }
 
 void TwoPhaseWork::note(const Error& error, std::int64_t round) {

@@ -4,6 +4,7 @@
 // together, and a failed flush is reported on all ranks.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <functional>
 #include <mutex>
@@ -21,6 +22,7 @@ namespace oratorio::test::write_series_test {
 namespace {
 
 constexpr int kRanks = 4;
+constexpr Bytes kSlot = 8 << 10;  // bytes of a round
 
 /// What the clients of all ranks do.
 struct Flushes {
@@ -36,8 +38,8 @@ struct Flushes {
 class KeepingStore final : public MemoryStore {
   public:
     KeepingStore(MemoryDisk& disk, Flushes& flushes, bool before_unlock,
-                 std::function<void()> while_locked)
-        : MemoryStore(disk, {}, std::move(while_locked)),
+                 std::function<void()> while_locked, bool asynchronous = false)
+        : MemoryStore(disk, {.asynchronous = asynchronous}, std::move(while_locked)),
           disk_(disk),
           flushes_(flushes),
           facts_(MemoryStore::facts()) {
@@ -55,8 +57,10 @@ class KeepingStore final : public MemoryStore {
         return submitted;
     }
     std::size_t reap(std::span<IoCompletion> out, bool wait) override {
-        const std::size_t count =
-            MemoryStore::reap(out, wait);  // at most one: limits().queue_depth
+        // There is at most one: limits().queue_depth.
+        const std::size_t count = MemoryStore::reap(out, wait);
+        // A failed write may report that an earlier one was lost.
+        if (count > 0 && out[0].system_errno != 0 && kept_ > 1) ++lost_;
         if (count > 0 && std::exchange(fails_, false)) {
             out[0].bytes = 0;
             out[0].system_errno = ENOSPC;
@@ -100,30 +104,35 @@ struct Written {
     std::string method;
     bool holes = false;         ///< a fifth of the file belongs to no rank
     bool fills = true;          ///< holes may be filled, under a lock
+    bool asynchronous = false;  ///< several rounds may be stored at the same time
+    bool sole = true;           ///< no other handle fills holes; otherwise rounds are locked
     bool before_unlock = true;  ///< limits().flush_before_unlock
     Bytes piece = 512;          ///< of one rank; the pieces of the ranks take turns in the file
     Bytes each = 64 << 10;      ///< bytes of each rank
     Bytes buffer = 16 << 10;    ///< collective buffer of the only aggregator
+    Bytes room = INT64_MAX;     ///< size of the disk
 };
 
 /// Writes pieces of all ranks by a method, and returns the outcomes of the ranks.
 std::vector<Outcome> write(const Written& written, Flushes& flushes) {
-    MemoryDisk disk;
-    disk.resize((kRanks + 1) * written.each);
+    MemoryDisk disk(written.room);
+    disk.resize(std::min(written.room, (kRanks + 1) * written.each));
     FlatTerms terms;
     terms.method = find_method(written.method);
     terms.cb_buffer_size = written.buffer;
-    terms.sub_buffer = 8 << 10;
+    terms.sub_buffer = kSlot;
     terms.cb_nodes = 1;
     terms.striping_unit = 8 << 10;
     terms.agents = {.ranks = {0}, .threads = 1, .block = 4 << 10, .message = 64 << 10};
     std::vector<Outcome> outcomes(kRanks);
     run_ranks({.ranks = kRanks, .seed = 1}, [&](Transport& transport) {
         const Rank rank = transport.topology().rank;
-        KeepingStore store(disk, flushes, written.before_unlock, [&] { transport.idle(); });
+        KeepingStore store(
+            disk, flushes, written.before_unlock, [&] { transport.idle(); }, written.asynchronous);
         Stats stats;
         RankFile file(transport, store, terms, stats, {.shares_memory = true});
         file.lock_policy.fills = written.fills;
+        file.lock_policy.sole = written.sole;
         std::vector<std::byte> memory(static_cast<std::size_t>(written.each));
         Access access;
         access.direction = Direction::write;
@@ -164,7 +173,7 @@ TEST(WriteSeries, NoMethodLeavesAWriteUnflushed) {
 }
 
 TEST(WriteSeries, AnAggregatorFlushesItsRoundsTogether) {
-    EXPECT_EQ(flushes_of({.method = "two_phase"}), 1) << "16 rounds";
+    EXPECT_EQ(flushes_of({.method = "two_phase"}), 1) << "32 rounds";
     EXPECT_EQ(flushes_of({.method = "shared_buffer"}), 1);
     EXPECT_EQ(flushes_of({.method = "list_io"}), kRanks) << "each rank for its own pieces";
 }
@@ -198,6 +207,38 @@ TEST(WriteSeries, IsFlushedWheneverItIsLong) {
         stored += outcome.bytes;
     }
     EXPECT_EQ(stored, WriteSeries::kBytesMost);
+}
+
+/// Other rounds are partly written when the flush of a long series fails.
+TEST(WriteSeries, ALongSeriesThatFailsCountsFromItsFirstRound) {
+    Flushes flushes;
+    flushes.fails_at = 1;
+    Bytes stored = 0;
+    for (const Outcome& outcome : write(
+             {.method = "shared_buffer", .asynchronous = true, .piece = 1 << 20, .each = 10 << 20},
+             flushes)) {
+        EXPECT_EQ(outcome.error.kind, ErrorKind::no_space);
+        stored += outcome.bytes;
+    }
+    EXPECT_EQ(stored, 0);
+}
+
+/// The end of the disk is in the middle of a round, whose first bytes are written but not flushed.
+TEST(WriteSeries, ARoundThatFailsUnderALockDoesNotCountInPart) {
+    for (const bool before_unlock : {true, false}) {
+        const Written full{.method = "two_phase",
+                           .sole = false,
+                           .before_unlock = before_unlock,
+                           .room = 3 * kSlot + kSlot / 2};
+        Flushes flushes;
+        Bytes stored = 0;
+        for (const Outcome& outcome : write(full, flushes)) {
+            EXPECT_EQ(outcome.error.kind, ErrorKind::no_space);
+            stored += outcome.bytes;
+        }
+        EXPECT_EQ(stored, before_unlock ? 3 * kSlot : 0) << "three rounds were flushed, or none";
+        EXPECT_EQ(flushes.kept, 0);
+    }
 }
 
 TEST(WriteSeries, AFailedFlushIsReportedOnAllRanks) {
