@@ -219,12 +219,10 @@ Json site_variable_rows() {
 
 Json file_system_rows() {
     Json rows = Json::array();
+    constexpr std::string_view kStorage[] = {"memory", "disk", "server"};  // in the enum's order
     for (const long type : named_file_systems()) {
-        const Storage storage = storage_of(type, is_incoherent(type));
-        const std::string_view word = storage == Storage::memory ? "memory"
-                                      : storage == Storage::disk ? "disk"
-                                                                 : "server";
-        rows.push_back({{"name", file_system_name(type)}, {"storage", word}});
+        rows.push_back({{"name", file_system_name(type)},
+                        {"storage", kStorage[static_cast<std::size_t>(storage_of(type))]}});
     }
     return rows;
 }

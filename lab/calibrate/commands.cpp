@@ -39,8 +39,7 @@ int tell_place(const std::string& folder) {
 
 int tell_costs(const std::string& folder) {
     const std::string given{std::istreambuf_iterator<char>(std::cin), {}};
-    const long type = file_system_type(folder);
-    const Costs built_in = built_in_costs(storage_of(type, is_incoherent(type)));
+    const Costs built_in = built_in_costs(storage_of(file_system_type(folder)));
     std::vector<std::string> warnings;
     std::fputs(to_text(parse_costs(given, built_in, warnings)).c_str(), stdout);
     for (const std::string& warning : warnings) std::fprintf(stderr, "%s\n", warning.c_str());

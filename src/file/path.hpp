@@ -38,5 +38,9 @@ enum class Prefixes { kept, in_small_letters, in_any_letters };
 /// Returns where the calls on a file of this file system go. `asks_server`: the file's store is one
 /// for file systems with incoherent client caches.
 [[nodiscard]] Storage storage_of(long file_system, bool asks_server);
+/// Returns the same for the store that files are opened with by default on that file system.
+[[nodiscard]] inline Storage storage_of(long file_system) {
+    return storage_of(file_system, is_incoherent(file_system));
+}
 
 }  // namespace oratorio

@@ -230,8 +230,8 @@ class Cell:
     milliseconds: Mapping[str, float]  # times of `best`, `best_host`, and `auto` cold and learned
     # median absolute deviation of the noisiest of these arms, as a share of its median
     noise: float | None
-    # speed of the table's fastest arm, measured twice in the second step, relative to `best`: what a choice
-    # without a mistake reaches with this noise
+    # speed of the table's fastest arm in its second measurement of the second step, relative to `best`: with
+    # this noise, no choice can be expected to reach more
     again: float | None
     outcomes: Mapping[str, Outcome]  # name of the constants -> outcome
     table: Mapping[str, float]  # times of all arms in the first step

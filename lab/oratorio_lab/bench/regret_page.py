@@ -229,7 +229,7 @@ def html_of(cells: Sequence[Cell], about: About) -> str:
         f"which come first, are losses: after {ACCESSES_BEFORE} accesses, auto has less than {GOAL:g} of "
         "the speed of one of them. Half of the passes of the noisiest time in the row differ from their "
         "median by more than the noise. The last column is the share of the table's fastest method itself, "
-        "measured a second time in the same job: a choice without a mistake reaches no more.</p>",
+        "measured a second time in the same job: no choice can be expected to reach more.</p>",
         html_page.table(HEADS, rows, left=4, words=(8, 10), best=lost),
         "<h2>Wrong constants</h2>",
         f"<p>{text(WRONG)}</p>",

@@ -179,9 +179,9 @@ class _Output:
 
 
 def run_command(names: Sequence[str], command: str, mpi: str, seconds: int) -> int:
-    """Runs a shell command on the first client of each named kind, in the checkout. Its variable $CLIENT is
-    the folder that the clients share, and $LAUNCH the words that start ranks with Oratorio on both clients.
-    Returns the first exit code that is not 0, or 0. Raises OratorioError."""
+    """Runs a shell command in the checkout, on the first client of each named kind. The command gets two
+    variables: $CLIENT is the folder that the clients share, and $LAUNCH has the words that start ranks with
+    Oratorio on both clients. Returns the first exit code that is not 0, or 0. Raises OratorioError."""
     host, first_failure = find_host(mpi), 0
     for name in names:
         with tempfile.TemporaryDirectory(prefix="oratorio-clients-") as folder:
