@@ -80,12 +80,16 @@ double gather_time(const JobShape& shape, const Gathering& work) {
 
 /// Returns the time that a round with `messages` messages spends on latency. A receiver must ask
 /// for a message before it is sent, so a write takes two trips; in reads the answer takes two more.
-/// A sender has a limited number of messages under way.
+/// A sender has a limited number of messages under way. On a node with more ranks than cores, a
+/// rank that waits has left its core to another one, and the cores wake all senders for each trip.
 double latency(const JobShape& shape, const Costs& costs, double messages) {
     const double across = costs.far_message - costs.send_message - costs.endpoint_message;
     const double trip = shape.nodes > 1 ? std::max(0.0, across) : costs.message;
+    const bool crowded = shape.ranks > shape.nodes * shape.cores;
+    const double of_core = shape.senders / shape.nodes / at_once(shape, shape.senders);
+    const double woken = crowded ? of_core * costs.wake : 0;
     const double ways = shape.reads ? 4 : 2;
-    return std::ceil(messages / shape.senders / shape.in_flight) * ways * trip;
+    return std::ceil(messages / shape.senders / shape.in_flight) * ways * (trip + woken);
 }
 
 /// What can limit the exchange of a round.

@@ -72,6 +72,21 @@ TEST(Model, WaitingMessagesAreLimitedByMessagesInFlight) {
     EXPECT_DOUBLE_EQ(round.terms(only({&Costs::far_message})).exchange, 3 * 2);
 }
 
+TEST(Model, SendersWakeForEachTripWhereRanksOutnumberTheCores) {
+    Round round;
+    const auto exchange = [&] { return round.terms(only({&Costs::wake})).exchange; };
+    round.shape.cores = 4;
+    EXPECT_DOUBLE_EQ(exchange(), 0) << "each of a node's four ranks has a core";
+    round.shape.cores = 2;
+    EXPECT_DOUBLE_EQ(exchange(), 2 * 4 / 2.0) << "two trips of four senders on two cores";
+    round.shape.reads = true;
+    EXPECT_DOUBLE_EQ(exchange(), 4 * 4 / 2.0) << "there and back";
+    round.shape.in_flight = 1;
+    EXPECT_DOUBLE_EQ(exchange(), 3 * 4 * 4 / 2.0) << "18 messages of 8 ranks are on three trips";
+    round.shape.senders = 2;
+    EXPECT_DOUBLE_EQ(exchange(), 9 * 4) << "each of two senders has a core";
+}
+
 TEST(Model, StorageIsTheSlowestTargetAggregatorOrNode) {
     const auto storage = [](Constant one) { return Round().terms(only({one})).storage; };
     EXPECT_DOUBLE_EQ(storage(&Costs::target_byte), 3000);
