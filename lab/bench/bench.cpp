@@ -139,8 +139,10 @@ class Bench {
         }
         for (int repeat = -1; repeat < options_.repeats; ++repeat) {
             for (int turn = 0; turn < arms; ++turn) {
-                // The order changes with each repeat, so that no arm is always the first.
-                const int index = (turn + repeat + 1) % arms;
+                // The order changes with each repeat, so that no arm is always the first, and is
+                // reversed in every other one, so that no arm always follows the same one.
+                const int place = (turn + repeat + 1) % arms;
+                const int index = repeat % 2 == 0 ? place : arms - 1 - place;
                 passes(options_.arms[static_cast<std::size_t>(index)], repeat);
             }
         }

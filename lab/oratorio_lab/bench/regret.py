@@ -3,9 +3,10 @@
 of ranks, file system and direction.
 
 Each case is measured in three steps. The first measures the table of all arms. The second measures the
-fastest arms of the table again, in turns with `auto`, which has learned from passes before, because the
-smallest of many noisy times is too good. The third measures only the fastest of Oratorio's arms and of the
-host's, in turns with `auto`, with wrong constants in the cost model.
+fastest arms of the table again and chooses the best of Oratorio's and of the host's. Only the third step
+judges: it measures these two in turns with `auto`, which has learned from passes before, with right and with
+wrong constants in the cost model. The times that choose an arm can't judge, because the smallest of several
+noisy times is too good.
 """
 
 import itertools
@@ -230,8 +231,8 @@ class Cell:
     milliseconds: Mapping[str, float]  # times of `best`, `best_host`, and `auto` cold and learned
     # median absolute deviation of the noisiest of these arms, as a share of its median
     noise: float | None
-    # speed of the table's fastest arm in its second measurement of the second step, relative to `best`: with
-    # this noise, no choice can be expected to reach more
+    # speed of `best` in another measurement of the same job, relative to `best`: with this noise, no choice
+    # can be expected to reach more
     again: float | None
     outcomes: Mapping[str, Outcome]  # name of the constants -> outcome
     table: Mapping[str, float]  # times of all arms in the first step
@@ -330,21 +331,24 @@ def _finalists(direction: str, times: Mapping[str, float], arms: Sequence[Arm], 
     return _Final(_fastest(times, ours, count), _fastest(times, hosts, count))
 
 
+def _arms_of_all(finals: Sequence[_Final]) -> list[Arm]:
+    """Returns the arms of all directions, each once."""
+    return list({arm.name: arm for final in finals for arm in final.arms}.values())
+
+
 def _again(arm: Arm) -> Arm:
     """Returns the same arm under another name, so that it can be measured twice in one run."""
     return replace(arm, name=f"{arm.name}{'-' if '@' in arm.name else '@'}again")
 
 
-def _final_job(
+def _judging_job(
     case: Case, plan: Plan, finals: Sequence[_Final], costs: Path | None = None, again: Sequence[Arm] = ()
 ) -> Job:
-    """Returns the run of `auto`, the finalists of all directions and the arms of `again`. Ten passes of
+    """Returns the run of `auto`, the best arms of all directions and the arms of `again`. Ten passes of
     `auto` do not count: those ahead, and the unmeasured one that each arm makes."""
-    arms = [*(arm for final in finals for arm in final.arms), COLD, LEARNED, *again]
     ahead = {LEARNED.name: ACCESSES_BEFORE - 1}
-    return _job(
-        case, plan, list({arm.name: arm for arm in arms}.values()), plan.settings.repeats, costs, ahead
-    )
+    arms = [*_arms_of_all(finals), COLD, LEARNED, *again]
+    return _job(case, plan, arms, plan.settings.repeats, costs, ahead)
 
 
 def _share(times: Mapping[str, float], of: Arm, arms: Sequence[Arm]) -> float | None:
@@ -394,20 +398,21 @@ def measure_case(case: Case, plan: Plan) -> tuple[list[Cell], list[Job]]:
     of_table = {direction: _times(table, direction) for direction in directions}
     finals = [_finalists(direction, of_table[direction], arms, CONTENDERS) for direction in directions]
 
-    again = [_again(final.best[0]) if final.best else None for final in finals]
-    right = _final_job(case, plan, finals, again=[arm for arm in again if arm])
-    plan.measure([right])
+    chosen = _job(case, plan, _arms_of_all(finals), plan.settings.repeats)
+    plan.measure([chosen])
     finals = [
-        _finalists(direction, _times([right], direction), final.arms, 1)
+        _finalists(direction, _times([chosen], direction), final.arms, 1)
         for direction, final in zip(directions, finals, strict=True)
     ]
 
-    wrong = {name: _final_job(case, plan, finals, costs) for name, costs in plan.costs.items()}
-    plan.measure(list(wrong.values()))
-    jobs = {RIGHT: right, **wrong}
+    again = [_again(final.best[0]) if final.best else None for final in finals]
+    twins = list({arm.name: arm for arm in again if arm}.values())
+    wrong = {name: _judging_job(case, plan, finals, costs) for name, costs in plan.costs.items()}
+    jobs = {RIGHT: _judging_job(case, plan, finals, again=twins), **wrong}
+    plan.measure(list(jobs.values()))
     text_of = {arm.name: arm.text for arm in arms}
     cells = [
         _cell(case, direction, final, twin, jobs, {text_of[n]: s for n, s in of_table[direction].items()})
         for direction, final, twin in zip(directions, finals, again, strict=True)
     ]
-    return cells, [*table, *jobs.values()]
+    return cells, [*table, chosen, *jobs.values()]

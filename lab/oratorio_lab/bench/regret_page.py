@@ -33,10 +33,10 @@ LEGEND = (
 HOW = (
     "Oratorio's methods{exhaustive} and the host's MPI-IO with all sets of hints were measured first. Then "
     f"the {CONTENDERS} fastest methods and the {CONTENDERS} fastest sets of hints in each direction were "
-    "measured again, in turns with auto in one job, and only these times count: medians of {repeat} passes. "
+    "measured again, and the best were chosen. Further jobs measured these in turns with auto, with right "
+    "and with wrong constants of the cost model, and only their times count: medians of {repeat} passes. "
     "Cold is auto with oratorio_learn=off, learned is auto with oratorio_learn=job, which made "
-    f"{ACCESSES_BEFORE} accesses before. The jobs with wrong constants measure the best method and hints "
-    "again, in turns with auto. All jobs start with nothing learned."
+    f"{ACCESSES_BEFORE} accesses before. All jobs start with nothing learned."
 )
 WRONG = (
     "Share of the best method's speed: cold, learned. All constants times ten, or divided by ten, change few "
