@@ -138,11 +138,12 @@ class Bench {
             for (int left = arm.passes_ahead; left > 0; --left) passes(arm, -1 - left);
         }
         for (int repeat = -1; repeat < options_.repeats; ++repeat) {
+            const int round = repeat + 1;
             for (int turn = 0; turn < arms; ++turn) {
-                // The order changes with each repeat, so that no arm is always the first, and is
-                // reversed in every other one, so that no arm always follows the same one.
-                const int place = (turn + repeat + 1) % arms;
-                const int index = repeat % 2 == 0 ? place : arms - 1 - place;
+                // The order is reversed in every other round, and then begins with the next arm, so
+                // that no arm is always the first or always follows the same one.
+                const int place = (turn + round / 2) % arms;
+                const int index = round % 2 == 0 ? place : arms - 1 - place;
                 passes(options_.arms[static_cast<std::size_t>(index)], repeat);
             }
         }
