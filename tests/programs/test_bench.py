@@ -22,7 +22,7 @@ from oratorio.calibrate import calibrate
 from oratorio.launch.hosts import run_ranks
 from oratorio.library.method_table import methods
 from oratorio.paths import preload_library
-from oratorio_lab.bench import e3sm
+from oratorio_lab.bench import e3sm, small
 from oratorio_lab.bench.arms import BEST, TUNINGS
 from oratorio_lab.bench.run import build
 from oratorio_lab.bench.workloads import WORKLOADS
@@ -52,6 +52,31 @@ def refusal(folder, *words) -> str:
     lines = done.stderr.strip().splitlines()
     assert len(lines) == 1 and lines[0].startswith("oratorio: "), done.stderr
     return lines[0]
+
+
+@pytest.mark.parametrize("name", ["mpich5", "openmpi5"])
+def test_small_accesses_are_timed_with_each_store(name, tmp_path):
+    host_or_skip(name)
+    words = ["--mpi", name, "--ranks", 2, "--calls", 20, "--repeat", 1, "--store", "uncached"]
+    done = oratorio("bench", "small", *words, "--dir", tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    rows = [[word.strip() for word in line.split("│")[1:-1]] for line in done.stdout.splitlines()]
+    times = {access: [float(time) for time in each] for access, *each in filter(None, rows)}
+    assert list(times) == list(small.KINDS.values())
+    assert all(len(each) == 3 and min(each) > 0 for each in times.values())
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--store", "nowhere"], "no store nowhere; there are auto"),
+        (["--distance", 4], "at least --bytes, 512"),
+    ],
+)
+def test_small_accesses_with_bad_options_get_one_sentence(words, says, tmp_path):
+    done = oratorio("bench", "small", *words, "--dir", tmp_path)
+    assert done.returncode == 2 and says in done.stderr and done.stderr.count("\n") == 1
 
 
 @pytest.mark.parametrize("workload", sorted(WORKLOADS))

@@ -18,7 +18,7 @@ from oratorio.launch.hosts import find_host, find_mpi
 from oratorio_lab import progress
 from oratorio_lab.bench import arms as bench_arms
 from oratorio_lab.bench import calls as bench_calls
-from oratorio_lab.bench import e3sm, regret, regret_page, report, suite, trace
+from oratorio_lab.bench import e3sm, regret, regret_page, report, small, suite, trace
 from oratorio_lab.bench import paced as bench_paced
 from oratorio_lab.bench import plot as bench_plot
 from oratorio_lab.bench import predict as bench_predict
@@ -402,6 +402,31 @@ def _add_calls(parser: Parser) -> None:
     parser.set_defaults(does=_calls)
 
 
+def _small(options: argparse.Namespace) -> int:
+    amount = small.Amount(options.bytes, options.distance, options.calls)
+    arms = small.arms_of(options.store)
+    host = find_mpi(options.mpi)
+    stdout.print(small.measure(host, arms, amount, options.ranks, options.repeat, options.dir))
+    return 0
+
+
+def _add_small(parser: Parser) -> None:
+    add = parser.add_argument
+    add("--ranks", type=within(1), default=1, help="Number of ranks; %(default)s if not given.")
+    add("--bytes", type=within(1), default=512, help="Bytes of an access; %(default)s if not given.")
+    add("--distance", type=within(1), metavar="BYTES", default=4096,
+        help="Bytes between the beginnings of two accesses; %(default)s if not given.")  # fmt: skip
+    add("--calls", type=within(1), metavar="N", default=2000,
+        help="Accesses of each kind by each rank; %(default)s if not given.")  # fmt: skip
+    add("--store", action="append", default=[], metavar="NAME",
+        help="Measure this store (hint oratorio_store), too; repeatable.")  # fmt: skip
+    add("--repeat", metavar="N", type=within(1), default=3,
+        help="Repeat each run N times, in turns with the others; %(default)s if not given.")  # fmt: skip
+    add("--mpi", default="mpich", metavar="NAME", help="An MPI by its name in `oratorio info`.")
+    _add_dir(add)
+    parser.set_defaults(does=_small)
+
+
 def _switches(options: argparse.Namespace) -> int:
     library = oratorio_library()
     if library is None:
@@ -519,6 +544,7 @@ def add_options(parser: Parser) -> None:
 
     add("list", "List the workloads and their parameters.").set_defaults(does=_list)
     _add_calls(add("calls", "Write small records one by one, and compute during a collective write."))
+    _add_small(add("small", "Time small independent accesses, with the host's MPI-IO and with Oratorio."))
     _add_switches(
         add(
             "switches",
