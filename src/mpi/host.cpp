@@ -96,10 +96,13 @@ const Found* find() {
     if (!library.handle) return nullptr;
     const Found* found = look_up(library);
     known.store(found, std::memory_order_release);
+    if (!found->defect) found_host.store(&found->functions, std::memory_order_release);
     return found;
 }
 
 }  // namespace
+
+std::atomic<const Host*> found_host{nullptr};
 
 const Host* host_if_loaded() {
     const Found* found = find();

@@ -36,9 +36,13 @@ struct Host {
 /// cost one load.
 [[nodiscard]] const Host* host_if_loaded();
 
+/// The host once it is found and has all functions. Private to host() and its source file.
+extern std::atomic<const Host*> found_host;
+
 /// Returns the host. REQUIRES: called inside a call of the program to MPI, so that there is a host.
 [[nodiscard]] inline const Host& host() {
-    return *host_if_loaded();
+    const Host* const found = found_host.load(std::memory_order_acquire);
+    return found != nullptr ? *found : *host_if_loaded();
 }
 
 /// Returns why a loaded MPI can't be used: the first function of host.def that it lacks. Null if

@@ -13,7 +13,8 @@ namespace {
 /// reading it.
 struct Known {
     MPI_Datatype type;
-    DecodedType layout;
+    ShapePtr shape;      ///< keeps the shape
+    DecodedType layout;  ///< its pointer to the shape counts no references, so copies cost less
 };
 
 /// A hash table with open addressing. An entry is set once; the release store publishes it to the
@@ -44,7 +45,9 @@ void keep_predefined(MPI_Datatype type, const DecodedType& layout) {
     const std::lock_guard lock(adding);
     std::atomic<const Known*>& place = place_of(type);
     if (place.load(std::memory_order_relaxed) != nullptr || count == kPlaces / 2) return;
-    place.store(new Known{type, layout}, std::memory_order_release);
+    auto* const known = new Known{type, layout.shape, layout};
+    known->layout.shape = ShapePtr(ShapePtr(), known->shape.get());
+    place.store(known, std::memory_order_release);
     ++count;
 }
 
