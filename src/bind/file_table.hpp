@@ -16,8 +16,8 @@ namespace oratorio::bind {
 /// The open files by handle. A handle is a small integer, cast to what mpi.h declares (a pointer
 /// that is never followed): the slot is in the low 16 bits, and the generation of the slot, counted
 /// from 1, above it. So a closed handle is recognized as dead until its slot has been reused 32767
-/// times. All handles are above the reserved range of the standard ABI and positive as Fortran
-/// INTEGER, so the Fortran handle is the same number.
+/// times. There is one table in a process. All handles are above the reserved range of the standard
+/// ABI and positive as Fortran INTEGER, so the Fortran handle is the same number.
 class FileTable {
   public:
     /// Adds a file and returns its handle; MPI_FILE_NULL if 65536 files are open.
@@ -55,10 +55,13 @@ class FileTable {
     /// Returns the slot of a live handle; null if there is none. REQUIRES: mutex_ is held.
     [[nodiscard]] const Slot* slot_of(MPI_File fh) const;
 
-    mutable std::mutex mutex_;  ///< guards all below; host_count_ is read without it
+    mutable std::mutex mutex_;  ///< guards all below; the two counts are read without it
     std::vector<Slot> slots_;
     std::deque<std::size_t> free_;  ///< the first one freed is the first one used again:
                                     ///< generations grow slowly
+    /// Number of files removed so far. A thread that found a file when it had the same value finds
+    /// it again without mutex_.
+    std::atomic<std::uint64_t> removed_{0};
     std::set<MPI_File> host_files_;
     /// Number of entries of host_files_. Every call reads it, and in most programs it is 0. If it
     /// isn't, host_files_ is read under mutex_, so the count publishes nothing.

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // File handles: values are reused, the use of a closed handle is detected, and C and Fortran have
 // the same number for a handle.
+#include <atomic>
 #include <set>
+#include <thread>
 #include <vector>
 
 #include "mpi/bind_support.hpp"
@@ -65,6 +67,29 @@ void a_closed_handle_stays_dead(const std::string& name) {
     CHECK(class_of(MPI_File_close(&again)) == MPI_ERR_FILE);
 }
 
+/// A thread that has just used a file finds it closed by another thread, although its slot of the
+/// table has another file by then.
+void another_thread_sees_that_a_file_is_closed(const std::string& name) {
+    MPI_File file = open_alone(name);
+    const MPI_File dead = file;
+    std::atomic<int> turn{0};
+    std::thread user([&] {
+        MPI_Offset size = -1;
+        CHECK(MPI_File_get_size(dead, &size) == MPI_SUCCESS);
+        turn = 1;
+        turn.notify_all();
+        turn.wait(1);
+        CHECK(class_of(MPI_File_get_size(dead, &size)) == MPI_ERR_FILE);
+    });
+    turn.wait(0);
+    CHECK(MPI_File_close(&file) == MPI_SUCCESS);
+    file = open_alone(name);
+    turn = 2;
+    turn.notify_all();
+    user.join();
+    CHECK(file != dead && MPI_File_close(&file) == MPI_SUCCESS);
+}
+
 void open_files_have_their_own_handles(const std::string& name) {
     std::set<MPI_File> files;
     for (int i = 0; i < 300; ++i) files.insert(open_alone(name + std::to_string(i)));
@@ -100,12 +125,14 @@ void a_handle_survives_its_integer(const std::string& name) {
 }  // namespace oratorio::test
 
 int main(int argc, char** argv) {
-    MPI_Init(&argc, &argv);
+    int level = MPI_THREAD_SINGLE;  // the threads of the test take turns
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_SERIALIZED, &level);
     using namespace oratorio::test;
     const std::string name = shared_name();
     a_handle_can_be_opened_and_closed_without_end(name);
     a_handle_survives_its_integer(name);
     a_closed_handle_stays_dead(name);
+    another_thread_sees_that_a_file_is_closed(name);
     open_files_have_their_own_handles(name);
     const int result = verdict("bind_handles");
     MPI_Finalize();

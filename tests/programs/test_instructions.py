@@ -25,15 +25,15 @@ CALLS = 200  # of each kind, as in the program
 # Call -> the most instructions that Oratorio may take. Compilers and C libraries differ by a few percent.
 # docs/internals/testing.md has the counts themselves, next to the host's.
 BOUNDS = {
-    "write_at": 1330,
-    "read_at": 1300,
-    "write": 1320,
-    "read": 1310,
-    "read_at_rows": 3540,
-    "write_at_types": 1340,
-    "iread_at": 7060,
-    "write_at_gaps": 1320,
-    "read_at_gaps": 1300,
+    "write_at": 1150,
+    "read_at": 1120,
+    "write": 1140,
+    "read": 1130,
+    "read_at_rows": 3390,
+    "write_at_types": 1160,
+    "iread_at": 6770,
+    "write_at_gaps": 1130,
+    "read_at_gaps": 1120,
 }
 
 
