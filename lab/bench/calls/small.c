@@ -3,11 +3,11 @@
  *
  *     small FILE BYTES DISTANCE COUNT
  *
- * Each rank makes COUNT accesses of BYTES bytes, and leaves DISTANCE bytes of the file between the
- * beginnings of two of them. The ranks' bytes interleave. Each kind of access is made by all ranks
- * at once: writes, reads of what was written, reads after the file was dropped from the page cache
- * and opened again, the same reads again, and writes and reads through a view that leaves out the
- * bytes in between. Every read is checked.
+ * Each rank makes COUNT accesses of BYTES bytes. The ranks' accesses alternate in the file, and the
+ * beginnings of two neighbours are DISTANCE bytes apart. All ranks make each kind of access at
+ * once: writes, reads of what was written, reads after the file was dropped from the page cache and
+ * opened again, the same reads again, and writes and reads through a view that has only the rank's
+ * own bytes. Every read is checked.
  *
  * Rank 0 prints a line for each kind: its name, and the seconds of a call of the slowest rank.
  */

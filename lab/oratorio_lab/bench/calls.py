@@ -4,6 +4,7 @@
 import dataclasses
 import statistics
 import subprocess
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from rich.table import Table
@@ -19,9 +20,31 @@ TIMEOUT_SECONDS = 300
 GATHERED = {"ORATORIO_HINTS": "oratorio_shared_write_behind=1048576"}
 
 
-def build(host: Host) -> Path:
-    """Builds the program for the host's MPI and returns its path. Raises TargetError."""
-    return targets.compile_program(host.mpicc, SOURCE, f"calls-{host.name}", "-O2")
+def output_of(
+    host: Host,
+    source: Path,
+    words: Sequence[str],
+    ranks: int,
+    file: Path,
+    preload: bool,
+    env: Mapping[str, str] | None = None,
+) -> str:
+    """Builds a C program of lab/bench/calls for the host's MPI, runs it with `file` and `words` as arguments,
+    and removes the file. Returns what the program prints. Raises TargetError or BenchError."""
+    program = targets.compile_program(host.mpicc, source, f"{source.stem}-{host.name}", "-O2")
+    what = f"{source.stem} {' '.join(words)}"
+    file.unlink(missing_ok=True)
+    try:
+        done = run_ranks(
+            host, ranks, [program, file, *words], preload=preload, env=env, timeout_seconds=TIMEOUT_SECONDS
+        )
+    except subprocess.TimeoutExpired as late:
+        raise BenchError(f"{what}: still running after {TIMEOUT_SECONDS} seconds") from late
+    finally:
+        file.unlink(missing_ok=True)
+    if done.returncode != 0:
+        raise BenchError(f"{what}: exit code {done.returncode}: {done.stderr[-2000:]}")
+    return done.stdout
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,25 +60,10 @@ class Arm:
 def run(host: Host, arm: Arm, amount: float, ranks: int, folder: Path) -> list[float]:
     """Runs the program and returns the figures that it prints: seconds of a call, or of computing, writing
     and both."""
-    kind = arm.kind
-    file = folder / "oratorio-calls.dat"
-    command = [build(host), file, kind, f"{amount:g}"]
-    try:
-        done = run_ranks(
-            host,
-            ranks,
-            command,
-            preload=arm.preload,
-            env=GATHERED if arm.gathered else None,
-            timeout_seconds=TIMEOUT_SECONDS,
-        )
-    except subprocess.TimeoutExpired as late:
-        raise BenchError(f"{kind}: still running after {TIMEOUT_SECONDS} seconds") from late
-    finally:
-        file.unlink(missing_ok=True)
-    if done.returncode != 0:
-        raise BenchError(f"{kind}: exit code {done.returncode}: {done.stderr[-2000:]}")
-    return [float(word) for word in done.stdout.split()]
+    words = [arm.kind, f"{amount:g}"]
+    env = GATHERED if arm.gathered else None
+    told = output_of(host, SOURCE, words, ranks, folder / "oratorio-calls.dat", arm.preload, env)
+    return [float(word) for word in told.split()]
 
 
 # Kind of access -> the routine that writes a record, and how many tenths of --records each rank writes. The

@@ -2,22 +2,20 @@
 """`oratorio bench small`: times of small independent accesses, with the host's MPI-IO and with Oratorio."""
 
 import statistics
-import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from rich.table import Table
 
-from oratorio.launch.hosts import Host, run_ranks
+from oratorio.launch.hosts import Host
 from oratorio.library import description
 from oratorio.paths import ROOT
 from oratorio.quantity import counted
-from oratorio_lab import targets
+from oratorio_lab.bench.calls import output_of
 from oratorio_lab.bench.workloads import BenchError
 
 SOURCE = ROOT / "lab/bench/calls/small.c"
-TIMEOUT_SECONDS = 300
 
 # Kind of access, as the program prints it -> what it is.
 KINDS = {
@@ -32,8 +30,8 @@ KINDS = {
 
 @dataclass(frozen=True)
 class Amount:
-    """The accesses of each rank: `calls` accesses of `size` bytes, whose beginnings have `distance` bytes
-    between them."""
+    """The accesses of each rank: `calls` accesses of `size` bytes. The ranks' accesses alternate in the file,
+    and the beginnings of two neighbours are `distance` bytes apart."""
 
     size: int
     distance: int
@@ -69,21 +67,9 @@ def arms_of(stores: Sequence[str]) -> list[Arm]:
 
 def run(host: Host, arm: Arm, amount: Amount, ranks: int, folder: Path) -> dict[str, float]:
     """Runs the program once. Returns the seconds of a call of each kind. Raises BenchError if it fails."""
-    program = targets.compile_program(host.mpicc, SOURCE, f"small-{host.name}", "-O2")
-    file = folder / "oratorio-small.dat"
-    command = [program, file, str(amount.size), str(amount.distance), str(amount.calls)]
-    file.unlink(missing_ok=True)
-    try:
-        done = run_ranks(
-            host, ranks, command, preload=arm.preload, env=arm.env, timeout_seconds=TIMEOUT_SECONDS
-        )
-    except subprocess.TimeoutExpired as late:
-        raise BenchError(f"{arm.title}: still running after {TIMEOUT_SECONDS} seconds") from late
-    finally:
-        file.unlink(missing_ok=True)
-    if done.returncode != 0:
-        raise BenchError(f"{arm.title}: exit code {done.returncode}: {done.stderr[-2000:]}")
-    return {kind: float(seconds) for kind, seconds in map(str.split, done.stdout.splitlines())}
+    words = [str(amount.size), str(amount.distance), str(amount.calls)]
+    told = output_of(host, SOURCE, words, ranks, folder / "oratorio-small.dat", arm.preload, arm.env)
+    return {kind: float(seconds) for kind, seconds in map(str.split, told.splitlines())}
 
 
 def measure(host: Host, arms: Sequence[Arm], amount: Amount, ranks: int, repeats: int, folder: Path) -> Table:
