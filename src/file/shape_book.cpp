@@ -20,12 +20,13 @@ ShapeBook::ShapeBook(std::size_t shapes, std::int64_t numbers)
 
 int ShapeBook::number_of(const ShapePtr& shape) {
     const auto same = [&](const Recent& one) {
-        return !one.shape.owner_before(shape) && !shape.owner_before(one.shape);
+        return one.address == shape.get() && !one.shape.owner_before(shape) &&
+               !shape.owner_before(one.shape);
     };
     const auto found = std::ranges::find_if(recent_, same);
     if (found != recent_.end()) return found->number;
     Recent& mine = recent_[next_++ % recent_.size()];
-    mine = {shape, look_up(shape)};
+    mine = {shape.get(), shape, look_up(shape)};
     return mine.number;
 }
 

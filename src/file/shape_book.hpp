@@ -35,9 +35,11 @@ class ShapeBook {
     [[nodiscard]] Encoded encoded() const;
 
   private:
-    /// A shape that was looked up recently. The weak pointer keeps its control block, so no other
-    /// shape can be taken for this one.
+    /// A shape that was looked up recently. The weak pointer keeps its control block, so no later
+    /// shape at the same address can be taken for this one. Shapes that no pointer owns have no
+    /// control block, and are never freed.
     struct Recent {
+        const Shape* address = nullptr;
         std::weak_ptr<const Shape> shape;
         int number = none;
     };

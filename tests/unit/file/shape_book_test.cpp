@@ -37,6 +37,18 @@ TEST(ShapeBook, AnAddressThatIsUsedAgainIsAnotherShape) {
     EXPECT_EQ(book.number_of(Shape::run(8)), 0);
 }
 
+/// Predefined datatypes have shapes that are never freed, so their pointers count no references.
+TEST(ShapeBook, ShapesThatNoPointerOwnsAreToldApart) {
+    const ShapePtr owner = Shape::run(8), other_owner = Shape::run(4);
+    const ShapePtr eight(ShapePtr(), owner.get()), four(ShapePtr(), other_owner.get());
+    ShapeBook book(10, 1 << 20);
+    EXPECT_EQ(book.number_of(eight), 0);
+    EXPECT_EQ(book.number_of(four), 1);
+    EXPECT_EQ(book.number_of(Shape::empty()), 2);
+    EXPECT_EQ(book.number_of(eight), 0);
+    EXPECT_EQ(book.size(), 3u);
+}
+
 TEST(ShapeBook, DropsOnlyShapesThatDoNotFit) {
     ShapeBook book(10, 50);
     EXPECT_EQ(book.number_of(scattered(1000)), ShapeBook::none);
