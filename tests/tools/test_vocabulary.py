@@ -18,8 +18,8 @@ PAGE = Path(__file__).resolve().parents[2] / "docs/user/stability.md"
 
 # The options of single commands, so that a second name for the same thing is noticed when it is added here.
 OWN = {
-    "bench": "cold delay direct disk figures full layout link malloc modes new overwrite param predict "
-    "profile rate records smoke sync workloads",
+    "bench": "calls cold delay direct disk distance figures full layout link malloc modes new overwrite "
+    "param predict profile rate records smoke store sync workloads",
     "calibrate": "show topology",
     "clients": "run",
     "compare": "before budget output-files",
