@@ -90,6 +90,19 @@ void another_thread_sees_that_a_file_is_closed(const std::string& name) {
     CHECK(file != dead && MPI_File_close(&file) == MPI_SUCCESS);
 }
 
+/// A request that is not completed yet keeps the file in memory, but its handle is dead.
+void a_request_does_not_keep_a_handle_alive(const std::string& name) {
+    MPI_File file = open_alone(name);
+    const MPI_File dead = file;
+    MPI_Request request = MPI_REQUEST_NULL;
+    const char byte = 'a';
+    CHECK(MPI_File_iwrite_at(file, 0, &byte, 1, MPI_BYTE, &request) == MPI_SUCCESS);
+    CHECK(MPI_File_close(&file) == MPI_SUCCESS);
+    MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
+    CHECK(class_of(MPI_File_get_errhandler(dead, &handler)) == MPI_ERR_FILE);
+    CHECK(MPI_Wait(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+}
+
 void open_files_have_their_own_handles(const std::string& name) {
     std::set<MPI_File> files;
     for (int i = 0; i < 300; ++i) files.insert(open_alone(name + std::to_string(i)));
@@ -133,6 +146,7 @@ int main(int argc, char** argv) {
     a_handle_survives_its_integer(name);
     a_closed_handle_stays_dead(name);
     another_thread_sees_that_a_file_is_closed(name);
+    a_request_does_not_keep_a_handle_alive(name);
     open_files_have_their_own_handles(name);
     const int result = verdict("bind_handles");
     MPI_Finalize();
