@@ -417,7 +417,7 @@ def _add_small(parser: Parser) -> None:
     add("--distance", type=within(1), metavar="BYTES", default=4096,
         help="Bytes between the beginnings of two accesses; %(default)s if not given.")  # fmt: skip
     add("--calls", type=within(1), metavar="N", default=2000,
-        help="Accesses of each kind by each rank; %(default)s if not given.")  # fmt: skip
+        help="Let each rank make N accesses of each kind; %(default)s if not given.")  # fmt: skip
     add("--store", action="append", default=[], metavar="NAME",
         help="Measure this store (hint oratorio_store), too; repeatable.")  # fmt: skip
     add("--repeat", metavar="N", type=within(1), default=3,

@@ -15,7 +15,7 @@ import os
 import random
 import re
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import median
@@ -331,9 +331,9 @@ def _finalists(direction: str, times: Mapping[str, float], arms: Sequence[Arm], 
     return _Final(_fastest(times, ours, count), _fastest(times, hosts, count))
 
 
-def _arms_of_all(finals: Sequence[_Final]) -> list[Arm]:
-    """Returns the arms of all directions, each once."""
-    return list({arm.name: arm for final in finals for arm in final.arms}.values())
+def _distinct(arms: Iterable[Arm]) -> list[Arm]:
+    """Drops repeated arms."""
+    return list({arm.name: arm for arm in arms}.values())
 
 
 def _again(arm: Arm) -> Arm:
@@ -347,7 +347,7 @@ def _judging_job(
     """Returns the run of `auto`, the best arms of all directions and the arms of `again`. Ten passes of
     `auto` do not count: those ahead, and the unmeasured one that each arm makes."""
     ahead = {LEARNED.name: ACCESSES_BEFORE - 1}
-    arms = [*_arms_of_all(finals), COLD, LEARNED, *again]
+    arms = _distinct([*(arm for final in finals for arm in final.arms), COLD, LEARNED, *again])
     return _job(case, plan, arms, plan.settings.repeats, costs, ahead)
 
 
@@ -398,7 +398,8 @@ def measure_case(case: Case, plan: Plan) -> tuple[list[Cell], list[Job]]:
     of_table = {direction: _times(table, direction) for direction in directions}
     finals = [_finalists(direction, of_table[direction], arms, CONTENDERS) for direction in directions]
 
-    chosen = _job(case, plan, _arms_of_all(finals), plan.settings.repeats)
+    contenders = _distinct(arm for final in finals for arm in final.arms)
+    chosen = _job(case, plan, contenders, plan.settings.repeats)
     plan.measure([chosen])
     finals = [
         _finalists(direction, _times([chosen], direction), final.arms, 1)
@@ -406,9 +407,8 @@ def measure_case(case: Case, plan: Plan) -> tuple[list[Cell], list[Job]]:
     ]
 
     again = [_again(final.best[0]) if final.best else None for final in finals]
-    twins = list({arm.name: arm for arm in again if arm}.values())
     wrong = {name: _judging_job(case, plan, finals, costs) for name, costs in plan.costs.items()}
-    jobs = {RIGHT: _judging_job(case, plan, finals, again=twins), **wrong}
+    jobs = {RIGHT: _judging_job(case, plan, finals, again=[arm for arm in again if arm]), **wrong}
     plan.measure(list(jobs.values()))
     text_of = {arm.name: arm.text for arm in arms}
     cells = [

@@ -30,8 +30,8 @@ KINDS = {
 
 @dataclass(frozen=True)
 class Amount:
-    """The accesses of each rank: `calls` accesses of `size` bytes. The ranks' accesses alternate in the file,
-    and the beginnings of two neighbours are `distance` bytes apart."""
+    """What each rank accesses: it makes `calls` accesses of `size` bytes. The ranks' accesses alternate in
+    the file, and the beginnings of two neighbours are `distance` bytes apart."""
 
     size: int
     distance: int
