@@ -49,7 +49,8 @@ class HeldType {
 
 /// A mutex that Oratorio's own threads take only if no call of the program waits for it. A
 /// collective call that waits for other ranks lets other threads have the mutex for a while,
-/// because the other ranks may wait for what these threads do next.
+/// because the other ranks may wait for what these threads do next. REQUIRES: the mutex lives until
+/// unlock() has returned, also if another thread has it by then.
 class FileMutex {
   public:
     void lock() {
